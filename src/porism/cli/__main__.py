@@ -1,0 +1,5 @@
+import sys
+
+from porism.cli import main
+
+sys.exit(main())

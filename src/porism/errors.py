@@ -1,0 +1,24 @@
+"""The one exception of Porism: it names the fact, the place and the remedy."""
+
+from __future__ import annotations
+
+
+class PorismError(Exception):
+    """A problem that a person can mend.
+
+    `message` says what is wrong, `where` names file and line (or another place), `fix` says what to do.
+
+    >>> print(PorismError("answer 12 appears twice", where="a.tsv:7", fix="porism run fix a.tsv"))
+    a.tsv:7: answer 12 appears twice
+      fix: porism run fix a.tsv
+    """
+
+    def __init__(self, message: str, *, where: str = "", fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.fix = fix
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{head}\n  fix: {self.fix}" if self.fix else head

@@ -1,0 +1,61 @@
+"""A formula is a tree whose every node knows its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+# One letter an edge in a layout tree, as in Tangent-S: next, above, below, over, under, pre-above, pre-below, within, element.
+EDGES = "naboucdwe"
+
+
+class Node:
+    """A node of a layout tree or an operator tree.
+
+    `label` is typed as in Tangent-S (`V!x`, `N!2`, `+`, `O!divide`, `U!plus`, ...). In a layout tree `edges` has one letter of
+    `EDGES` for each child; in an operator tree it is empty and children are operands in order. `places` are the numbers of the
+    MathML elements (in document order) that the node itself stands for, so that it can be lit on a page.
+    """
+
+    __slots__ = ("children", "edges", "label", "places")
+
+    def __init__(self, label: str, children: list[Node] | None = None, edges: str = "", places: tuple[int, ...] = ()) -> None:
+        self.label = label
+        self.children: list[Node] = [] if children is None else children
+        self.edges = edges
+        self.places = places
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, in pre-order, however deep the tree is."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def child(self, edge: str) -> Node | None:
+        """The child at an edge of a layout tree."""
+        at = self.edges.find(edge)
+        return self.children[at] if at >= 0 else None
+
+    def size(self) -> int:
+        """How many nodes the tree has."""
+        return sum(1 for _ in self.walk())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal labels and edges all the way down; places do not count."""
+        if not isinstance(other, Node):
+            return NotImplemented
+        stack = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a.label != b.label or a.edges != b.edges or len(a.children) != len(b.children):
+                return False
+            stack.extend(zip(a.children, b.children, strict=True))
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """A short form for people who debug."""
+        inside = ", ".join(repr(c) for c in self.children[:9])
+        return f"{self.label}({inside})" if self.children else self.label
