@@ -1,0 +1,127 @@
+"""The habits of the project, as tests: they fail when a habit is broken."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "porism"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# Imports go down only: a package may import those of a lower level, and itself.
+LEVEL = {
+    "records": 0,
+    "errors": 0,
+    "files": 0,
+    "formula": 1,
+    "corpus": 2,
+    "index": 3,
+    "evaluate": 4,
+    "search": 5,
+    "lab": 6,
+    "systems": 6,
+    "web": 7,
+    "cli": 8,
+}
+HEAVY = ("numpy", "scipy", "numba", "lxml", "tantivy", "starlette", "uvicorn", "jinja2", "pytrec_eval", "rich", "matplotlib", "math_core")
+FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports_of(tree: ast.AST) -> set[str]:
+    """The porism packages that a module names, anywhere in it."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module)
+            if node.module == "porism":
+                names.update(f"porism.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return {name.split(".")[1] for name in names if name.startswith("porism.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_down_only(path: Path) -> None:
+    own = package_of(path)
+    if own in ("__init__", "__main__"):
+        return
+    used = imports_of(ast.parse(path.read_text()))
+    wrong = {name for name in used if name in LEVEL and name != own and LEVEL[name] >= LEVEL[own]}
+    assert not wrong, f"{path} is at level {LEVEL[own]} ({own}) and imports {wrong}"
+
+
+@pytest.mark.parametrize("arguments", [["-c", "import porism"], ["-m", "porism.cli", "--help"]], ids=["import", "help"])
+def test_light_core(arguments: list[str]) -> None:
+    run = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True)
+    loaded = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in run.stderr.splitlines() if line.startswith("import time:")}
+    assert not loaded & set(HEAVY)
+
+
+def test_no_drawer_for_everything() -> None:
+    assert not [p for p in MODULES if p.stem in FORBIDDEN or set(p.relative_to(SOURCE).parts[:-1]) & FORBIDDEN]
+
+
+def public_definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Functions, classes and methods that a reader of the module may use."""
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = []
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            found.append(node)
+            if isinstance(node, ast.ClassDef):
+                found += [n for n in node.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and not n.name.startswith("_")]
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_public_things_are_typed_and_documented(path: Path) -> None:
+    for node in public_definitions(ast.parse(path.read_text())):
+        assert ast.get_docstring(node), f"{path}:{node.lineno}: {node.name} has no docstring"
+        if not isinstance(node, ast.ClassDef):
+            bare = [a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if a.annotation is None]
+            assert set(bare) <= {"self", "cls"}, f"{path}:{node.lineno}: {node.name}({bare}) has no type"
+            assert node.returns is not None, f"{path}:{node.lineno}: {node.name} has no return type"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_module_or_function_grows_without_end(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400, f"{path}: look for the second idea"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno <= 60, f"{path}:{node.lineno}: {node.name} is too long"
+
+
+def test_the_project_speaks_of_itself_alone() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    texts = [ROOT / name for name in tracked if re.search(r"\.(py|md|toml|txt|html|js|css|xml|tsv)$|Makefile|\.ci/run", name)]
+    machine = re.compile(r"/" + r"work/(main|shared)|/" + r"root/|/" + r"home/\w")
+    wrong = [str(p) for p in texts if p.exists() and machine.search(p.read_text(encoding="utf-8", errors="ignore"))]
+    assert not wrong
+
+
+def blocks(path: Path) -> list[str]:
+    """The Python blocks of a Markdown page."""
+    return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.S | re.M)
+
+
+def test_readme_example_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every Python block of the README runs, and what follows it as a text block is its output."""
+    text = (ROOT / "README.md").read_text()
+    pairs = re.findall(r"^```python\n(.*?)^```\n+(?:```text\n(.*?)^```)?", text, flags=re.S | re.M)
+    assert pairs
+    monkeypatch.chdir(tmp_path)
+    for code, expected in pairs:
+        exec(compile(code, "README.md", "exec"), {})
+        printed = capsys.readouterr().out
+        if expected:
+            assert printed.strip() == expected.strip()
