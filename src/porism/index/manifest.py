@@ -1,0 +1,113 @@
+"""An index is a directory that says what it is: kind, format number, digest of its collection, options, files with sizes.
+
+The manifest is written last, so a directory without one was never finished. Opening checks the kind, the format, the
+collection and the size of every file; `check_digests` reads every byte as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from porism.errors import PorismError
+from porism.files import atomic_file, digest_file
+
+FORMAT = 1
+NAME = "manifest.json"
+REBUILD = "build the index again: porism index COLLECTION -o {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of the index: its size in bytes and the SHA-256 of its bytes."""
+
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index says of itself."""
+
+    kind: str
+    collection: str
+    format: int = FORMAT
+    options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, Part] = field(default_factory=dict)
+
+
+def write_manifest(
+    directory: Path,
+    kind: str,
+    collection: str,
+    *,
+    options: Mapping[str, str | int | float | bool] | None = None,
+    counts: Mapping[str, int] | None = None,
+) -> Manifest:
+    """Describe the files that are in a directory now; the last step of building an index."""
+    files = {
+        str(path.relative_to(directory)): Part(path.stat().st_size, digest_file(path))
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.name != NAME and not path.name.endswith(".lock")
+    }
+    manifest = Manifest(kind, collection, FORMAT, dict(options or {}), dict(counts or {}), files)
+    with atomic_file(directory / NAME) as out:
+        json.dump(asdict(manifest), out, indent=1, sort_keys=True)
+        out.write("\n")
+    return manifest
+
+
+def read_manifest(directory: Path, kind: str, *, collection: str | None = None) -> Manifest:
+    """The manifest of a whole index of this kind (and of this collection, where its digest is given)."""
+    manifest = _parse(directory)
+    rebuild = REBUILD.format(directory)
+    if manifest.format > FORMAT:
+        raise PorismError(
+            f"index format {manifest.format} is newer than this version of Porism reads ({FORMAT})",
+            where=str(directory),
+            fix=f"update Porism, or {rebuild}",
+        )
+    if manifest.kind != kind:
+        raise PorismError(f"is an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
+    if collection is not None and manifest.collection != collection:
+        raise PorismError(
+            f"was built from another collection ({manifest.collection[:12]}, not {collection[:12]})",
+            where=str(directory),
+            fix=rebuild,
+        )
+    _check_sizes(directory, manifest)
+    return manifest
+
+
+def check_digests(directory: Path, manifest: Manifest) -> None:
+    """Read every file and compare its bytes with the manifest."""
+    for name, part in manifest.files.items():
+        if digest_file(directory / name) != part.digest:
+            raise PorismError(
+                "has changed since it was written", where=str(directory / name), fix=REBUILD.format(directory)
+            )
+
+
+def _parse(directory: Path) -> Manifest:
+    path = directory / NAME
+    rebuild = REBUILD.format(directory)
+    if not path.is_file():
+        raise PorismError("is not a finished index: it has no manifest", where=str(directory), fix=rebuild)
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        files = {name: Part(**part) for name, part in raw.pop("files").items()}
+        return Manifest(**raw, files=files)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise PorismError("is not a manifest that can be read", where=str(path), fix=rebuild) from None
+
+
+def _check_sizes(directory: Path, manifest: Manifest) -> None:
+    for name, part in manifest.files.items():
+        path = directory / name
+        size = path.stat().st_size if path.is_file() else None
+        if size != part.size:
+            fact = "is missing" if size is None else f"has {size} bytes and should have {part.size}"
+            raise PorismError(f"{name} {fact}", where=str(directory), fix=REBUILD.format(directory))

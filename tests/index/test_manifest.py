@@ -1,0 +1,82 @@
+"""An index that is unfinished, foreign, newer, truncated or changed is refused with what to run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from porism.errors import PorismError
+from porism.index.manifest import NAME, check_digests, read_manifest, write_manifest
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "a.bin").write_bytes(b"12345")
+    write_manifest(tmp_path, "formulas", "c" * 64, options={"levels": 4}, counts={"formulas": 3})
+    return tmp_path
+
+
+def message(caught: pytest.ExceptionInfo[PorismError]) -> str:
+    return str(caught.value)
+
+
+def test_round_trip(index: Path) -> None:
+    manifest = read_manifest(index, "formulas", collection="c" * 64)
+    assert manifest.options == {"levels": 4}
+    assert manifest.counts == {"formulas": 3}
+    assert list(manifest.files) == ["terms/a.bin"]
+    check_digests(index, manifest)
+
+
+def test_unfinished(index: Path) -> None:
+    (index / NAME).unlink()
+    with pytest.raises(PorismError) as caught:
+        read_manifest(index, "formulas")
+    assert message(caught) == (
+        f"{index}: is not a finished index: it has no manifest\n  fix: build the index again: porism index COLLECTION -o {index}"
+    )
+
+
+def test_wrong_kind(index: Path) -> None:
+    with pytest.raises(PorismError, match="is an index of formulas, not of posts"):
+        read_manifest(index, "posts")
+
+
+def test_wrong_collection(index: Path) -> None:
+    with pytest.raises(PorismError, match=r"was built from another collection \(cccccccccccc, not dddddddddddd\)"):
+        read_manifest(index, "formulas", collection="d" * 64)
+
+
+def test_newer_format(index: Path) -> None:
+    raw = json.loads((index / NAME).read_text())
+    (index / NAME).write_text(json.dumps({**raw, "format": 99}))
+    with pytest.raises(PorismError) as caught:
+        read_manifest(index, "formulas")
+    assert message(caught).startswith(
+        f"{index}: index format 99 is newer than this version of Porism reads (1)\n  fix: update Porism, or"
+    )
+
+
+@pytest.mark.parametrize(("content", "fact"), [(b"123", "has 3 bytes and should have 5"), (None, "is missing")])
+def test_truncated_or_missing_file(index: Path, content: bytes | None, fact: str) -> None:
+    path = index / "terms" / "a.bin"
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(PorismError, match=f"terms/a.bin {fact}"):
+        read_manifest(index, "formulas")
+
+
+def test_changed_bytes(index: Path) -> None:
+    manifest = read_manifest(index, "formulas")
+    (index / "terms" / "a.bin").write_bytes(b"12346")
+    with pytest.raises(PorismError, match="has changed since it was written"):
+        check_digests(index, manifest)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"files": 3}'])
+def test_broken_manifest(index: Path, text: str) -> None:
+    (index / NAME).write_text(text)
+    with pytest.raises(PorismError, match="is not a manifest that can be read"):
+        read_manifest(index, "formulas")
