@@ -18,7 +18,9 @@ class Node:
 
     __slots__ = ("children", "edges", "label", "places")
 
-    def __init__(self, label: str, children: list[Node] | None = None, edges: str = "", places: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, label: str, children: list[Node] | None = None, edges: str = "", places: tuple[int, ...] = ()
+    ) -> None:
         self.label = label
         self.children: list[Node] = [] if children is None else children
         self.edges = edges
@@ -59,3 +61,49 @@ class Node:
         """A short form for people who debug."""
         inside = ", ".join(repr(c) for c in self.children[:9])
         return f"{self.label}({inside})" if self.children else self.label
+
+
+def attach(node: Node, edge: str, child: Node) -> None:
+    """Add a child at an edge of a layout tree, keeping the children in the order of `EDGES`."""
+    rank = EDGES.index(edge)
+    edges = node.edges
+    at = 0
+    while at < len(edges) and EDGES.index(edges[at]) < rank:
+        at += 1
+    node.children.insert(at, child)
+    node.edges = edges[:at] + edge + edges[at:]
+
+
+def chain(row: list[Node]) -> Node:
+    """Link the nodes of a row by the edge `n`; gives the first."""
+    for at in range(len(row) - 1, 0, -1):
+        node = row[at - 1]
+        node.children.insert(0, row[at])
+        node.edges = "n" + node.edges
+    return row[0]
+
+
+def row_of(node: Node) -> list[Node]:
+    """A node of a layout tree and all that follow it on its baseline."""
+    row = [node]
+    while node.edges[:1] == "n":
+        node = node.children[0]
+        row.append(node)
+    return row
+
+
+def link_elements(node: Node, elements: list[Node]) -> None:
+    """Hang the first element of a group or table below its node by `w` and chain the rest by `e`."""
+    for at in range(len(elements) - 1, 0, -1):
+        attach(elements[at - 1], "e", elements[at])
+    attach(node, "w", elements[0])
+
+
+def elements_of(node: Node) -> list[Node]:
+    """The first nodes of the elements of a group or table, row by row."""
+    found = []
+    element = node.child("w")
+    while element is not None:
+        found.append(element)
+        element = element.child("e")
+    return found

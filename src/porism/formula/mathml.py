@@ -1,0 +1,103 @@
+"""MathML in and out: reads Presentation MathML of any origin, also ill-formed; writes clean MathML Core with any places lit."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection
+from xml.etree.ElementTree import Element, ParseError, fromstring
+
+_NAMESPACE = re.compile(r"""\sxmlns(?::\w+)?\s*=\s*("[^"]*"|'[^']*')""")
+_PREFIX = re.compile(r"<(/?)\w+:(?=[a-z])")
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);)(\w+;)?")
+_ALTTEXT = re.compile(r'\salttext="[^"]*"(?=\s+\w+=|\s*>)')
+_BARE = re.compile(r"<(?!/?[A-Za-z]|!--|\?xml)")
+
+
+def read(text: str) -> Element:
+    """The `math` element of a MathML text."""
+    if "xmlns" in text:
+        text = _NAMESPACE.sub("", text)
+    if "&" in text:
+        text = _ENTITY.sub(_entity, text)
+    try:
+        return fromstring(text)
+    except ParseError:
+        return _recover(text)
+
+
+def _entity(found: re.Match[str]) -> str:
+    name = found[1]
+    char = html.unescape(found[0]) if name else ""
+    return html.escape(char) if char and char != found[0] else "&amp;" + (name or "")
+
+
+def _recover(text: str) -> Element:
+    """Official files hold raw `<` and `&`: escape what opens no tag, then let lxml mend the rest."""
+    from lxml import etree
+
+    text = re.sub(r"<\?xml[^>]*\?>", "", text).strip()
+    text = _PREFIX.sub(r"<\1", _BARE.sub("&lt;", _ALTTEXT.sub("", text)))
+    try:
+        return fromstring(text)
+    except ParseError:
+        pass
+    root = etree.fromstring(text.encode(), etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False))
+    if root is None:
+        return Element("math")
+    return fromstring(etree.tostring(root))
+
+
+# What MathML Core draws; everything else becomes a row.
+_ELEMENTS = frozenset(
+    "math mrow mi mn mo mtext ms mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mmultiscripts mprescripts none "
+    "mtable mtr mtd mstyle mpadded mphantom menclose merror semantics".split()
+)
+_ATTRIBUTES = frozenset(
+    "accent accentunder columnspan rowspan depth dir display displaystyle fence form height largeop linethickness lspace rspace mathvariant "
+    "maxsize minsize movablelimits notation scriptlevel separator stretchy symmetric voffset width".split()
+)
+_SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
+
+
+def clean(root: Element) -> str:
+    """Clean MathML Core of an element: known elements and harmless attributes only, one element out for each one in."""
+    out: list[str] = []
+    stack: list[Element | str] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        tag = item.tag
+        if tag in ("annotation", "annotation-xml"):
+            continue
+        if item is root:
+            tag = "math"
+        elif tag not in _ELEMENTS:
+            tag = "mtext" if not len(item) and (item.text or "").strip() else "mrow"
+        attributes = "".join(
+            f' {name}="{value}"' for name, value in item.items() if name in _ATTRIBUTES and _SAFE_VALUE.match(value)
+        )
+        out.append(f"<{tag}{attributes}>")
+        if item.text and item.text.strip():
+            out.append(html.escape(item.text, quote=False))
+        stack.append(f"</{tag}>")
+        stack.extend(reversed(item))
+    return "".join(out)
+
+
+_OPEN_TAG = re.compile(r"<([a-z]+)([^>]*)>")
+
+
+def light(mathml: str, places: Collection[int], class_name: str = "lit") -> str:
+    """Clean MathML with a class on the elements at these places (pre-order numbers, `math` is 0)."""
+    wanted = frozenset(places)
+    number = -1
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        return f'<{found[1]} class="{class_name}"{found[2]}>' if number in wanted else found[0]
+
+    return _OPEN_TAG.sub(mark, mathml)

@@ -1,0 +1,30 @@
+"""What cannot be read stays searchable: one opaque node that keeps the tokens."""
+
+from __future__ import annotations
+
+import re
+
+from porism.formula.labels import token_label
+from porism.formula.tree import Node, attach, chain
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}]")
+MAX_TOKENS = 500
+
+
+def opaque_tree(latex: str) -> Node:
+    """An `E!` node with the formula's tokens (at most 500) as a row within."""
+    node = Node("E!", places=(1,))
+    row = []
+    for found in _TOKEN.finditer(latex):
+        token = found[0]
+        if token[0] == "\\":
+            row.append(Node(token, places=(1,)))
+        else:
+            label = token_label("mn" if token[0].isdecimal() else "mi", token)
+            if label:
+                row.append(Node(label, places=(1,)))
+        if len(row) == MAX_TOKENS:
+            break
+    if row:
+        attach(node, "w", chain(row))
+    return node

@@ -1,0 +1,71 @@
+"""The written form of a layout tree, as in Tangent-S: `[label next ,edge[...]]`."""
+
+from __future__ import annotations
+
+import re
+
+from porism.formula.tree import Node, attach
+
+_ESCAPES = {"?": "&quest;", ",": "&comma;", "[": "&lsqb;", "]": "&rsqb;"}
+_ESCAPE = re.compile(r"[?,\[\]]")
+_UNESCAPE = re.compile("|".join(_ESCAPES.values()))
+_BACK = {value: key for key, value in _ESCAPES.items()}
+
+
+def tangent(node: Node) -> str:
+    """A layout tree as one line; x² is `[V!x,a[N!2]]`."""
+    out: list[str] = []
+    stack: list[Node | str] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        out.append("[" + escape(item.label))
+        stack.append("]")
+        for edge, child in zip(reversed(item.edges), reversed(item.children), strict=True):
+            stack.append(child)
+            if edge != "n":
+                stack.append("," + edge)
+    return "".join(out)
+
+
+def from_tangent(text: str) -> Node:
+    """The layout tree of one line written by `tangent`; raises ValueError when it is not one."""
+    root = Node("")
+    stack = [(root, "w")]
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char == "[":
+            end = at + 1
+            while end < len(text) and text[end] not in "[],":
+                end += 1
+            node = Node(unescape(text[at + 1 : end]))
+            parent, edge = stack[-1]
+            attach(parent, edge, node)
+            stack.append((node, "n"))
+            at = end
+        elif char == "," and len(stack) > 1 and text[at + 1 : at + 2] in tuple("aboucdwe"):
+            stack[-1] = (stack[-1][0], text[at + 1])
+            at += 2
+        elif char == "]" and len(stack) > 1:
+            stack.pop()
+            at += 1
+        else:
+            raise ValueError(f"not a layout tree: {char!r} at {at}")
+    if len(stack) != 1 or len(root.children) != 1:
+        raise ValueError("not a layout tree: brackets do not match")
+    return root.children[0]
+
+
+def escape(label: str) -> str:
+    """A label as written: the marks of the notation become entities; a wildcard keeps its question mark."""
+    if label[:1] == "?" and len(label) > 1:
+        return "?" + _ESCAPE.sub(lambda found: _ESCAPES[found[0]], label[1:])
+    return _ESCAPE.sub(lambda found: _ESCAPES[found[0]], label)
+
+
+def unescape(text: str) -> str:
+    """The label of a written one."""
+    return _UNESCAPE.sub(lambda found: _BACK[found[0]], text)
