@@ -31,7 +31,7 @@ bench: $(READY)
 	$(BIN)/python -m bench
 
 docs: $(READY)
-	$(BIN)/python -m docs.generate
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,73 @@
+"""Write the generated pages of the reference: `make docs`. A test fails when they are not what this writes.
+
+Commands come from the parser, the API from its own OpenAPI document: nothing here is typed twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+REFERENCE = Path(__file__).parent / "reference"
+WIDTH = "100"
+
+
+def parsers(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """A parser and all parsers of its actions, each with the words that reach it."""
+    yield path, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, sub in action.choices.items():
+                yield from parsers(sub, f"{path} {name}")
+
+
+def commands_page() -> str:
+    """Every command with its help, as the terminal shows it."""
+    from porism.cli import make_parser
+
+    os.environ["COLUMNS"] = WIDTH
+    pages = ["# Commands\n\nWritten by `make docs` from the commands' own help.\n"]
+    for path, parser in parsers(make_parser(), "porism"):
+        pages.append(f"## {path}\n\n```text\n{parser.format_help().rstrip()}\n```\n")
+    return "\n".join(pages)
+
+
+def api_page() -> str:
+    """Every route of the HTTP API with its parameters."""
+    from porism.web.openapi import document
+
+    pages = ["# HTTP API\n\nWritten by `make docs` from the OpenAPI document that the server publishes at `/v1/openapi.json`.\n"]
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            pages.append(f"## {method.upper()} {path}\n\n{operation['summary']}\n")
+            rows = [parameter_row(p) for p in operation.get("parameters", [])]
+            if rows:
+                pages.append("| parameter | type | default | what |\n|---|---|---|---|\n" + "\n".join(rows) + "\n")
+    return "\n".join(pages)
+
+
+def parameter_row(parameter: dict[str, object]) -> str:
+    """One parameter as a row of a table."""
+    schema = parameter["schema"]
+    assert isinstance(schema, dict)
+    kind = " ".join(map(str, schema.get("enum", [schema.get("type", "")])))
+    default = "required" if parameter["required"] else schema.get("default", "")
+    return f"| `{parameter['name']}` | {kind} | {default} | {parameter['description']} |"
+
+
+PAGES = {"commands.md": commands_page, "api.md": api_page}
+
+
+def main() -> int:
+    """Write all generated pages."""
+    REFERENCE.mkdir(exist_ok=True)
+    for name, make in PAGES.items():
+        (REFERENCE / name).write_text(make())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
