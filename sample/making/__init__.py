@@ -1,0 +1,1 @@
+"""How the sample's hand-written source becomes a Stack Exchange dump and the lab's files."""
