@@ -95,8 +95,8 @@ def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: in
         if field == "grade":
             best[key] = max(int(value), best.get(key, 0))
     strata: dict[int, list[str]] = {}
-    for key, value in sorted(best.items()):
-        strata.setdefault(value, []).append(key)
+    for key, highest in sorted(best.items()):
+        strata.setdefault(highest, []).append(key)
     if not strata:
         raise PorismError(
             f"{owner.assessor} has judged nothing of topic {topic} yet", fix="draw second opinions after the first"
