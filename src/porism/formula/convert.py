@@ -1,16 +1,25 @@
-"""LaTeX to Presentation MathML by a library: math-core, else latex2mathml, else nothing (the caller makes an opaque node)."""
+"""LaTeX to Presentation MathML by a library: math-core, else latex2mathml, else nothing (the caller makes an opaque node).
+
+Most formulas go straight through. One that looks suspect is prepared first; one that the converter refuses is mended and tried again,
+then tried with unknown commands kept as names, then given to latex2mathml.
+"""
 
 from __future__ import annotations
 
 import functools
+import html
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from porism.formula.macros import Macros
 from porism.formula.problems import Problem
+from porism.formula.repair import SUSPECT, commands, mend, prepare
+from porism.formula.source import Source
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
+MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,43 +33,145 @@ class Converted:
 
 
 @functools.cache
-def _core() -> Any:
+def _core(lenient: bool = False) -> Any:
     from math_core import LatexToMathML
 
-    return LatexToMathML(fancy_error=False, allow_unreliable_rendering=True)
+    converter = LatexToMathML(
+        macros=commands(), fancy_error=False, allow_unreliable_rendering=True, ignore_unknown_commands=lenient
+    )
+    return converter.convert_with_local_state
 
 
-def to_mathml(latex: str) -> Converted:
-    """MathML of any string; never raises."""
-    if len(latex) > MAX_LENGTH or nesting(latex) > MAX_NESTING:
-        return Converted("", "opaque", (), (Problem("too long or nested too deep to read", 0, len(latex)),))
+def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False) -> Converted:
+    """MathML of any string; never raises. `macros` are the user's own commands, `wildcards` lets `?x` be one."""
+    if (
+        macros is None
+        and not wildcards
+        and len(latex) <= MAX_LENGTH
+        and not SUSPECT.search(latex)
+        and not _nested(latex)
+    ):
+        core = _core()
+        try:
+            return Converted(core(latex, displaystyle=False), "math-core")
+        except Exception:  # noqa: S110 - any refusal of the library means: mend and try again
+            pass
+    return _carefully(latex, macros, wildcards)
+
+
+_ONE_TOKEN = re.compile(r"<math><(m[ion])[^>]*>([^<]+)</\1></math>")
+
+
+def symbol_of(command: str) -> tuple[str, str] | None:
+    """Element name and text when a command stands for one token; LaTeXML lacks some that math-core knows."""
+    core = _core()
     try:
-        return Converted(_core().convert_with_local_state(latex, displaystyle=False), "math-core")
-    except Exception as error:
-        problem = _problem(str(error), latex)
-    try:
-        from latex2mathml.converter import convert
-
-        return Converted(convert(latex), "latex2mathml", (), (problem,))
+        found = _ONE_TOKEN.fullmatch(core(command, displaystyle=False))
     except Exception:
-        return Converted("", "opaque", (), (problem,))
+        return None
+    return (found[1], html.unescape(found[2])) if found else None
 
 
-def nesting(latex: str) -> int:
-    """How deep braces, `\\left` and environments nest at most."""
+def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
+    """The slow way: prepare, try, mend, try again."""
+    if len(latex) > MAX_LENGTH:
+        return _refused(Source(""), Problem(f"longer than {MAX_LENGTH:,} characters", MAX_LENGTH, len(latex)))
+    source = Source(latex)
+    prepare(source, macros, wildcards)
+    if (deep := _nested(source.text)) or len(source.text) > 2 * MAX_LENGTH:
+        return _refused(source, source.located(f"nested deeper than {MAX_NESTING} levels", deep, deep + 1))
+    first = _try(source)
+    if isinstance(first, Problem):
+        mend(source)
+        again = _try(source)
+        if isinstance(again, Problem):
+            return _leniently(source, again)
+        first = again
+    return Converted(first, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
+
+
+def _leniently(source: Source, problem: Problem) -> Converted:
+    """Unknown commands stay as names; if that does not help, another library may."""
+    core = _core(lenient=True)
+    try:
+        mathml = core(source.text, displaystyle=False)
+    except Exception:
+        return _by_another(source, problem)
+    for found in _unknown(mathml, source.text):
+        source.problem(f"unknown command {found[0]}", *found.span())
+    return Converted(mathml, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
+
+
+def _by_another(source: Source, problem: Problem) -> Converted:
+    from latex2mathml.converter import convert
+
+    try:
+        mathml = convert(source.text)
+    except Exception:
+        return _refused(source, problem)
+    problems = (*source.problems, problem)[:MAX_PROBLEMS]
+    return Converted(mathml, "latex2mathml", tuple(source.repairs), problems)
+
+
+def _refused(source: Source, problem: Problem) -> Converted:
+    return Converted("", "opaque", tuple(source.repairs), (*source.problems, problem)[:MAX_PROBLEMS])
+
+
+def _try(source: Source) -> str | Problem:
+    core = _core()
+    try:
+        mathml: str = core(source.text, displaystyle=False)
+        return mathml
+    except Exception as error:
+        return _problem(str(error), source)
+
+
+_UNKNOWN = re.compile(r'<merror class="math-core-unknown-cmd"><mtext>([^<]*)</mtext></merror>')
+
+
+def _unknown(mathml: str, text: str) -> list[re.Match[str]]:
+    """Where the commands that the converter did not know stand in the text."""
+    names = {found[1] for found in _UNKNOWN.finditer(mathml)}
+    return [found for found in re.finditer(r"\\(?:[A-Za-z]+|.)", text) if found[0] in names]
+
+
+def _nested(latex: str) -> int:
+    """Where braces, brackets of `\\left` and environments nest deeper than the limit; 0 when they do not."""
     if latex.count("{") + latex.count("\\left") <= MAX_NESTING:
         return 0
-    depth = deepest = 0
-    for found in re.finditer(r"\\.|[{}]", latex):
+    depth = 0
+    for found in _NESTING.finditer(latex):
         mark = found[0]
-        depth += (mark == "{") - (mark == "}")
-        deepest = max(deepest, depth)
-    return deepest
+        if mark in ("{", "\\left"):
+            depth += 1
+            if depth > MAX_NESTING:
+                return found.start()
+        elif mark in ("}", "\\right"):
+            depth -= 1
+    return 0
 
 
-def _problem(message: str, latex: str) -> Problem:
+_NESTING = re.compile(r"\\(?:left|right)(?![A-Za-z])|\\.|[{}]", re.DOTALL)
+
+# What the converter says, and what we say: pattern, message.
+_MESSAGES = [
+    (re.compile(r'Unknown command "(.*)"\.'), r"unknown command \1"),
+    (re.compile(r'Unknown environment "(.*)"\.'), r"unknown environment \1"),
+    (re.compile(r"Expected argument but reached end of input\."), "an argument is missing at the end"),
+    (re.compile(r"Duplicate subscript or superscript\."), "a second script at the same place"),
+    (re.compile(r'Found "&", which may only appear.*'), "& outside a table"),
+]
+
+
+def _problem(message: str, source: Source) -> Problem:
     found = re.match(r"(\d+): (.*)", message, re.DOTALL)
     if not found:
-        return Problem(message, 0, len(latex))
-    start = min(int(found[1]), len(latex))
-    return Problem(found[2], start, start + 1)
+        return source.located("the converter refused it", 0, len(source.text))
+    start = min(int(found[1]), len(source.text))
+    said = found[2]
+    for pattern, ours in _MESSAGES:
+        if match := pattern.fullmatch(said):
+            said = match.expand(ours)
+            break
+    token = re.compile(r"\\[A-Za-z]+|\\?.", re.DOTALL).match(source.text, start)
+    return source.located(said, start, token.end() if token else start)

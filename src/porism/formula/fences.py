@@ -3,57 +3,40 @@
 from __future__ import annotations
 
 from porism.formula.labels import BARS, CLOSING, OPENING
+from porism.formula.rows import TRIGGERS, tidy
 from porism.formula.tree import Node, attach, chain, link_elements
 
-_FENCES = frozenset(OPENING) | CLOSING | BARS | {"."}
-_ENDS = frozenset("([{⟨⌊⌈⟦|‖)]}⟩⌋⌉⟧")
+_FENCES = frozenset(OPENING) | CLOSING | BARS
 
 
-def group(row: list[Node], whole: bool = False) -> list[Node]:
-    """Match the brackets of a row. A script on a closing bracket goes to its group.
-
-    With `whole` only a row that is one fenced group is changed: what an `mrow` nests is a hint, not a rule.
-    """
-    if len(row) < 2 or not any(node.label in _FENCES or node.label == "W!" for node in row):
+def group(row: list[Node]) -> list[Node]:
+    """Match the brackets of a row. A script on a closing bracket goes to its group."""
+    if len(row) < 2:
         return row
-    if whole:
-        return _whole(row)
-    return _match(_ellipses(_prescripts(row)))
+    labels = {node.label for node in row}
+    if not labels.isdisjoint(TRIGGERS):
+        row = tidy(row)
+    return row if labels.isdisjoint(_FENCES) else _match(row)
 
 
-def _whole(row: list[Node]) -> list[Node]:
-    """A row between two fences of any direction (`\\left] a, b \\right[`) is a group when nothing inside is a lone fence."""
-    first, last = row[0].label, row[-1].label
-    if first in _ENDS and last in _ENDS and not row[0].children:
-        inside = _match(row[1:-1])
-        if not any(node.label in _ENDS for node in inside):
-            return [make_group(row[0], inside, row[-1])]
-    return row
-
-
-def _prescripts(row: list[Node]) -> list[Node]:
-    """`{}^n C` : scripts on nothing, before a symbol, are that symbol's pre-scripts."""
-    out: list[Node] = []
-    for node in row:
-        if out and out[-1].label == "W!" and node.label[1:2] == "!" and "c" not in node.edges and "d" not in node.edges:
-            empty = out.pop()
-            for edge, child in zip(empty.edges, empty.children, strict=True):
-                attach(node, "c" if edge in "ao" else "d", child)
-        out.append(node)
-    return [node for node in out if node.label != "W!" or node.children]
-
-
-def _ellipses(row: list[Node]) -> list[Node]:
-    """Three dots are an ellipsis, however they were typed."""
-    out: list[Node] = []
-    for node in row:
-        out.append(node)
-        if node.label == "." and len(out) > 2 and out[-2].label == "." == out[-3].label:
-            if out[-2].children or out[-3].children:
-                continue
-            places = out[-3].places + out[-2].places + node.places
-            out[-3:] = [Node("V!…", node.children, node.edges, places)]
-    return out
+def group_whole(row: list[Node]) -> list[Node]:
+    """What an `mrow` nests is a hint, not a rule: only a row that is one fenced group (also `\\left] a, b \\right[`) is changed."""
+    if len(row) < 3 or row[0].children or row[0].label not in _FENCES or row[-1].label not in _FENCES:
+        return row
+    inside = row[1:-1]
+    bars = row[0].label in BARS or row[-1].label in BARS
+    depth = 0
+    for node in inside:
+        label = node.label
+        if label in OPENING:
+            depth += 1
+        elif label in CLOSING:
+            depth -= 1
+            if depth < 0:
+                return row
+        elif bars and depth == 0 and label in BARS:
+            return row
+    return row if depth else [make_group(row[0], group(inside), row[-1])]
 
 
 def _match(row: list[Node]) -> list[Node]:
@@ -68,17 +51,10 @@ def _match(row: list[Node]) -> list[Node]:
         elif label in CLOSING:
             while stack and stack[-1][0].label in BARS:
                 out = _give_up(stack, out)
-            if stack:
-                opening, outer = stack.pop()
-                outer.append(make_group(opening, out, node))
-                out = outer
-            else:
-                out.append(node)
+            out = _close(stack, out, node)
         elif label in BARS:
             if stack and stack[-1][0].label == label and out and not _expects_operand(out[-1]):
-                opening, outer = stack.pop()
-                outer.append(make_group(opening, out, node))
-                out = outer
+                out = _close(stack, out, node)
             elif not node.children and (not out or _expects_operand(out[-1]) or _pairs_up(row, at)):
                 stack.append((node, out))
                 out = []
@@ -88,13 +64,37 @@ def _match(row: list[Node]) -> list[Node]:
             out.append(node)
     while stack:
         out = _give_up(stack, out)
-    return out
+    return _turned(out)
+
+
+def _turned(row: list[Node]) -> list[Node]:
+    """Square brackets left over around a separator are an interval with turned brackets: `]0,1[`, `[0,1[`, `]0,1]`."""
+    left = [at for at, node in enumerate(row) if node.label in _SQUARE]
+    for first, last in zip(left[-2::-1], left[:0:-1], strict=True):
+        if last < len(row) and row[last].label in _SQUARE and not row[first].children:
+            inside = row[first + 1 : last]
+            if any(node.label in _SEPARATORS for node in inside):
+                row[first : last + 1] = [make_group(row[first], inside, row[last])]
+    return row
+
+
+_SQUARE = frozenset("[]")
+_SEPARATORS = frozenset(",;")
+
+
+def _close(stack: list[tuple[Node, list[Node]]], inside: list[Node], closing: Node) -> list[Node]:
+    if not stack:
+        inside.append(closing)
+        return inside
+    opening, outer = stack.pop()
+    outer.append(make_group(opening, inside, closing))
+    return outer
 
 
 def _expects_operand(node: Node) -> bool:
     """After an operator or a comma a bar opens; after a value it closes."""
     label = node.label
-    return label[1:2] != "!" and label not in CLOSING and label not in "!′″‴" and label not in BARS
+    return label[1:2] != "!" and label not in CLOSING and label not in BARS and label[0] not in "!′?"
 
 
 def _pairs_up(row: list[Node], at: int) -> bool:
@@ -132,8 +132,7 @@ def _bare_table(node: Node) -> bool:
 def make_group(opening: Node, inside: list[Node], closing: Node) -> Node:
     """One node for a bracket group: elements split at commas, the comma staying at the end of its element."""
     fences = opening.label + closing.label
-    places = opening.places + closing.places
-    if len(inside) == 1 and _bare_table(inside[0]) and "a" not in inside[0].edges and "b" not in inside[0].edges:
+    if len(inside) == 1 and _bare_table(inside[0]) and inside[0].edges == "w":
         node = inside[0]
         node.label = "M!" + fences + node.label[2:]
         node.places = opening.places + node.places + closing.places
@@ -145,7 +144,7 @@ def make_group(opening: Node, inside: list[Node], closing: Node) -> Node:
                 parts.append([])
         if not parts[-1] and len(parts) > 1:
             parts.pop()
-        node = Node(f"M!{fences}1x{len(parts)}", None, "", places)
+        node = Node(f"M!{fences}1x{len(parts)}", None, "", opening.places + closing.places)
         link_elements(node, [chain(part) if part else Node("W!") for part in parts])
     for edge, child in zip(closing.edges, closing.children, strict=True):
         # The closing bracket was read as an operator; the group is not one.

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element
 
-from porism.formula.fences import group
-from porism.formula.labels import token_label
+from porism.formula.fences import group, group_whole
+from porism.formula.labels import BARS, bold, token_labels
+from porism.formula.unknown import known_symbol
 from porism.formula.tree import Node, attach, chain, link_elements
 
 MAX_DEPTH = 120
@@ -30,6 +31,7 @@ _SCRIPTS = {
 }
 _TO_OPERATOR = {"a": "o", "b": "u", "o": "o", "u": "u"}
 _TO_NAME = {"a": "a", "b": "b", "o": "a", "u": "b"}
+_AS_WRITTEN = {"a": "a", "b": "b", "o": "o", "u": "u"}
 
 
 class TooLarge(Exception):
@@ -74,13 +76,10 @@ class _Reader:
         place = self.place
         self.place = place + 1
         if tag in _TOKENS:
-            label = token_label(tag, _text(element))
-            if label:
+            for label in token_labels(tag, _text(element)):
                 out.append(Node(label, None, "", (place,)))
-            if len(element):
-                self.place += sum(1 for _ in element.iter()) - 1
         elif tag in _SCRIPTS:
-            self.scripts(element, out, depth + 1, place)
+            self.scripts(element, out, depth + 1)
         elif tag == "mfrac":
             self.fraction(element, out, depth + 1, place)
         elif tag in ("msqrt", "mroot"):
@@ -88,7 +87,7 @@ class _Reader:
         elif tag == "mtable":
             out.append(self.table(element, depth + 1, place))
         elif tag == "mmultiscripts":
-            self.multiscripts(element, out, depth + 1, place)
+            self.multiscripts(element, out, depth + 1)
         elif tag in _NOTHING:
             self.place += sum(1 for _ in element.iter()) - 1
         elif tag in _SKIPPED:
@@ -98,7 +97,7 @@ class _Reader:
             self.within(node, "w", element, depth + 1)
             out.append(node)
         elif tag == "merror":
-            out.append(Node("E!" + "".join(element.itertext()).strip(), None, "", (place,)))
+            out.append(error_node("".join(element.itertext()).strip(), place))
             self.place += sum(1 for _ in element.iter()) - 1
         else:
             out.extend(self.explicit(element, depth + 1))
@@ -106,7 +105,7 @@ class _Reader:
     def explicit(self, element: Element, depth: int) -> list[Node]:
         """The nodes of an `mrow`; when it is exactly one fenced group it stays one."""
         row = self.row(element, depth)
-        return group(row, whole=True) if len(row) > 2 else row
+        return group_whole(row)
 
     def within(self, node: Node, edge: str, element: Element, depth: int) -> None:
         """Hang the children of an element (an inferred row) below a node."""
@@ -115,9 +114,7 @@ class _Reader:
 
     def argument(self, node: Node, edge: str, element: Element, depth: int) -> None:
         """Hang one element below a node."""
-        row: list[Node] = []
-        self.one(element, row, depth)
-        row = group(row)
+        row = self.argument_row(element, depth)
         attach(node, edge, chain(row) if row else Node("W!"))
 
     def fraction(self, element: Element, out: list[Node], depth: int, place: int) -> None:
@@ -139,55 +136,45 @@ class _Reader:
             self.within(node, "w", element, depth)
         out.append(node)
 
-    def base(self, element: Element, depth: int) -> Node:
-        """The one node that scripts hang on."""
+    def argument_row(self, element: Element, depth: int) -> list[Node]:
+        """The row that one element stands for."""
         row: list[Node] = []
         self.one(element, row, depth)
-        row = group(row)
-        if not row:
-            return Node("W!")
-        return row[0] if len(row) == 1 else Node("M!1x1", [chain(row)], "w")
+        return group(row) if len(row) > 1 else row
 
-    def scripts(self, element: Element, out: list[Node], depth: int, place: int) -> None:
+    def scripts(self, element: Element, out: list[Node], depth: int) -> None:
+        """A base with scripts or marks above and below."""
         edges = _SCRIPTS[element.tag]
         if len(element) != len(edges) + 1:
             self.fill(element, out, depth)
             return
-        node = self.base(element[0], depth)
+        base = self.argument_row(element[0], depth)
+        rows = [self.argument_row(child, depth) for child in element[1:]]
+        if not any(rows):
+            out.extend(base)
+            return
+        node = _carrier(base, out)
+        scripts = [(edge, chain(row)) for edge, row in zip(edges, rows, strict=True) if row]
         label = node.label
-        if label[1:2] != "!":
-            to = _TO_OPERATOR
-        elif label[0] == "V" and len(label) > 3:
-            to = _TO_NAME
-        else:
-            to = {}
-        for edge, child in zip(edges, element[1:], strict=True):
-            row: list[Node] = []
-            self.one(child, row, depth)
-            row = group(row)
-            if not row:
-                continue
-            edge = to.get(edge, edge)
-            if edge in node.edges:
-                node = Node("M!1x1", [node], "w")
-                edge = {"o": "a", "u": "b"}.get(edge, edge) if element.tag[1] == "s" else edge
-            attach(node, edge, chain(row))
+        to = _TO_OPERATOR if label[1:2] != "!" else _TO_NAME if label[0] == "V" and len(label) > 3 else _AS_WRITTEN
+        if any(to[edge] in node.edges for edge, _ in scripts):
+            node, to = Node("M!1x1", [node], "w"), _AS_WRITTEN
+        for edge, child in scripts:
+            attach(node, to[edge], child)
         out.append(node)
 
-    def multiscripts(self, element: Element, out: list[Node], depth: int, place: int) -> None:
+    def multiscripts(self, element: Element, out: list[Node], depth: int) -> None:
+        """A base with scripts on both sides."""
         if not len(element):
             return
-        node = self.base(element[0], depth)
-        operator = node.label[1:2] != "!"
-        edges, at = ("uo" if operator else "ba"), 0
+        node = _carrier(self.argument_row(element[0], depth), out)
+        edges, at = ("uo" if node.label[1:2] != "!" else "ba"), 0
         for child in element[1:]:
             if child.tag == "mprescripts":
                 self.place += 1
                 edges, at = "dc", 0
                 continue
-            row: list[Node] = []
-            self.one(child, row, depth)
-            row = group(row)
+            row = self.argument_row(child, depth)
             edge = edges[at % 2]
             at += 1
             if row:
@@ -200,29 +187,62 @@ class _Reader:
         rows: list[list[Node]] = []
         for line in element:
             self.place += 1
-            cells = list(line) if line.tag in ("mtr", "mlabeledtr") else [line]
             nodes = []
-            for number, cell in enumerate(cells):
+            for number, cell in enumerate(line if line.tag in ("mtr", "mlabeledtr") else (line,)):
                 if cell.tag == "mtd":
                     self.place += 1
-                    row = group(self.row(cell, depth))
+                    row = group(_without_entity(self.row(cell, depth)))
                 else:
-                    row = []
-                    self.one(cell, row, depth)
-                    row = group(row)
+                    row = self.argument_row(cell, depth)
                 if line.tag == "mlabeledtr" and number == 0:
                     continue
                 nodes.append(chain(row) if row else Node("W!"))
             rows.append(nodes)
-        wide = max(map(len, rows), default=0)
-        cells = [node for nodes in rows for node in [*nodes, *(Node("W!") for _ in range(wide - len(nodes)))]]
+        # Converters differ in what they draw after the last row and column with something in it.
+        while len(rows) > 1 and all(map(_empty, rows[-1])):
+            rows.pop()
+        wide = max((at + 1 for nodes in rows for at, node in enumerate(nodes) if not _empty(node)), default=1)
+        cells = [nodes[at] if at < len(nodes) else Node("W!") for nodes in rows for at in range(wide)]
         table = Node(f"M!{len(rows)}x{wide}", None, "", (place,))
         if cells:
             link_elements(table, cells)
         return table
 
 
+# A script on one of these belongs to it alone, also when a converter wraps what stands before it (`\\left. x \\right|_0`, `n!^2`).
+_POSTFIX = BARS | {"∣", "!"}
+
+
+def _carrier(row: list[Node], out: list[Node]) -> Node:
+    """The one node that scripts on a row hang on; what stands before it goes out."""
+    if not row:
+        return Node("W!")
+    if len(row) == 1:
+        return row[0]
+    if row[-1].label in _POSTFIX:
+        out.extend(row[:-1])
+        return row[-1]
+    return Node("M!1x1", [chain(row)], "w")
+
+
+def _without_entity(row: list[Node]) -> list[Node]:
+    """An escaped `&amp;` between cells leaves `amp;` at the start of one."""
+    if len(row) > 3 and row[0].label == "V!a" and [node.label for node in row[1:4]] == ["V!m", "V!p", ";"]:
+        return row[4:]
+    return row
+
+
+def _empty(node: Node) -> bool:
+    return node.label == "W!" and not node.children
+
+
+def error_node(text: str, place: int) -> Node:
+    """A converter did not know a command: it stays a symbol of that name."""
+    label = known_symbol(text) if text[:1] == "\\" else "E!" + text
+    return Node(label, None, "", (place,))
+
+
 def _text(element: Element) -> str:
-    if len(element):
-        return "".join(element.itertext())
-    return element.text or ""
+    if not len(element):
+        return element.text or ""
+    return "".join(bold(text) if element[0].tag == "b" else text for text in element.itertext())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porism.formula.labels import token_label
+from porism.formula.labels import token_labels
 from porism.formula.tree import Node, attach, chain
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}]")
@@ -20,9 +20,7 @@ def opaque_tree(latex: str) -> Node:
         if token[0] == "\\":
             row.append(Node(token, places=(1,)))
         else:
-            label = token_label("mn" if token[0].isdecimal() else "mi", token)
-            if label:
-                row.append(Node(label, places=(1,)))
+            row.extend(Node(label, places=(1,)) for label in token_labels("mi", token))
         if len(row) == MAX_TOKENS:
             break
     if row:

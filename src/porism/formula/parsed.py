@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 
 from porism.formula.convert import to_mathml
 from porism.formula.layout import TooLarge, layout_tree
+from porism.formula.macros import Macros
 from porism.formula.mathml import clean, read
 from porism.formula.opaque import opaque_tree
 from porism.formula.problems import Problem
@@ -62,12 +63,13 @@ class Parsed:
         return self._operators
 
 
-def parse(latex: str, wildcards: bool = False) -> Parsed:
+def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> Parsed:
     """A formula from LaTeX; any string gives a result.
 
-    `\\qvar{x}` is a wildcard always, `?x` only when `wildcards` is set (in posts a question mark is punctuation).
+    `\\qvar{x}` is a wildcard always, `?x` only when `wildcards` is set (in posts a question mark is punctuation). `macros` are the
+    user's commands, as `macros.definitions` reads them from a document.
     """
-    made = to_mathml(latex)
+    made = to_mathml(latex, macros, wildcards)
     if made.path == "opaque":
         return Parsed(latex, opaque_tree(latex), "", "opaque", made.repairs, made.problems)
     return _finish(latex, read(made.mathml), made.mathml, made.path, made.repairs, made.problems)
