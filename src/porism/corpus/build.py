@@ -1,0 +1,203 @@
+"""From sources to a collection: stage by stage, resumable, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from porism import __version__
+from porism.corpus import given, staging
+from porism.corpus.expressions import Numbers
+from porism.corpus.finish import add_indexes, counts, digest, finish_rows
+from porism.corpus.ledger import Ledger
+from porism.corpus.lock import Lock
+from porism.corpus.options import Options, cores
+from porism.corpus.parallel import workers
+from porism.corpus.parsing import parse_expressions
+from porism.corpus.place import Placer
+from porism.corpus.progress import Progress, Silent
+from porism.corpus.raw import Source
+from porism.corpus.schema import DATABASE, FORMAT, MANIFEST, TABLES
+from porism.corpus.select import select
+from porism.errors import PorismError
+from porism.files import disk_error
+
+WORK = "work.sqlite"
+PLAN = "plan.json"
+
+
+def build(
+    sources: Sequence[Source],
+    target: str | Path,
+    options: Options | None = None,
+    *,
+    jobs: int = 0,
+    progress: Progress | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Build a collection; a build that was stopped goes on where it was."""
+    place = Path(target)
+    if place.exists():
+        raise PorismError("is already there", where=str(place), fix=f"remove it or name another: rm -r {place}")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    work = place.parent / f".{place.name}.partial"
+    # Official ids first: what has none is numbered after them.
+    inputs = sorted(sources, key=lambda source: not source.official)
+    with Lock(place.parent / f".{place.name}.lock", place), _words_for_errors(place):
+        _prepare(work, _plan(inputs, options or Options()), say)
+        _Build(work, inputs, options or Options(), jobs or cores(), progress or Silent()).run()
+        (work / WORK).unlink()
+        (work / PLAN).unlink()
+        os.replace(work, place)
+    return place
+
+
+@contextlib.contextmanager
+def _words_for_errors(place: Path) -> Iterator[None]:
+    """A full disk is a fact to tell, not a traceback; what is done so far stays for the next try."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "disk" in str(error) or "full" in str(error):
+            raise disk_error(OSError(None, str(error)), place) from error
+        raise
+    except OSError as error:
+        raise disk_error(error, place) from error
+
+
+def _plan(sources: Sequence[Source], options: Options) -> dict[str, Any]:
+    """What makes two builds the same: if it differs, a stopped build cannot be continued."""
+    inputs = [
+        {"path": str(s.path.resolve()), "kind": s.kind, "parts": [[part.name, part.size] for part in s.parts()]}
+        for s in sources
+    ]
+    return {"format": FORMAT, "version": __version__, "options": options.as_dict(), "sources": inputs}
+
+
+def _prepare(work: Path, plan: dict[str, Any], say: Callable[[str], None]) -> None:
+    text = json.dumps(plan, indent=1, sort_keys=True)
+    if work.is_dir():
+        if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
+            say("a stopped build is continued")
+            return
+        say("a stopped build of other sources or options is dropped")
+        shutil.rmtree(work)
+    work.mkdir()
+    (work / PLAN).write_text(text, "utf-8")
+
+
+class _Build:
+    def __init__(self, work: Path, sources: Sequence[Source], options: Options, jobs: int, progress: Progress) -> None:
+        self.folder = work
+        self.sources = sources
+        self.options = options
+        self.jobs = jobs
+        self.progress = progress
+        self.names = [source.path.name for source in sources]
+
+    def run(self) -> None:
+        """All stages."""
+        with (
+            contextlib.closing(staging.connect(self.folder / WORK)) as self.work,
+            contextlib.closing(self._store()) as self.store,
+        ):
+            self.work.executescript(given.TABLES)
+            self.ledger = Ledger(self.work)
+            self._read()
+            self._select()
+            self._find()
+            self._finish()
+
+    def _store(self) -> sqlite3.Connection:
+        store = sqlite3.connect(self.folder / DATABASE)
+        store.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;")
+        store.executescript(TABLES)
+        return store
+
+    def _once(self, stage: str, action: Callable[[], None]) -> None:
+        """A stage that is done in one transaction of the work database."""
+        if not given.progress(self.work, stage):
+            action()
+            given.note(self.work, stage, 1)
+            self.ledger.save()
+            self.work.commit()
+
+    def _read(self) -> None:
+        for at, source in enumerate(self.sources):
+            for part in source.parts():
+                with self.progress.stage(f"read {part.name}") as advance:
+                    staging.stage_part(self.work, at, part, self.ledger, advance)
+        with self.progress.stage("sort"):
+            staging.prepare(self.work)
+
+    def _select(self) -> None:
+        official = [at for at, source in enumerate(self.sources) if source.official]
+        self._once("select", lambda: select(self.work, self.options, self.names, official, self.ledger))
+
+    def _find(self) -> None:
+        numbers = Numbers(self.work)
+        for at in range(len(self.sources)):
+            given.take_given(self.work, at, numbers, self.ledger)
+        with workers(self.jobs) as pool:
+            for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
+                total = self._number("SELECT count(*) FROM posts WHERE source = ?", at)
+                with self.progress.stage(f"place formulas of {name}", total) as advance:
+                    placer = Placer(self.work, self.store, numbers, self.ledger, at, name, shift)
+                    placer.run(pool, 2 * self.jobs, self.options.compat, advance)
+            self._once("mark", lambda: given.mark_unplaced(self.work, self.ledger))
+            with self.progress.stage("parse formulas", self._number("SELECT count(*) FROM latex")) as advance:
+                parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, advance)
+
+    def _number(self, query: str, *values: object) -> int:
+        return int(self.work.execute(query, values).fetchone()[0])
+
+    def _shifts(self) -> list[int]:
+        """What is added to the ids of each source, so that no two clash: nothing for official ids and for the first source."""
+        shifts = []
+        top = 0
+        for at, source in enumerate(self.sources):
+            size = self._number("SELECT coalesce(max(id), 0) FROM posts WHERE source = ?", at)
+            size = max(size, self._number("SELECT coalesce(max(id), 0) FROM comments WHERE source = ?", at))
+            shift = 0 if source.official or not top else 10 ** len(str(top))
+            shifts.append(shift)
+            top = max(top, size + shift)
+        return shifts
+
+    def _finish(self) -> None:
+        self.work.commit()
+        self.store.execute("ATTACH ? AS work", (str(self.folder / WORK),))
+        with self.progress.stage("write formulas"):
+            self._once("finish", lambda: finish_rows(self.store, self._shifts(), self.ledger))
+        self.store.commit()
+        self.store.execute("DETACH work")
+        with self.progress.stage("index"):
+            add_indexes(self.store)
+        with self.progress.stage("digest"):
+            manifest = self._manifest(digest(self.store))
+        self.store.execute("PRAGMA journal_mode = DELETE")
+        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+    def _manifest(self, content: str) -> dict[str, Any]:
+        shifts = self._shifts()
+        return {
+            "kind": "collection",
+            "format": FORMAT,
+            "porism": __version__,
+            "digest": content,
+            "options": self.options.as_dict(),
+            "sources": [
+                {"name": name, "kind": source.kind, "shift": shift}
+                for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
+            ],
+            "counts": counts(self.store),
+            "ledger": [
+                {"what": what, "why": why, "number": number, "examples": examples}
+                for what, why, number, examples in self.ledger.rows()
+            ],
+        }

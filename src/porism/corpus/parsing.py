@@ -1,0 +1,78 @@
+"""The third stage of a build: each distinct LaTeX is parsed once, on all cores, and gets its visual id."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from multiprocessing.pool import Pool
+
+from porism.corpus.given import note, progress
+from porism.corpus.ledger import Ledger
+from porism.corpus.parallel import ordered
+from porism.corpus.visual import VisualIds, visual_key
+from porism.formula import Parsed
+
+BATCH = 500
+INSERT = "INSERT OR REPLACE INTO expressions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+# (LaTeX, given MathML) in; (packed trees, hash of the visual key, converter, problem) out.
+Source = tuple[str, str | None]
+Made = tuple[bytes, int, str, str]
+
+
+def parse_all(sources: list[Source]) -> list[Made]:
+    """What a worker does."""
+    return [parse_one(latex, mathml) for latex, mathml in sources]
+
+
+def parse_one(latex: str, mathml: str | None) -> Made:
+    """Both trees from LaTeX; from the given MathML only where LaTeX is absent or not understood."""
+    from porism.formula import parse, parse_mathml
+
+    parsed = parse(latex)
+    if mathml and (not latex.strip() or parsed.path == "opaque"):
+        parsed = parse_mathml(mathml, latex)
+    problem = parsed.problems[0].message if parsed.problems else ""
+    return _pack(parsed), visual_key(parsed), parsed.path, problem
+
+
+def _pack(parsed: Parsed) -> bytes:
+    try:
+        from porism.formula import binary
+    except ImportError:
+        return b""
+    return bytes(binary.pack(parsed))
+
+
+def parse_expressions(
+    work: sqlite3.Connection,
+    store: sqlite3.Connection,
+    ledger: Ledger,
+    pool: Pool | None,
+    window: int,
+    advance: Callable[[int], None],
+) -> None:
+    """Parse what is not parsed yet, in the order of numbers."""
+    visuals = VisualIds(work)
+    tasks = ((rows, [(row[1], row[2]) for row in rows]) for rows in _batches(work))
+    for rows, made in ordered(pool, parse_all, tasks, window):
+        for (number, latex, mathml, content, given), (trees, key, path, problem) in zip(rows, made, strict=True):
+            visual = visuals.number(number, key, given)
+            store.execute(INSERT, (number, latex, mathml, content, trees, path, problem, key, visual))
+            ledger.keep("expressions")
+            if path == "opaque":
+                ledger.drop("expressions", "not understood, kept as tokens", f"{latex[:200]}  ({problem})")
+        note(work, "parse", rows[-1][0])
+        ledger.save()
+        store.commit()
+        work.commit()
+        advance(len(rows))
+    visuals.settle(store)
+
+
+def _batches(work: sqlite3.Connection) -> Iterator[list[tuple[int, str, str | None, str | None, int | None]]]:
+    after = progress(work, "parse")
+    query = f"SELECT id, latex, mathml, content, visual_id FROM latex WHERE id > ? ORDER BY id LIMIT {BATCH}"
+    while rows := work.execute(query, (after,)).fetchall():
+        yield rows
+        after = rows[-1][0]

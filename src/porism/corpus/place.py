@@ -1,0 +1,175 @@
+"""The second stage of a build: thread by thread, fields are cleaned, formulas numbered and put in place.
+
+The order of ids is the lab's: threads in the order of questions; in a thread the title, the question, its comments, then each
+answer with its comments; in a field as `extract` says.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.pool import Pool
+from typing import Any
+
+from porism.corpus.expressions import Numbers
+from porism.corpus.fields import Field, make_field
+from porism.corpus.given import INSERT_FOUND, known_latex, note, progress, top_id
+from porism.corpus.html import place
+from porism.corpus.ledger import Ledger
+from porism.corpus.parallel import ordered
+from porism.corpus.raw import TITLE_FORM, Form
+from porism.corpus.revisions import removed_formulas
+from porism.corpus.schema import FORMULA_KINDS
+
+THREADS = 100
+TITLE, QUESTION, ANSWER, COMMENT = range(len(FORMULA_KINDS))
+
+POST_COLUMNS = "seq, id, kind, parent_id, accepted_id, score, created, owner_id, views, closed, tags, title, body, form"
+COMMENT_COLUMNS = "id, post_id, score, created, owner_id, body, form"
+INSERT_POST = f"INSERT OR REPLACE INTO posts VALUES({', '.join('?' * 14)})"
+INSERT_COMMENT = "INSERT OR REPLACE INTO comments VALUES(?, ?, ?, ?, ?, ?)"
+
+RawRow = Sequence[Any]
+Task = tuple[list[tuple[str, Form]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some threads: their rows in the order of ids, and the highest question among them."""
+
+    rows: list[RawRow]
+    last: int
+
+
+def make_fields(task: Task) -> list[Field]:
+    """What a worker does: all fields of a batch."""
+    texts, compat = task
+    return [make_field(text, form, compat) for text, form in texts]
+
+
+class Placer:
+    """Places the threads of one source; `shift` is added to its ids where sources could clash."""
+
+    def __init__(
+        self,
+        work: sqlite3.Connection,
+        store: sqlite3.Connection,
+        numbers: Numbers,
+        ledger: Ledger,
+        source: int,
+        name: str,
+        shift: int,
+    ) -> None:
+        self.work = work
+        self.store = store
+        self.numbers = numbers
+        self.ledger = ledger
+        self.source = source
+        self.name = name
+        self.shift = shift
+        self.stage = f"place {source}"
+
+    def run(self, pool: Pool | None, window: int, compat: bool, advance: Callable[[int], None]) -> None:
+        """Place all threads, from where an earlier build stopped."""
+        self.following = top_id(self.work) + 1
+        tasks = ((batch, (_texts(batch), compat)) for batch in self._batches())
+        for batch, fields in ordered(pool, make_fields, tasks, window):
+            self._write(batch, iter(fields), compat)
+            note(self.work, self.stage, batch.last)
+            self.ledger.save()
+            # The store first: if the build dies between the two, the batch is placed again with the same ids.
+            self.store.commit()
+            self.work.commit()
+            advance(sum(row[0] == "post" for row in batch.rows))
+
+    def _batches(self) -> Iterator[Batch]:
+        after = progress(self.work, self.stage)
+        query = f"SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'question' AND seq > ? ORDER BY seq LIMIT {THREADS}"
+        while questions := self.work.execute(query, (self.source, after)).fetchall():
+            rows: list[RawRow] = []
+            for question in questions:
+                for post in (question, *self._answers(question[1])):
+                    rows.append(("post", *post))
+                    rows += (("comment", *row) for row in self._comments(post[1]))
+            after = questions[-1][0]
+            yield Batch(rows, after)
+
+    def _answers(self, question: int) -> list[RawRow]:
+        query = f"SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
+        return self.work.execute(query, (self.source, question)).fetchall()
+
+    def _comments(self, post: int) -> list[RawRow]:
+        query = f"SELECT {COMMENT_COLUMNS} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
+        return self.work.execute(query, (self.source, post)).fetchall()
+
+    def _write(self, batch: Batch, fields: Iterator[Field], compat: bool) -> None:
+        thread = 0
+        for kind, *row in batch.rows:
+            if kind == "post":
+                thread = self._post(row, fields, thread, compat)
+            else:
+                self._comment(row, next(fields), thread)
+
+    def _post(self, row: RawRow, fields: Iterator[Field], thread: int, compat: bool) -> int:
+        _, number, kind, parent, accepted, score, created, owner, views, closed, tags, *_ = row
+        post = number + self.shift
+        is_question = kind == "question"
+        thread = post if is_question else thread
+        title_field, body_field = next(fields), next(fields)
+        title = self._field(title_field, post, thread, TITLE, None)
+        body = self._field(body_field, post, thread, QUESTION if is_question else ANSWER, None)
+        if not compat:
+            present = {*title_field.latex, *body_field.latex}
+            for latex, in_title in removed_formulas(self.work, self.source, number, present):
+                where = TITLE if in_title else QUESTION if is_question else ANSWER
+                self._number(latex, post, thread, where, None, "d")
+        ids = (self._shifted(parent), self._shifted(accepted))
+        rest = (score, created, self._shifted(owner), views, closed, tags, self.name, title, body)
+        self.store.execute(INSERT_POST, (post, kind, thread, *ids, *rest))
+        return thread
+
+    def _comment(self, row: RawRow, field: Field, thread: int) -> None:
+        number, post, score, created, owner, *_ = row
+        comment, post = number + self.shift, post + self.shift
+        body = self._field(field, post, thread, COMMENT, comment)
+        self.store.execute(INSERT_COMMENT, (comment, post, score, created, self._shifted(owner), body))
+
+    def _shifted(self, number: int | None) -> int | None:
+        return None if number is None else number + self.shift
+
+    def _field(self, field: Field, post: int, thread: int, kind: int, comment: int | None) -> str:
+        """Number the formulas of a field and put them in place."""
+        given = [number for number in field.ids if number]
+        known = known_latex(self.work, given) if given else {}
+        latex = list(field.latex)
+        ids = list(field.ids)
+        for at, number in enumerate(ids):
+            if number in known:
+                latex[at] = known[number]
+            else:
+                ids[at] = self._number(latex[at], post, thread, kind, comment, "", number)
+            if number:
+                self.work.execute("INSERT OR IGNORE INTO placed VALUES(?, ?)", (number, comment))
+        for lost in field.lost:
+            self._number(lost, post, thread, kind, comment, "d")
+        return place(field.text, latex, ids) if ids else field.text
+
+    def _number(
+        self, latex: str, post: int, thread: int, kind: int, comment: int | None, issue: str, number: int = 0
+    ) -> int:
+        if not number:
+            number, self.following = self.following, self.following + 1
+        expression = self.numbers.number(latex)
+        self.work.execute(INSERT_FOUND, (number, post, thread, kind, comment, expression, None, None, issue))
+        return number
+
+
+def _texts(batch: Batch) -> list[tuple[str, Form]]:
+    texts: list[tuple[str, Form]] = []
+    for row in batch.rows:
+        body, form = row[-2], row[-1]
+        if row[0] == "post":
+            texts.append((row[-3], TITLE_FORM[form]))
+        texts.append((body, form))
+    return texts

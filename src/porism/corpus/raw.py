@@ -1,0 +1,177 @@
+"""What a source tells, before anything is decided: one record per row, drops included.
+
+Drops travel in the same stream as rows, so that a build that was stopped and goes on counts each of them once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from porism.records import FormulaKind, LinkKind, PostKind
+
+# How the text of a post is written: "html" (formulas still to be found), "spans" (HTML in which only math-container spans are
+# formulas), "text" (a title or comment: no mark-up but dollar signs), "placed" (HTML with formulas in spans with official ids),
+# "placed-text" (text with such spans).
+Form = Literal["html", "spans", "text", "placed", "placed-text"]
+TITLE_FORM: dict[str, Form] = {"html": "text", "spans": "spans", "placed": "placed-text"}
+
+
+@dataclass(frozen=True, slots=True)
+class RawPost:
+    """A question or an answer as the source has it."""
+
+    id: int
+    kind: PostKind
+    parent_id: int | None
+    title: str
+    body: str
+    form: Form
+    tags: str = ""
+    score: int = 0
+    created: str = ""
+    owner_id: int | None = None
+    accepted_id: int | None = None
+    views: int | None = None
+    closed: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RawComment:
+    """A comment as the source has it."""
+
+    id: int
+    post_id: int
+    body: str
+    form: Form
+    score: int = 0
+    created: str = ""
+    owner_id: int | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RawFormula:
+    """A formula with an id that the source gives (or 0: the build numbers it)."""
+
+    id: int
+    post_id: int
+    thread_id: int
+    kind: FormulaKind
+    latex: str
+    visual_id: int | None = None
+    comment_id: int | None = None
+    old_visual_id: int | None = None
+    issue: str = ""
+    mathml: str | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawMathML:
+    """MathML of a formula that another file of the source holds."""
+
+    id: int
+    field: Literal["mathml", "content"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawLink:
+    """A link between two questions."""
+
+    post_id: int
+    other_id: int
+    kind: LinkKind
+
+
+@dataclass(frozen=True, slots=True)
+class RawTitle:
+    """The title of a question that is only named by a link; formulas stand in spans with official ids."""
+
+    id: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawUser:
+    """A user."""
+
+    id: int
+    name: str
+    reputation: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawBadge:
+    """A badge: 1 gold, 2 silver, 3 bronze."""
+
+    user_id: int
+    grade: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawVote:
+    """A vote; `bounty` only for bounties."""
+
+    post_id: int
+    type: int
+    bounty: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RawRevision:
+    """An older title or body of a post."""
+
+    post_id: int
+    field: Literal["title", "body"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A row that is not kept, and why; `where` is file:line."""
+
+    what: str
+    why: str
+    where: str
+
+
+Record = (
+    RawPost
+    | RawComment
+    | RawFormula
+    | RawMathML
+    | RawLink
+    | RawTitle
+    | RawUser
+    | RawBadge
+    | RawVote
+    | RawRevision
+    | Dropped
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of a source: what it is called in the progress bar, its size, and its records."""
+
+    name: str
+    size: int
+    read: Callable[[], Iterator[Record]]
+
+
+class Source(Protocol):
+    """Something that can be built into a collection."""
+
+    kind: str
+    path: Path
+    # Whether it brings official ids (of posts and formulas), which are kept as they are.
+    official: bool
+
+    def parts(self) -> Sequence[Part]:
+        """The files to read, in order."""
+        ...

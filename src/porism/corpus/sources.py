@@ -1,0 +1,47 @@
+"""What a path holds, decided by what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from porism.corpus.formulalist import FormulaList
+from porism.corpus.raw import Source
+from porism.corpus.slice import Slice
+from porism.errors import PorismError
+
+
+def _is_slice(path: Path) -> bool:
+    return (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file()
+
+
+def _is_formula_list(path: Path) -> bool:
+    if not path.is_file() or not {".tsv", ".txt"} & set(path.suffixes):
+        return False
+    columns = FormulaList(path).columns
+    return "latex" in columns and ("id" in columns or "visual_id" in columns)
+
+
+# The kinds in the order in which they are tried, what each is in words, and how it is opened.
+KINDS: dict[str, tuple[str, Callable[[Path], bool], Callable[[Path], Source]]] = {
+    "slice": ("a cut of the lab's collection", _is_slice, Slice),
+    "formulas": ("a table of formulas", _is_formula_list, FormulaList),
+}
+
+
+def open_source(path: Path, kind: str = "") -> Source:
+    """The source at a path; `kind` overrides what is detected."""
+    if not path.exists():
+        raise PorismError("no such file or folder", where=str(path), fix="check the path")
+    if kind:
+        return KINDS[kind][2](path)
+    for _, detect, make in KINDS.values():
+        if detect(path):
+            return make(path)
+    fix = f"name the kind: --source-kind {{{','.join(KINDS)}}}"
+    raise PorismError("is no source that is known", where=str(path), fix=fix)
+
+
+def describe(source: Source) -> str:
+    """What is said aloud of a source."""
+    return f"{source.path}: {KINDS[source.kind][0]}"
