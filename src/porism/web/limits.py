@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOG = logging.getLogger("porism.web")
 MAX_BODY = 256 * 1024
-MAX_TARGET = 128 * 1024  # path and query string; the longest query of 20,000 characters fits, percent-encoded
+MAX_TARGET = 256 * 1024  # path and query string; a query of 20,000 characters fits in any script, percent-encoded
 
 # Pages load only what this server serves; nothing may frame them, run inline or leave the machine.
 SAFE = {
@@ -32,8 +32,8 @@ class TooLarge(Exception):
 class Limits:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, max_body: int = MAX_BODY) -> None:
-        self.app, self.max_body = app, max_body
+    def __init__(self, app: ASGIApp, max_body: int = MAX_BODY, max_target: int = MAX_TARGET) -> None:
+        self.app, self.max_body, self.max_target = app, max_body, max_target
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request within the limits."""
@@ -64,7 +64,7 @@ class Limits:
         """Refuse what is too large at once, whether it says so itself or not."""
         length = Headers(scope=scope).get("content-length", "0")
         target = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-        if target > MAX_TARGET or (length.isdigit() and int(length) > self.max_body):
+        if target > self.max_target or (length.isdigit() and int(length) > self.max_body):
             await refusal(request_id)(scope, receive, send)
             return
         taken = 0

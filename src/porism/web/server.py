@@ -1,0 +1,52 @@
+"""Running the application: bind, say where, serve until interrupted."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+
+from porism.errors import PorismError
+from porism.search.engine import Engine
+from porism.web.app import LOOPBACK, create_app
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, so that the address is known (and free) before anything is said."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise PorismError(f"cannot listen: {error.strerror or error}", where=f"{host}:{port}", fix="choose another with --port, or 0 for a free one") from None
+    return listener
+
+
+def serve(
+    index: str | Path,
+    host: str,
+    port: int,
+    names: Sequence[str] = (),
+    cors: Sequence[str] = (),
+    seconds: float = 10.0,
+    experiment: str | Path | None = None,
+    assess_url: str = "",
+) -> None:
+    """Serve an index; words go to stderr, one line of log for each request."""
+    engine = Engine.open(index)
+    listener = bind(host, port)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
+    app = create_app(
+        engine, cors=cors, seconds=seconds, hosts=[*LOOPBACK, host, *names], assess_url=assess_url, experiment=Path(experiment) if experiment else None
+    )
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Porism serves {engine.name} at http://{shown}:{listener.getsockname()[1]}/  (Ctrl-C to stop)", file=sys.stderr, flush=True)
+    # The request line of the longest allowed query must fit, so that a longer one gets our clear answer and not a bare 400.
+    config = uvicorn.Config(app, log_level="warning", access_log=False, h11_max_incomplete_event_size=2**21, timeout_keep_alive=15, server_header=False)
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,124 @@
+"""Records become safe HTML: segments, formulas with lit parts, posts, statistics."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlencode
+
+from markupsafe import Markup, escape
+
+from porism.corpus.html import render
+from porism.formula import parse
+from porism.formula.mathml import light
+from porism.search.engine import Engine
+from porism.search.query import split
+from porism.search.results import FoundFormula, Segment
+from porism.web.views import PostView, ThreadView
+
+# Pictures of posts live on other machines; their words stay, and no request leaves this one.
+IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+ALT = re.compile(r'alt="([^"]*)"', re.IGNORECASE)
+
+
+@lru_cache(maxsize=20_000)
+def mathml_of(latex: str) -> str:
+    """Clean MathML of a formula."""
+    return parse(latex).mathml
+
+
+def formula_link(latex: str, mathml: str) -> Markup:
+    """A formula that leads to formulas like it."""
+    address = "/search?" + urlencode({"q": f"${latex}$", "tab": "formulas"})
+    return Markup('<a class="math-link" href="{}" title="Similar formulas">{}</a>').format(address, Markup(mathml))
+
+
+def segments(parts: Iterable[Segment], links: bool = True) -> Markup:
+    """Text and formulas of a hit, with what matched lit."""
+    return Markup("").join(segment(part, links) for part in parts)
+
+
+def segment(part: Segment, links: bool) -> Markup:
+    """One piece of a hit."""
+    if part.kind == "text":
+        return Markup("<mark>{}</mark>").format(part.text) if part.lit else escape(part.text)
+    mathml = part.mathml or mathml_of(part.text)
+    shown = light(mathml, part.lit_nodes) if part.lit_nodes else mathml
+    return formula_link(part.text, shown) if links else Markup(shown)
+
+
+def lit_formula(hit: FoundFormula) -> Markup:
+    """A found formula with its matched part lit."""
+    return Markup(light(hit.mathml, hit.lit_nodes) if hit.lit_nodes else hit.mathml)
+
+
+def query(text: str) -> Markup:
+    """A query or a reason as people read it: its formulas are set, not spelled."""
+    return Markup("").join(Markup(mathml_of(source)) if kind == "formula" else escape(source) for kind, source in split(text))
+
+
+def name(latex: str) -> Markup:
+    """A variable's name, set as a formula."""
+    return Markup(mathml_of(latex))
+
+
+FILTERS = {"segments": segments, "lit_formula": lit_formula, "query": query, "name": name}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPost:
+    """A post ready for a page."""
+
+    view: PostView
+    body: Markup
+    comments: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    """A thread ready for a page; links are (id, title, kind) of questions in the collection."""
+
+    title: Markup
+    plain_title: str
+    question: ShownPost
+    answers: tuple[ShownPost, ...]
+    links: tuple[tuple[int, Markup, str], ...]
+
+
+def thread_page(engine: Engine, seen: ThreadView) -> ThreadPage:
+    """Everything that the page of a thread shows."""
+    question = seen.question.post
+    accepted = question.accepted_id
+    answers = sorted(seen.answers, key=lambda a: (a.post.id != accepted, -a.post.score, a.post.id))
+    title = body_html(question.title) or escape(f"Thread {question.id}")
+    plain = re.sub(r"<[^>]*>", "", html.unescape(question.title))
+    return ThreadPage(title, plain, shown(seen.question), tuple(shown(a) for a in answers), tuple(linked(engine, seen)))
+
+
+def shown(view: PostView) -> ShownPost:
+    """A post with its formulas set."""
+    return ShownPost(view, body_html(view.post.body), tuple(body_html(c.body) for c in view.comments))
+
+
+def body_html(text: str) -> Markup:
+    """Clean HTML of the collection as HTML of a page: formulas as MathML that lead to formulas like them."""
+    with_words = IMAGE.sub(lambda found: f'<em>[picture: {html.escape(alt(found[0]))}]</em>', text)
+    return Markup(render(with_words, lambda _, latex: str(formula_link(latex, mathml_of(latex)))))
+
+
+def alt(tag: str) -> str:
+    """The words of a picture."""
+    words = ALT.search(tag)
+    return html.unescape(words[1]) if words else "no description"
+
+
+def linked(engine: Engine, seen: ThreadView) -> Iterable[tuple[int, Markup, str]]:
+    """Linked questions that are in the collection."""
+    for link in seen.links:
+        other = engine.collection.post(link.other_id)
+        if other is not None:
+            title = Markup(render(other.title, lambda _, latex: mathml_of(latex)))
+            yield other.thread_id, title or escape(f"Post {other.id}"), link.kind
