@@ -1,0 +1,100 @@
+"""From the layout tree to the operator tree: what a formula does, by precedence.
+
+One pass over each row with a stack of open operators, driven by `operators_table.tsv`. Chosen forms: relations of one kind make one node
+with all operands (`a<b<c` is `O!lt(a, b, c)`), mixed ones an `O!chain` in which relation nodes stand between operands; sums are flat with
+`O!minus` around what is subtracted; an integral is (body, variable, lower, upper), any other big operator (body, lower, upper);
+`x_1` stays `O!SUB(x, 1)` here and becomes one name in the canonical form. Never raises; what is not understood becomes an `E!` node that
+keeps its symbols.
+"""
+
+from __future__ import annotations
+
+from porism.formula.operators_operands import plain
+from porism.formula.operators_scripts import PLAIN, scripted
+from porism.formula.operators_stack import Stack
+from porism.formula.operators_symbols import HANDLERS
+from porism.formula.operators_table import BETWEEN, POST, SYMBOLS
+from porism.formula.tree import Node, row_of
+
+# Brackets within brackets: beyond this a row is kept as its symbols.
+MAX_DEPTH = 80
+# Long rows of alternating operators can nest deep to the left; beyond this they are kept as their symbols.
+MAX_HEIGHT = 400
+_FINAL = frozenset((".", ",", ";", "?"))
+
+
+def operator_tree(layout: Node) -> Node:
+    """The operator tree of a layout tree; ordered operands, no edges."""
+    return Reader().chain(layout)
+
+
+def ambiguities(layout: Node) -> list[tuple[str, Node]]:
+    """Where the operator tree had to guess: what was guessed (`application` or `product`) and the node it concerns."""
+    reader = Reader()
+    reader.chain(layout)
+    return reader.unsure
+
+
+def is_opaque(tree: Node) -> bool:
+    """Whether some part of an operator tree was not understood."""
+    return any(node.label[:2] == "E!" for node in tree.walk())
+
+
+class Reader:
+    """Reads rows into operator nodes. `unsure` lists the guesses between application and product."""
+
+    __slots__ = ("depth", "unsure")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.unsure: list[tuple[str, Node]] = []
+
+    def chain(self, head: Node) -> Node:
+        """The operator tree of the row that begins with this node."""
+        label = head.label
+        if head.edges == "" and label[1:2] == "!" and label[0] in "NV" and label not in SYMBOLS:
+            return Node(label, None, "", head.places)
+        return self.row(row_of(head))
+
+    def row(self, tokens: list[Node]) -> Node:
+        """The operator tree of a row."""
+        while len(tokens) > 1 and tokens[-1].label in _FINAL and tokens[-1].edges in PLAIN:
+            tokens = tokens[:-1]
+        size = len(tokens)
+        if size == 1:
+            symbol = SYMBOLS.get(tokens[0].label)
+            if symbol is not None and (symbol.form in BETWEEN or symbol.form == POST):
+                return scripted(self, Node(symbol.label, None, "", tokens[0].places), tokens[0])
+        if self.depth >= MAX_DEPTH:
+            return fragments(tokens)
+        self.depth += 1
+        stack = Stack()
+        at = 0
+        while at < size:
+            symbol = SYMBOLS.get(tokens[at].label)
+            if symbol is None:
+                at = plain(self, stack, tokens, at)
+            else:
+                at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
+        self.depth -= 1
+        tree = stack.finish()
+        return tree if size < MAX_HEIGHT // 2 or _height(tree) <= MAX_HEIGHT else fragments(tokens)
+
+
+def fragments(tokens: list[Node]) -> Node:
+    """Symbols without structure."""
+    leaves = [
+        Node(node.label if node.label[1:2] == "!" else "V!" + node.label, None, "", node.places)
+        for token in tokens[:1]
+        for node in token.walk()
+    ]
+    return Node("E!fragments", leaves)
+
+
+def _height(tree: Node) -> int:
+    height = 0
+    level = [tree]
+    while level:
+        height += 1
+        level = [child for node in level for child in node.children]
+    return height

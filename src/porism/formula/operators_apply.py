@@ -1,0 +1,99 @@
+"""Is a letter before a bracket a function or a factor?"""
+
+from __future__ import annotations
+
+from porism.formula.operators_groups import parts_of, shape
+from porism.formula.operators_scripts import PLAIN, Rows
+from porism.formula.operators_table import ADD, FACTORS, FUNCTIONS, MATRICES, SYMBOLS
+from porism.formula.tree import Node, row_of
+
+_BRACKETS = frozenset(("()", "[]"))
+
+
+def arguments_of(token: Node) -> list[list[Node]] | None:
+    """The rows of the arguments when a token is a bracket that may hold arguments: `(x, y; z)`; None when it is not."""
+    fences, high, _ = shape(token.label)
+    if high != 1 or fences not in _BRACKETS:
+        return None
+    parts = parts_of(token)
+    if any(part[0].label == "O!binom" for part in parts):
+        return None
+    return [piece for part in parts for piece in _split(part)]
+
+
+def _split(tokens: list[Node]) -> list[list[Node]]:
+    """Arguments are parted by semicolons too."""
+    if not any(token.label == ";" for token in tokens):
+        return [tokens]
+    pieces: list[list[Node]] = [[]]
+    for token in tokens:
+        if token.label == ";":
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return [piece for piece in pieces if piece]
+
+
+def applies(head: Node, arguments: list[list[Node]], fences: str) -> tuple[bool, bool]:
+    """Whether a letter is applied to what follows in brackets, and whether that is uncertain.
+
+    Several arguments, or a letter that names functions, or a prime: a function. `c(x)` with one symbol inside: a function, for nobody
+    brackets a lone factor. `n(n+1)`, `a(b+c)`: a product. Capital letters take any argument but a sum.
+    """
+    name = head.label[2:]
+    if len(arguments) > 1:
+        return name not in "0", False
+    inside = arguments[0] if arguments else []
+    if not inside or inside[0].label == "W!":
+        return True, False
+    if fences == "[]" and name in ("ℤ", "ℚ", "ℝ", "ℂ", "𝔽", "R", "K", "k", "F"):
+        return False, False
+    if name in FUNCTIONS and len(name) == 1:
+        return True, False
+    if head.edges not in PLAIN and _primed(head):
+        return True, False
+    if name in FACTORS:
+        return False, True
+    if len(inside) == 1 and inside[0].label[:2] in ("V!", "N!", "?"):
+        return True, name not in FUNCTIONS
+    if inside[0].label[0] == "?":
+        return True, True
+    if _is_sum(inside):
+        return False, True
+    return len(name) == 1 and name.isupper() and (name in MATRICES or not _is_sum(inside)), True
+
+
+def _primed(head: Node) -> bool:
+    sup = head.child("a")
+    return sup is not None and (sup.label.startswith("′") or sup.label == "M!()1x1")
+
+
+def _is_sum(tokens: list[Node]) -> bool:
+    for token in tokens[1:]:
+        symbol = SYMBOLS.get(token.label)
+        if symbol is not None and symbol.form == ADD:
+            return True
+    return False
+
+
+def composed(token: Node) -> bool:
+    """A bracket that holds functions joined by `∘` or `+` (`(f∘g)(x)`) is a function itself."""
+    fences, high, wide = shape(token.label)
+    if fences != "()" or high != 1 or wide != 1:
+        return False
+    head = token.child("w")
+    if head is None:
+        return False
+    tokens = row_of(head)
+    if len(tokens) < 3 or len(tokens) % 2 == 0:
+        return False
+    circle = any(item.label == "∘" for item in tokens)
+    return all(
+        (item.label[:2] == "V!" and (circle or item.label[2:] in "fghFGH")) if at % 2 == 0 else item.label in "∘+−⋅*"
+        for at, item in enumerate(tokens)
+    )
+
+
+def apply_node(rows: Rows, head: Node, arguments: list[list[Node]], places: tuple[int, ...]) -> Node:
+    """An application: the function, then its arguments."""
+    return Node("O!apply", [head, *(rows.row(argument) for argument in arguments if argument)], "", places)
