@@ -32,16 +32,13 @@ ENVIRONMENTS = "align|alignat|aligned|array|cases|eqnarray|equation|flalign|gath
 BLOCKS = "p|div|li|ul|ol|dl|dt|dd|h[1-6]|pre|code|blockquote|table|tr|td|th|hr|img"
 
 # What a reader meets outside formulas, in HTML and in text. The names say what is done.
-OPENERS = (
-    r"""
+OPENERS = rf"""
     (?P<escaped>\\\$)
   | (?P<dollars>\$\$)
   | (?P<dollar>\$)
   | \\(?P<bracket>[\[(])
-  | (?P<begin>\\begin\s*\{(?P<environment>(?:%s)\*?)\})
+  | (?P<begin>\\begin\s*\{{(?P<environment>(?:{ENVIRONMENTS})\*?)\}})
 """
-    % ENVIRONMENTS
-)
 HTML = re.compile(
     rf"""(?P<code><(?P<tag>pre|code|script|style|kbd|textarea)\b[^>]*>.*?(?:</(?P=tag)\s*>|$))
   | (?P<span><span\s+class="math-container"[^>]*>)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from porism.corpus.extract import Extracted, lab, sensible
-from porism.corpus.html import clean, fill, tokens_in_text, unescape, without_tokens
+from porism.corpus.html import TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
 from porism.corpus.html import token as make_token
 from porism.corpus.raw import Form
 
@@ -83,7 +83,7 @@ def _settle(found: Extracted, text: str, compat: bool) -> Field:
 
     lost = tuple(latex for at, latex in enumerate(found.latex) if at not in number) if compat else ()
     # A token inside a tag stands in an attribute: there only its text may stand.
-    marked = re.sub(r"<[^>]*>", lambda tag: fill(tag[0], lambda n: html.escape(_at(found.latex, n))), text)
+    marked = TAG.sub(lambda tag: fill(tag[0], lambda n: html.escape(_at(found.latex, n))), text)
     return Field(fill(marked, put), tuple(found.latex[old] for old in there), (0,) * len(there), lost)
 
 
@@ -108,7 +108,18 @@ def _placed(text: str, is_text: bool) -> Field:
         at = outer_end
     pieces.append(text[at:])
     whole = "".join(pieces)
-    return Field(text_to_html(whole) if is_text else clean(whole), tuple(latex), tuple(ids))
+    whole = text_to_html(whole) if is_text else _out_of_tags(clean(whole), latex)
+    return Field(whole, tuple(latex), tuple(ids))
+
+
+def _out_of_tags(text: str, latex: list[str]) -> str:
+    """An official formula inside an attribute (`alt`) stands after the tag; the attribute keeps its LaTeX."""
+
+    def mend(tag: re.Match[str]) -> str:
+        inside = TOKEN.findall(tag[0])
+        return fill(tag[0], lambda n: html.escape(latex[n])) + "".join(make_token(int(n)) for n in inside)
+
+    return TAG.sub(mend, text)
 
 
 def _span_end(text: str, start: int) -> tuple[int, int] | None:

@@ -10,7 +10,8 @@ from porism.corpus.given import note, progress
 from porism.corpus.ledger import Ledger
 from porism.corpus.parallel import ordered
 from porism.corpus.visual import VisualIds, visual_key
-from porism.formula import Parsed
+from porism.formula import Parsed, Problem, parse, parse_mathml
+from porism.formula.opaque import opaque_tree
 
 BATCH = 500
 INSERT = "INSERT OR REPLACE INTO expressions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -27,11 +28,14 @@ def parse_all(sources: list[Source]) -> list[Made]:
 
 def parse_one(latex: str, mathml: str | None) -> Made:
     """Both trees from LaTeX; from the given MathML only where LaTeX is absent or not understood."""
-    from porism.formula import parse, parse_mathml
-
-    parsed = parse(latex)
-    if mathml and (not latex.strip() or parsed.path == "opaque"):
-        parsed = parse_mathml(mathml, latex)
+    try:
+        parsed = parse(latex)
+        if mathml and (not latex.strip() or parsed.path == "opaque"):
+            parsed = parse_mathml(mathml, latex)
+    except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
+        # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is counted.
+        fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(latex))
+        parsed = Parsed(latex, opaque_tree(latex), "", "opaque", (), (fault,))
     problem = parsed.problems[0].message if parsed.problems else ""
     return _pack(parsed), visual_key(parsed), parsed.path, problem
 

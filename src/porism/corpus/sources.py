@@ -5,14 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from porism.corpus.arqmath import ArqMath
+from porism.corpus.dump import Dump
 from porism.corpus.formulalist import FormulaList
 from porism.corpus.raw import Source
+from porism.corpus.sevenzip import SevenZip
 from porism.corpus.slice import Slice
 from porism.errors import PorismError
 
 
 def _is_slice(path: Path) -> bool:
     return (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file()
+
+
+def _is_arqmath(path: Path) -> bool:
+    return path.is_dir() and ("Posts" in ArqMath(path).xml_files() or bool(ArqMath(path).table_files("latex")))
+
+
+def _is_dump(path: Path) -> bool:
+    return path.is_dir() and "Posts" in Dump(path).files()
+
+
+def _is_7z(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(6) == b"7z\xbc\xaf\x27\x1c"
 
 
 def _is_formula_list(path: Path) -> bool:
@@ -25,6 +43,9 @@ def _is_formula_list(path: Path) -> bool:
 # The kinds in the order in which they are tried, what each is in words, and how it is opened.
 KINDS: dict[str, tuple[str, Callable[[Path], bool], Callable[[Path], Source]]] = {
     "slice": ("a cut of the lab's collection", _is_slice, Slice),
+    "dump": ("a Stack Exchange dump", _is_dump, Dump),
+    "7z": ("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
+    "arqmath": ("the lab's own files", _is_arqmath, ArqMath),
     "formulas": ("a table of formulas", _is_formula_list, FormulaList),
 }
 
