@@ -1,0 +1,1 @@
+"""The assessment server: pages for assessors, teams and the organiser."""
