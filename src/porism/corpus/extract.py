@@ -10,8 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from porism.corpus.html import ENTITY, token, unescape
+
+# What the text around formulas is.
+Syntax = Literal["html", "text", "latex"]
 
 # The classes in the order in which their formulas are numbered.
 CLASSES = ("span$$", "span$", "span", "$$", "$", "\\[", "\\(", "begin")
@@ -47,6 +51,13 @@ HTML = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 TEXT = re.compile(rf"(?P<code>(?P<ticks>`+)[^`].*?(?P=ticks)) | {OPENERS}", re.VERBOSE | re.DOTALL)
+LATEX = re.compile(
+    rf"""(?P<code>\\begin\{{(?P<name>verbatim|lstlisting|minted)\*?\}}.*?\\end\{{(?P=name)\*?\}} | \\verb\*?(?P<bar>[^\w\s]).*?(?P=bar)
+  | \\\\(?:\[[^\]\n]*\])?)
+  | {OPENERS}""",
+    re.VERBOSE | re.DOTALL,
+)
+SYNTAXES = {"html": HTML, "text": TEXT, "latex": LATEX}
 
 BLOCK_TAG = re.compile(rf"</?(?:{BLOCKS})\b", re.IGNORECASE)
 INSIDE = re.compile(r"\\.|\$\$?|[{}]", re.DOTALL)
@@ -96,9 +107,9 @@ def lab(text: str) -> Extracted:
     return Extracted(text, tuple(latex))
 
 
-def sensible(text: str, *, html: bool, only_spans: bool = False) -> Extracted:
+def sensible(text: str, syntax: Syntax, *, only_spans: bool = False) -> Extracted:
     """Formulas that a reader of the site sees as formulas."""
-    found = list(_scan(text, html=html, only_spans=only_spans))
+    found = list(_scan(text, syntax, only_spans))
     order = sorted(range(len(found)), key=lambda at: (found[at].group, at))
     number = {at: n for n, at in enumerate(order)}
     pieces: list[str] = []
@@ -110,8 +121,9 @@ def sensible(text: str, *, html: bool, only_spans: bool = False) -> Extracted:
     return Extracted("".join(pieces), tuple(found[at].latex for at in order))
 
 
-def _scan(text: str, *, html: bool, only_spans: bool) -> Iterator[Found]:
-    pattern = HTML if html else TEXT
+def _scan(text: str, syntax: Syntax, only_spans: bool) -> Iterator[Found]:
+    pattern = SYNTAXES[syntax]
+    html = syntax == "html"
     at = 0
     while match := pattern.search(text, at):
         formula = None

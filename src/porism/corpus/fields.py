@@ -51,9 +51,9 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     if compat:
         found = lab(text)
     elif form == "text":
-        found = sensible(unescape(text), html=False)
+        found = sensible(unescape(text), "text")
     else:
-        found = sensible(text, html=True, only_spans=form == "spans")
+        found = sensible(text, "html", only_spans=form == "spans")
     return _settle(found, text_to_html(found.text) if form == "text" else clean(found.text), compat)
 
 

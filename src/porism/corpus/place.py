@@ -25,7 +25,9 @@ from porism.corpus.schema import FORMULA_KINDS
 THREADS = 100
 TITLE, QUESTION, ANSWER, COMMENT = range(len(FORMULA_KINDS))
 
-POST_COLUMNS = "seq, id, kind, parent_id, accepted_id, score, created, owner_id, views, closed, tags, title, body, form"
+POST_COLUMNS = (
+    "seq, id, kind, parent_id, accepted_id, score, created, owner_id, views, closed, tags, file, title, body, form"
+)
 COMMENT_COLUMNS = "id, post_id, score, created, owner_id, body, form"
 INSERT_POST = f"INSERT OR REPLACE INTO posts VALUES({', '.join('?' * 14)})"
 INSERT_COMMENT = "INSERT OR REPLACE INTO comments VALUES(?, ?, ?, ?, ?, ?)"
@@ -112,7 +114,7 @@ class Placer:
                 self._comment(row, next(fields), thread)
 
     def _post(self, row: RawRow, fields: Iterator[Field], thread: int, compat: bool) -> int:
-        _, number, kind, parent, accepted, score, created, owner, views, closed, tags, *_ = row
+        _, number, kind, parent, accepted, score, created, owner, views, closed, tags, file, *_ = row
         post = number + self.shift
         is_question = kind == "question"
         thread = post if is_question else thread
@@ -125,7 +127,17 @@ class Placer:
                 where = TITLE if in_title else QUESTION if is_question else ANSWER
                 self._number(latex, post, thread, where, None, "d")
         ids = (self._shifted(parent), self._shifted(accepted))
-        rest = (score, created, self._shifted(owner), views, closed, tags, self.name, title, body)
+        rest = (
+            score,
+            created,
+            self._shifted(owner),
+            views,
+            closed,
+            tags,
+            f"{self.name}/{file}" if file else self.name,
+            title,
+            body,
+        )
         self.store.execute(INSERT_POST, (post, kind, thread, *ids, *rest))
         return thread
 

@@ -37,6 +37,8 @@ class RawPost:
     views: int | None = None
     closed: str = ""
     line: int = 0
+    # The file of a folder, which the post's source names.
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ def removed_formulas(work: sqlite3.Connection, source: int, post: int, present: 
     seen = set(present)
     query = "SELECT field, text FROM revisions WHERE source = ? AND post_id = ? ORDER BY seq"
     for field, text in work.execute(query, (source, post)).fetchall():
-        for latex in sensible(unescape(without_tokens(text)), html=False).latex:
+        for latex in sensible(unescape(without_tokens(text)), "text").latex:
             if latex not in seen:
                 seen.add(latex)
                 yield latex, field == "title"

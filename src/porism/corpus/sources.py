@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from porism.corpus.arqmath import ArqMath
+from porism.corpus.documents.folder import Folder, documents
 from porism.corpus.dump import Dump
 from porism.corpus.formulalist import FormulaList
 from porism.corpus.raw import Source
@@ -24,6 +25,10 @@ def _is_arqmath(path: Path) -> bool:
 
 def _is_dump(path: Path) -> bool:
     return path.is_dir() and "Posts" in Dump(path).files()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and next(documents(path), None) is not None
 
 
 def _is_7z(path: Path) -> bool:
@@ -46,6 +51,7 @@ KINDS: dict[str, tuple[str, Callable[[Path], bool], Callable[[Path], Source]]] =
     "dump": ("a Stack Exchange dump", _is_dump, Dump),
     "7z": ("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
     "arqmath": ("the lab's own files", _is_arqmath, ArqMath),
+    "folder": ("a folder of documents", _is_folder, Folder),
     "formulas": ("a table of formulas", _is_formula_list, FormulaList),
 }
 

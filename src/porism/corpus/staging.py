@@ -35,7 +35,8 @@ TABLES = """
 CREATE TABLE IF NOT EXISTS parts(source INTEGER, name TEXT, records INTEGER, done INTEGER, PRIMARY KEY(source, name));
 CREATE TABLE IF NOT EXISTS posts(
     seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, kind TEXT, parent_id INTEGER, title TEXT, body TEXT, form TEXT, tags TEXT,
-    score INTEGER, created TEXT, owner_id INTEGER, accepted_id INTEGER, views INTEGER, closed TEXT, line INTEGER);
+    score INTEGER, created TEXT, owner_id INTEGER, accepted_id INTEGER, views INTEGER, closed TEXT, line INTEGER,
+    file TEXT);
 CREATE TABLE IF NOT EXISTS comments(
     seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, post_id INTEGER, body TEXT, form TEXT, score INTEGER, created TEXT,
     owner_id INTEGER, line INTEGER);
@@ -71,7 +72,7 @@ def _plain(table: str, values: int) -> str:
 
 # How each record is written; badges and votes are only counted.
 INSERT: dict[type, str] = {
-    RawPost: _plain("posts", 14),
+    RawPost: _plain("posts", 15),
     RawComment: _plain("comments", 8),
     RawFormula: _plain("formulas", 11),
     RawMathML: _plain("mathml", 3),

@@ -1,0 +1,1 @@
+"""Documents of people's own: each section becomes a post."""
