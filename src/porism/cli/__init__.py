@@ -15,8 +15,9 @@ from porism.errors import PorismError
 # Modules import nothing heavy at the top, so that `porism --help` is instant.
 COMMANDS = (
     "build",
-    "formula",
-    "match",
+    "eval",
+    "published",
+    "run",
 )
 
 
