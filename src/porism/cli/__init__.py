@@ -14,10 +14,19 @@ from porism.errors import PorismError
 # Each command is a module of this package with HELP (one line), EXAMPLE (tested), arguments(parser) and run(args) -> exit code.
 # Modules import nothing heavy at the top, so that `porism --help` is instant.
 COMMANDS = (
+    "agreement",
+    "assess",
     "build",
     "eval",
+    "export",
+    "pool",
     "published",
+    "qrels",
     "run",
+    "show",
+    "stats",
+    "submissions",
+    "turkle",
 )
 
 

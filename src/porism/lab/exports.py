@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from dataclasses import astuple, fields
 
+from porism.lab.agreement import mean_agreement, pair_agreements
 from porism.lab.journal import Journal
 from porism.lab.judging import assessments, extra_answers
 from porism.lab.loading import pooled_items
 from porism.lab.qrels import variants
-from porism.lab.queue import assignments, works
+from porism.lab.queue import assignments, progress, works
+from porism.lab.times import summary
+from porism.lab.training import TrainingResult, training_results
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -64,3 +68,37 @@ def preferences_tsv(journal: Journal) -> str:
             if work.key in order or part:
                 rows.append((job.topic, job.assessor, work.item, order.get(work.key, ""), part))
     return table(("topic", "assessor", "answer", "preference", "most_useful_part"), rows)
+
+
+def progress_tsv(journal: Journal, cap: float | None = None) -> str:
+    """Every assignment: done, total, and seconds per judgment."""
+    spent: dict[str, list[float]] = {}
+    for one in assessments(journal):
+        spent.setdefault(one.batch, []).append(one.seconds)
+    rows = []
+    for job in assignments(journal):
+        state, times = progress(journal, job), summary(spent.get(str(job.id), []), cap)
+        clock = (f"{times.mean:.1f}", f"{times.median:.1f}") if times else ("", "")
+        rows.append((job.assessor, job.purpose, job.task, job.topic, state.done, state.total, *clock))
+    return table(("assessor", "purpose", "task", "topic", "done", "total", "mean_seconds", "median_seconds"), rows)
+
+
+Rows = tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]
+
+
+def agreement_rows(journal: Journal, task: int | None = None) -> Rows:
+    """Every pair of assessors, then the mean over pairs."""
+    given = [one for one in assessments(journal, "main", "dual") if task in (None, one.task)]
+    pairs = pair_agreements(given)
+    rows: list[tuple[str | int | float | None, ...]] = [
+        (pair.first, pair.second, pair.items, pair.coded, pair.four, pair.binary) for pair in pairs
+    ]
+    items, coded = sum(pair.items for pair in pairs), sum(pair.coded for pair in pairs)
+    rows.append(("mean", "", items, coded, *mean_agreement(pairs)))
+    return ("first", "second", "items", "coded", "kappa", "kappa_hm"), rows
+
+
+def training_rows(journal: Journal, task: int | None = None) -> Rows:
+    """Every assessor of every training round."""
+    names = tuple(field.name for field in fields(TrainingResult))
+    return names, [astuple(one) for one in training_results(journal) if task in (None, one.task)]

@@ -14,17 +14,19 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from porism.corpus.topics import read_topics
 from porism.errors import PorismError
 from porism.evaluate.check import Checked, check_run, check_submission
-from porism.evaluate.facts import Facts
+from porism.evaluate.facts import CollectionFacts, Facts
 from porism.evaluate.problems import counts, report
 from porism.evaluate.run_lines import RunLines
 from porism.evaluate.run_name import RunName, parse_name
+from porism.files import open_bytes
 
 RECEIPTS = "receipts.jsonl"
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,150}\.tsv")
@@ -167,3 +169,22 @@ class Desk:
             out.flush()
             os.fsync(out.fileno())
         return receipt
+
+
+def topic_ids(paths: Iterable[str | Path]) -> dict[str, list[str]]:
+    """The topics that runs of each task may answer: A topics for Tasks 1 and 3, B topics for Task 2."""
+    names = [topic.id for path in paths for topic in read_topics(path)]
+    formulas = [name for name in names if name.startswith("B")]
+    answers = [name for name in names if not name.startswith("B")]
+    return {"task1": answers, "task2": formulas, "task3": answers}
+
+
+def hand_in_files(folder: Path, files: Iterable[str], topics: Iterable[str], collection: str | None) -> list[Receipt]:
+    """Hand in files from a disk, each as the team that its name tells."""
+    desk = Desk(folder, topic_ids(topics), CollectionFacts(collection) if collection else None)
+    receipts = []
+    for name in files:
+        said = parse_name(name)
+        with open_bytes(name) as stream:
+            receipts.append(desk.hand_in(said.group if said else "unnamed", Path(name).name, stream.read()))
+    return receipts

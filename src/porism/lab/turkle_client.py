@@ -189,3 +189,19 @@ def admin_download(server: Server, batch: int) -> str:
             "the admin page did not let us in", where=base, fix="check the name and password; the user must be staff"
         )
     return text
+
+
+def download_all(server: Server, folder: Path) -> list[Path]:
+    """Fetch the results of every batch that was uploaded from this folder; returns the files written beside it."""
+    record = folder / UPLOADED
+    if not record.exists():
+        raise PorismError(
+            "nothing was uploaded from this folder", where=str(folder), fix=f"porism turkle upload {folder}"
+        )
+    paths = []
+    for name, number in json.loads(record.read_text())["batches"].items():
+        path = folder / f"{name}_results.csv"
+        with atomic_file(path) as out:
+            out.write(download(server, number))
+        paths.append(path)
+    return paths

@@ -1,0 +1,101 @@
+"""porism pool: which items of the runs are judged."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+HELP = "choose which items of the runs are judged"
+EXAMPLE = (
+    "porism pool build demo --task 1 --topics sample/lab/topics-task1.xml --runs sample/lab/runs/*task1*.tsv -o pool1"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Two actions: build and report."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    build = actions.add_parser("build", help="pool run files into a new directory")
+    build.add_argument("collection", help="the collection the runs were made on")
+    build.add_argument(
+        "--task", type=int, choices=(1, 2), required=True, help="1 (answers, with those of Task 3) or 2 (formulas)"
+    )
+    build.add_argument("--topics", required=True, help="topics file of the task")
+    build.add_argument("--runs", nargs="+", required=True, help="run files in the lab's format")
+    build.add_argument("-o", "--output", required=True, help="directory to make")
+    build.add_argument("--after", help="an earlier pool: keep it, and add only what is new")
+    build.add_argument("--seed", type=int, default=0, help="seed of every random choice (default 0)")
+    build.add_argument("--depth-primary", type=int, help="items of a primary run (default 45; Task 2: 25 formulas)")
+    build.add_argument("--depth-alternate", type=int, help="items of another run (default 20; Task 2: 15 formulas)")
+    build.add_argument(
+        "--primary",
+        nargs="*",
+        default=[],
+        metavar="RUN",
+        help="runs pooled as deeply as primary ones, such as baselines",
+    )
+    build.add_argument(
+        "--policy",
+        choices=("votes", "threads"),
+        default="votes",
+        help="how instances of a formula are chosen (2022: votes; 2020: threads)",
+    )
+    build.add_argument("--instances", type=int, default=5, help="instances shown of one formula (default 5)")
+    build.add_argument("--prefix", action="store_true", help="only the pooled part of a run votes for instances")
+    report = actions.add_parser("report", help="sizes, overlaps and unique contributions of a pool")
+    report.add_argument("pool", help="a pool directory")
+    report.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do one action."""
+    return _build(args) if args.action == "build" else _report(args)
+
+
+def _build(args: argparse.Namespace) -> int:
+    from porism.corpus.topics import read_topics
+    from porism.evaluate.facts import CollectionFacts
+    from porism.lab.pool_build import PoolOptions, build_pool, read_pool_run
+    from porism.lab.pool_store import read_manifest, read_pool, write_pool
+
+    depths = {
+        name: value for name, value in (("primary", args.depth_primary), ("alternate", args.depth_alternate)) if value
+    }
+    options = PoolOptions(args.task, args.seed, depths, tuple(args.primary), args.policy, args.instances, args.prefix)
+    facts = CollectionFacts(args.collection)
+    topics = [topic.id for topic in read_topics(args.topics)]
+    runs = [read_pool_run(Path(path), options, topics, facts) for path in sorted(args.runs)]
+    base = read_pool(Path(args.after)) if args.after else None
+    earlier = read_manifest(Path(args.after))["runs"] if args.after else ()
+    pool = build_pool(runs, options, facts, base)
+    write_pool(pool, Path(args.output), options, runs, earlier)
+    new = len(pool.items) - (len(base.items) if base else 0)
+    print(
+        f"{len(pool.items)} items of {len({item.topic for item in pool.items})} topics, {new} of them new",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    from porism.lab.pool_report import report
+    from porism.lab.pool_store import read_pool
+
+    pool = read_pool(Path(args.pool))
+    found = report(pool.items, pool.origins)
+    if args.json:
+        runs = {share.run: {"pooled": share.pooled, "unique": share.unique} for share in found.runs}
+        overlap = [{"runs": list(pair), "items": count} for pair, count in found.overlap.items()]
+        print(json.dumps({"topics": found.sizes, "mean": found.mean, "runs": runs, "overlap": overlap}))
+        return 0
+    print("topic\titems")
+    for topic, size in found.sizes.items():
+        print(f"{topic}\t{size}")
+    print(f"mean\t{found.mean:.2f}\n\nrun\tpooled\tunique")
+    for share in found.runs:
+        print(f"{share.run}\t{share.pooled}\t{share.unique}")
+    print("\nrun\trun\tin common")
+    for (first, second), count in found.overlap.items():
+        print(f"{first}\t{second}\t{count}")
+    return 0

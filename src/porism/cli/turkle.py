@@ -1,0 +1,99 @@
+"""porism turkle: the same assignments on a Turkle server."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+HELP = "judge on a Turkle server: export, upload, download, import"
+EXAMPLE = "porism turkle export lab.journal --collection demo -o turkle"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Four actions, in the order of use."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    export = actions.add_parser("export", help="write templates and batches")
+    export.add_argument("journal")
+    export.add_argument("--collection", required=True)
+    export.add_argument("-o", "--output", required=True, help="directory to make")
+    export.add_argument(
+        "--threads",
+        default="",
+        metavar="URL",
+        help="address of a server that shows threads at URL/thread/ID; without it there are no links",
+    )
+    upload = actions.add_parser("upload", help="send an export to a server; an interrupted upload goes on")
+    upload.add_argument("folder")
+    download = actions.add_parser("download", help="fetch the results of every uploaded batch, whole, into the folder")
+    download.add_argument("folder")
+    for one in (upload, download):
+        one.add_argument("--url", required=True, help="address of the Turkle server")
+        one.add_argument("--user", default="", help="a staff user, for results that the API cuts short")
+    take = actions.add_parser("import", help="read result CSVs of Turkle or of our own server into the journal")
+    take.add_argument("journal")
+    take.add_argument("results", nargs="+", help="result CSV files")
+    parser.description = (
+        HELP + ". The API token is read from TURKLE_TOKEN, the staff user's password from TURKLE_PASSWORD."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do one action."""
+    return {"export": _export, "upload": _upload, "download": _download, "import": _import}[args.action](args)
+
+
+def _server(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from porism.lab.turkle_client import Server
+
+    return Server(args.url, os.environ.get("TURKLE_TOKEN", ""), args.user, os.environ.get("TURKLE_PASSWORD", ""))
+
+
+def _export(args: argparse.Namespace) -> int:
+    from porism.corpus.collection import Collection
+    from porism.lab.content import Content
+    from porism.lab.journal import Journal
+    from porism.lab.turkle_export import export
+
+    base = args.threads.rstrip("/")
+    content = Content(
+        Collection.open(args.collection), lambda thread, post: f"{base}/thread/{thread}#p{post}" if base else ""
+    )
+    for batch in export(Journal.open(args.journal), content, Path(args.output)):
+        print(f"{batch.name}\t{batch.tasks}")
+    return 0
+
+
+def _upload(args: argparse.Namespace) -> int:
+    from porism.lab.turkle_client import upload
+
+    for name, number in upload(_server(args), Path(args.folder)).items():
+        print(f"{number}\t{name}")
+    return 0
+
+
+def _download(args: argparse.Namespace) -> int:
+    from porism.lab.turkle_client import download_all
+
+    for path in download_all(_server(args), Path(args.folder)):
+        print(path)
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from porism.files import open_text
+    from porism.lab.journal import Journal
+    from porism.lab.turkle_results import check, import_results
+
+    journal = Journal.open(args.journal)
+    for name in args.results:
+        with open_text(name) as stream:
+            done = import_results(journal, stream.read(), name)
+        print(f"{name}\t{done.results}\t{done.events}")
+        if done.replaced:
+            print(
+                f"{name}: {done.replaced} results were replaced by a later answer of the same person", file=sys.stderr
+            )
+        check(done)
+    return 0

@@ -1,0 +1,39 @@
+"""Running the assessment server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from porism.corpus.collection import Collection
+from porism.evaluate.facts import CollectionFacts
+from porism.lab.content import Content
+from porism.lab.journal import Journal
+from porism.lab.submissions import Desk, topic_ids
+from porism.web.assess.app import create_app
+from porism.web.assess.room import thread_address
+
+
+def run_server(app: Starlette, host: str, port: int, *, https: bool) -> None:
+    """Serve until interrupted. Behind an HTTPS proxy on this machine, the proxy's word on the client's address is taken."""
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=https,
+        forwarded_allow_ips="127.0.0.1",
+        timeout_keep_alive=30,
+    )
+
+
+def open_app(
+    journal: str, collection: str, submissions: str | None, topics: list[str], *, https: bool = False
+) -> Starlette:
+    """The application on a journal and a collection; with a folder for submissions, teams may hand in runs."""
+    store = Collection.open(collection)
+    desk = Desk(Path(submissions), topic_ids(topics), CollectionFacts(collection)) if submissions else None
+    return create_app(Journal.open(journal), Content(store, thread_address), desk, secure=https)
