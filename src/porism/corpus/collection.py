@@ -181,6 +181,11 @@ class Collection:
         """All formulas, each at its place."""
         return map(_formula, self._rows(FORMULA + "ORDER BY f.id"))
 
+    def formulas_with_mathml(self) -> Iterator[tuple[Formula, str | None, str | None]]:
+        """All formulas with the Presentation and Content MathML that came with the source."""
+        query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
+        return ((_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
+
     def formula(self, number: int) -> Formula:
         """One formula."""
         row = self._one(FORMULA + "WHERE f.id = ?", number)
@@ -223,6 +228,16 @@ class Collection:
         """The groups of formulas that look the same."""
         return (Visual(*row) for row in self._rows("SELECT * FROM visuals ORDER BY id"))
 
+    def commonest(self, number: int) -> Iterator[tuple[str, int, int]]:
+        """The groups with most formulas: (LaTeX, formulas, visual id)."""
+        query = """SELECT e.latex, v.formulas, v.id FROM visuals v JOIN expressions e ON e.id = v.expression_id
+            ORDER BY v.formulas DESC, v.id LIMIT ?"""
+        return self._rows(query, number)
+
+    def formula_posts(self) -> Iterator[int]:
+        """The post of each formula, in the order of posts."""
+        return (row[0] for row in self._rows("SELECT post_id FROM formulas WHERE post_id > 0 ORDER BY post_id"))
+
     def visual(self, number: int) -> Visual:
         """One such group."""
         row = self._one("SELECT * FROM visuals WHERE id = ?", number)
@@ -242,6 +257,10 @@ class Collection:
     def tags(self) -> Iterator[tuple[str, int]]:
         """Each tag with its number of questions, the commonest first."""
         return self._rows("SELECT name, posts FROM tags ORDER BY posts DESC, name")
+
+    def all_votes(self) -> Iterator[tuple[int, int, int, int]]:
+        """(post id, type, number, bounty) for each post and type of vote."""
+        return self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
 
     def votes(self, post_id: int) -> dict[int, int]:
         """How many votes of each type a post got (2 up, 3 down, 5 favourite, ...)."""

@@ -1,0 +1,28 @@
+"""porism show: a post, a thread or a formula in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "show a post, a thread or a formula of a collection in the terminal"
+EXAMPLE = "porism show demo thread 1"
+KINDS = ("post", "thread", "formula")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("collection", metavar="COLLECTION")
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("number", type=int, metavar="ID")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show it."""
+    from porism.corpus import show
+    from porism.corpus.collection import Collection
+
+    views = {"post": show.show_post, "thread": show.show_thread, "formula": show.show_formula}
+    with Collection.open(args.collection) as collection:
+        for line in views[args.kind](collection, args.number):
+            print(line)
+    return 0

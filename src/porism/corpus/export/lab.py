@@ -1,0 +1,208 @@
+"""The lab's files, version 3: Posts.V1.3.xml and its sisters, three folders of 101 formula tables, and the map of visual ids."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from porism.corpus.arqmath import TABLES, V3
+from porism.corpus.collection import Collection
+from porism.corpus.export.xml import Attributes, write
+from porism.corpus.options import cores
+from porism.corpus.parallel import ordered, workers
+from porism.records import Formula, Post
+
+PARTS = 101
+BATCH = 2000
+VERSION = "V1.3"
+POST_TYPES = {"question": 1, "answer": 2}
+LINK_TYPES = {"related": 1, "duplicate": 3}
+
+
+def export(collection: Collection, folder: Path) -> None:
+    """Write all files."""
+    files = {
+        "Posts": ("posts", _posts(collection)),
+        "Comments": ("comments", _comments(collection)),
+        "PostLinks": ("postlinks", _links(collection)),
+        "Users": ("users", _users(collection)),
+        "Badges": ("badges", _badges(collection)),
+        "Votes": ("votes", _votes(collection)),
+        "Tags": ("tags", _tags(collection)),
+    }
+    for name, (root, rows) in files.items():
+        write(folder / f"{name}.{VERSION}.xml", root, rows)
+    _tables(collection, folder)
+    _visual_ids(collection, folder / "visual_ids.tsv")
+
+
+def _posts(collection: Collection) -> Iterator[Attributes]:
+    for post in collection.posts():
+        row: dict[str, str | int | None] = {
+            "Id": post.id,
+            "PostTypeId": POST_TYPES[post.kind],
+            "CreationDate": post.created,
+            "ViewCount": post.views,
+            "Score": post.score,
+            "CommentCount": len(collection.comments(post.id)),
+            "OwnerUserId": post.owner_id,
+        }
+        yield {
+            **row,
+            **(
+                _question(collection, post)
+                if post.kind == "question"
+                else {"Body": post.body, "ParentId": post.parent_id}
+            ),
+        }
+
+
+def _question(collection: Collection, post: Post) -> Attributes:
+    return {
+        "Title": post.title,
+        "Body": post.body,
+        "AnswerCount": len(collection.answers(post.id)),
+        "AcceptedAnswerId": post.accepted_id,
+        "ClosedDate": post.closed,
+        "Tags": "".join(f"<{tag}>" for tag in post.tags),
+    }
+
+
+def _comments(collection: Collection) -> Iterator[Attributes]:
+    for comment in collection.all_comments():
+        yield {
+            "Id": comment.id,
+            "PostId": comment.post_id,
+            "Text": comment.body,
+            "Score": comment.score,
+            "CreationDate": comment.created,
+            "UserId": comment.owner_id,
+        }
+
+
+def _links(collection: Collection) -> Iterator[Attributes]:
+    for number, link in enumerate(collection.all_links(), 1):
+        yield {
+            "Id": number,
+            "PostId": link.post_id,
+            "RelatedPostId": link.other_id,
+            "LinkTypeId": LINK_TYPES[link.kind],
+        }
+
+
+def _users(collection: Collection) -> Iterator[Attributes]:
+    for user in collection.users():
+        yield {"Id": user.id, "Reputation": user.reputation, "DisplayName": user.name}
+
+
+def _badges(collection: Collection) -> Iterator[Attributes]:
+    number = 0
+    for user in collection.users():
+        for grade, count in enumerate((user.gold, user.silver, user.bronze), 1):
+            for _ in range(count):
+                number += 1
+                yield {"Id": number, "UserId": user.id, "Class": grade}
+
+
+def _votes(collection: Collection) -> Iterator[Attributes]:
+    number = 0
+    for post_id, kind, count, bounty in collection.all_votes():
+        for at in range(count):
+            number += 1
+            yield {
+                "Id": number,
+                "PostId": post_id,
+                "VoteTypeId": kind,
+                "BountyAmount": bounty if bounty and not at else None,
+            }
+
+
+def _tags(collection: Collection) -> Iterator[Attributes]:
+    for number, (name, count) in enumerate(collection.tags(), 1):
+        yield {"Id": number, "TagName": name, "Count": count}
+
+
+def part_size(rows: int) -> int:
+    """Rows of a part: a hundred equal parts, the rest in the last one."""
+    return max(1, rows // (PARTS - 1))
+
+
+def _tables(collection: Collection, folder: Path) -> None:
+    folders = {field: folder / f"{name}_v3" for field, name in TABLES.items()}
+    for path in folders.values():
+        path.mkdir()
+    rows = _rows(collection)
+    size = part_size(collection.count("formulas"))
+    for part in range(1, PARTS + 1):
+        with ExitStack() as stack:
+            writers = {field: _writer(stack, path / f"{part}.tsv") for field, path in folders.items()}
+            for writer in writers.values():
+                writer.writerow(V3)
+            for at, (start, cells) in enumerate(rows, 1):
+                for field, writer in writers.items():
+                    writer.writerow((*start, cells[field]))
+                if at == size and part < PARTS:
+                    break
+
+
+def _writer(stack: ExitStack, path: Path) -> Any:
+    stream = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+    return csv.writer(stream, delimiter="\t", lineterminator="\n")
+
+
+def _rows(collection: Collection) -> Iterator[tuple[tuple[object, ...], dict[str, str]]]:
+    with workers(cores()) as pool:
+        for formulas, made in ordered(pool, mathml_of_all, _batches(collection), 2 * cores()):
+            for formula, (mathml, content) in zip(formulas, made, strict=True):
+                where = (formula.id, formula.post_id, formula.thread_id, formula.kind, formula.comment_id)
+                yield (
+                    (*where, formula.old_visual_id, formula.visual_id, formula.issue),
+                    {
+                        "latex": formula.latex,
+                        "mathml": mathml,
+                        "content": content,
+                    },
+                )
+
+
+def _batches(collection: Collection) -> Iterator[tuple[list[Formula], list[tuple[str, str | None, str | None]]]]:
+    formulas: list[Formula] = []
+    given: list[tuple[str, str | None, str | None]] = []
+    for formula, mathml, content in collection.formulas_with_mathml():
+        formulas.append(formula)
+        given.append((formula.latex, mathml, content))
+        if len(formulas) == BATCH:
+            yield formulas, given
+            formulas, given = [], []
+    yield formulas, given
+
+
+def mathml_of_all(given: list[tuple[str, str | None, str | None]]) -> list[tuple[str, str]]:
+    """What a worker does: MathML of formulas, as given or as our parser makes it."""
+    return [(mathml or made(latex)[0], content or made(latex)[1]) for latex, mathml, content in given]
+
+
+@lru_cache(maxsize=50_000)
+def made(latex: str) -> tuple[str, str]:
+    """Presentation and Content MathML of a formula; empty where it is not understood, as in the lab's files."""
+    from porism.formula import parse
+    from porism.formula.content import content_mathml
+
+    parsed = parse(latex)
+    if parsed.path == "opaque":
+        return "", ""
+    return parsed.mathml, content_mathml(parsed.operators)
+
+
+def _visual_ids(collection: Collection, path: Path) -> None:
+    """Formula id, visual id, old visual id: in the order in which the lab's code writes them."""
+    with open(path, "w", encoding="utf-8", newline="") as out:
+        out.write("id\tvisual_id\told_visual_id\n")
+        for formula in collection.formulas():
+            out.write(
+                f"{formula.id}\t{formula.visual_id}\t{'' if formula.old_visual_id is None else formula.old_visual_id}\n"
+            )

@@ -1,0 +1,135 @@
+"""A static HTML page for each thread, with native MathML: nothing is fetched from anywhere.
+
+Paths are the lab's: `<lowest question of the year>_<year>/<lowest of the month>_<month>/<question>.html`.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from porism.corpus.collection import Collection
+from porism.corpus.html import plain, render
+from porism.records import Comment, Post, User
+
+UNDATED = "undated"
+
+
+def export(collection: Collection, folder: Path) -> None:
+    """Write the pages and an index of them."""
+    places = thread_paths(collection)
+    (folder / "style.css").write_text(files("porism.corpus.export").joinpath("thread.css").read_text("utf-8"), "utf-8")
+    for question in collection.posts("question"):
+        path = folder / places[question.id]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(thread_page(collection, question.id, places), "utf-8")
+    rows = (
+        f'<li><a href="{places[q.id]}">[{q.id}] {html.escape(plain(q.title))}</a></li>\n'
+        for q in collection.posts("question")
+    )
+    with open(folder / "index.html", "w", encoding="utf-8") as out:
+        out.write(_head("Threads", "style.css") + "<h1>Threads</h1>\n<ul>\n")
+        out.writelines(rows)
+        out.write("</ul>\n</body></html>\n")
+
+
+def thread_paths(collection: Collection) -> dict[int, str]:
+    """Where the page of each question lies. Holds one entry per question."""
+    dates = {question.id: question.created[:7] for question in collection.posts("question")}
+    lowest: dict[str, int] = {}
+    for number, date in dates.items():
+        for period in (date[:4], date):
+            lowest[period] = min(lowest.get(period, number), number)
+    return {
+        number: f"{lowest[date[:4]]}_{date[:4]}/{lowest[date]}_{date[5:]}/{number}.html"
+        if date
+        else f"{UNDATED}/{number}.html"
+        for number, date in dates.items()
+    }
+
+
+@lru_cache(maxsize=50_000)
+def formula_html(latex: str) -> str:
+    """A formula as MathML whose tooltip is its LaTeX."""
+    from porism.formula import parse
+
+    mathml = parse(latex).mathml
+    return f'<span class="formula" title="{html.escape(latex)}">{mathml}</span>'
+
+
+def _body(text: str) -> str:
+    return render(text, lambda _, latex: formula_html(latex))
+
+
+def _head(title: str, style: str) -> str:
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{style}"></head>\n<body>\n'
+    )
+
+
+def rounded(reputation: int) -> str:
+    """Reputation as the site shows it: thousands with a k.
+
+    >>> rounded(950), rounded(12_345)
+    ('950', '12.3k')
+    """
+    return str(reputation) if reputation < 1000 else f"{reputation / 1000:.1f}k"
+
+
+def _author(user: User | None, number: int | None) -> str:
+    if user is None:
+        return "" if number is None else f"user {number}"
+    badges = "".join(
+        f' <span class="{name}" title="{name} badges">●{count}</span>'
+        for name, count in (("gold", user.gold), ("silver", user.silver), ("bronze", user.bronze))
+        if count
+    )
+    return f"{html.escape(user.name)} (user {user.id}, {rounded(user.reputation)}){badges}"
+
+
+def _post(collection: Collection, post: Post, accepted: bool) -> str:
+    mark = '<p class="mark">✓ accepted answer</p>\n' if accepted else ""
+    author = _author(collection.user(post.owner_id), post.owner_id)
+    date = html.escape(post.created[:10])
+    return (
+        f'<article id="{post.id}" class="{post.kind}{" accepted" if accepted else ""}">\n{mark}'
+        f'<p class="score" title="score">{post.score}</p>\n<div class="body">{_body(post.body)}</div>\n'
+        f'<p class="by">{author} {date}</p>\n{_comments(collection.comments(post.id))}</article>\n'
+    )
+
+
+def _comments(comments: list[Comment]) -> str:
+    rows = "".join(
+        f'<li id="comment-{c.id}"><b title="score">{c.score}</b> {_body(c.body)} <i>{html.escape(c.created[:10])}</i></li>\n'
+        for c in comments
+    )
+    return f'<ul class="comments">\n{rows}</ul>\n' if rows else ""
+
+
+def _links(collection: Collection, question: Post, places: Mapping[int, str]) -> str:
+    rows = [
+        f'<li>{link.kind}: <a href="../../{places[link.other_id]}">[{link.other_id}] {_body(collection.title(link.other_id) or "")}</a></li>\n'
+        for link in collection.links(question.id)
+        if link.other_id in places
+    ]
+    return f'<section class="links"><h2>Related questions</h2>\n<ul>\n{"".join(rows)}</ul></section>\n' if rows else ""
+
+
+def thread_page(collection: Collection, number: int, places: Mapping[int, str]) -> str:
+    """The page of one question, answers in the order of the collection."""
+    thread = collection.thread(number)
+    question = thread.question
+    up = "../" * places[question.id].count("/")
+    tags = " ".join(f'<span class="tag">{html.escape(tag)}</span>' for tag in question.tags)
+    answers = "".join(_post(collection, answer, answer.id == question.accepted_id) for answer in thread.answers)
+    count = len(thread.answers)
+    return (
+        _head(plain(question.title) or f"Question {question.id}", f"{up}style.css")
+        + f"<h1>{_body(question.title)}</h1>\n<p>{tags}</p>\n{_post(collection, question, False)}"
+        + _links(collection, question, places).replace("../../", up)
+        + f"<h2>{count} answer{'' if count == 1 else 's'}</h2>\n{answers}</body></html>\n"
+    )

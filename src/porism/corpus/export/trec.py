@@ -1,0 +1,25 @@
+"""TREC text: a DOC for each post, formulas as LaTeX between dollar signs."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from porism.corpus.collection import Collection
+from porism.corpus.html import plain
+
+
+def export(collection: Collection, folder: Path) -> None:
+    """Write posts.trec."""
+    with open(folder / "posts.trec", "w", encoding="utf-8") as out:
+        for post in collection.posts():
+            out.write(f"<DOC>\n<DOCNO>{post.id}</DOCNO>\n<KIND>{post.kind}</KIND>\n")
+            if post.title:
+                out.write(f"<TITLE>{_text(post.title)}</TITLE>\n")
+            if post.tags:
+                out.write(f"<TAGS>{html.escape(' '.join(post.tags), quote=False)}</TAGS>\n")
+            out.write(f"<TEXT>\n{_text(post.body)}\n</TEXT>\n</DOC>\n")
+
+
+def _text(text: str) -> str:
+    return html.escape(plain(text), quote=False).strip()

@@ -1,0 +1,38 @@
+"""Pictures of a collection's distributions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from porism.corpus.stats import Distribution
+from porism.errors import PorismError
+
+LONGEST = 30
+
+
+def plot(distributions: list[Distribution], folder: Path) -> list[Path]:
+    """One SVG for each distribution; bars in the given order."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise PorismError("plots need matplotlib", fix="pip install 'porism[plots]'") from None
+    matplotlib.use("svg")
+    # Without these, the file holds the date and random names.
+    matplotlib.rcParams.update({"svg.hashsalt": "porism", "text.parse_math": False})
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_bars(distribution, folder) for distribution in distributions if distribution.rows]
+
+
+def _bars(distribution: Distribution, folder: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    labels = [label if len(label) <= LONGEST else label[: LONGEST - 1] + "…" for label, _ in distribution.rows]
+    figure = Figure(figsize=(7, 1 + 0.25 * len(labels)), layout="constrained")
+    axes = figure.subplots()
+    axes.barh(range(len(labels)), [number for _, number in distribution.rows], color="#3b6ea5")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.set_title(distribution.name)
+    path = folder / f"{distribution.name.replace(' ', '-')}.svg"
+    figure.savefig(path, metadata={"Date": None})
+    return path

@@ -1,0 +1,75 @@
+"""A post, a formula or a thread for the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porism.corpus.collection import Collection
+from porism.corpus.html import plain
+from porism.records import Comment, Post
+
+INSTANCES = 10
+BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
+
+
+def _text(html: str) -> str:
+    return BLANK_LINES.sub("\n\n", plain(html).strip())
+
+
+def _head(post: Post) -> str:
+    facts = [
+        f"{post.kind} {post.id}",
+        f"score {post.score}",
+        post.created[:10],
+        f"user {post.owner_id}" if post.owner_id else "",
+    ]
+    return "  ".join(fact for fact in facts if fact)
+
+
+def show_post(collection: Collection, number: int) -> Iterator[str]:
+    """One post with its comments."""
+    yield from _post(collection.post(number), collection.comments(number))
+
+
+def _post(post: Post, comments: list[Comment], accepted: bool = False) -> Iterator[str]:
+    yield _head(post) + ("  ✓ accepted" if accepted else "")
+    if post.title:
+        yield _text(post.title)
+    if post.tags:
+        yield " ".join(f"[{tag}]" for tag in post.tags)
+    yield ""
+    yield _text(post.body)
+    for comment in comments:
+        yield f"    ({comment.score}) {_text(comment.body)}"
+    yield ""
+
+
+def show_thread(collection: Collection, number: int) -> Iterator[str]:
+    """A question, its links and its answers."""
+    thread = collection.thread(number)
+    for post in (thread.question, *thread.answers):
+        comments = [comment for comment in thread.comments if comment.post_id == post.id]
+        yield from _post(post, comments, post.id == thread.question.accepted_id)
+    for link in thread.links:
+        title = collection.title(link.other_id)
+        yield f"{link.kind}: [{link.other_id}] {_text(title) if title else '(outside the collection)'}"
+
+
+def show_formula(collection: Collection, number: int) -> Iterator[str]:
+    """A formula: where it stands, how it is read, and what looks the same."""
+    from porism.formula import parse, tangent
+
+    formula = collection.formula(number)
+    expression = collection.expression_of(number)
+    yield (
+        f"formula {formula.id}  visual id {formula.visual_id}  in the {formula.kind} of post {formula.post_id}, thread {formula.thread_id}"
+        + (f"  issue {formula.issue}" if formula.issue else "")
+    )
+    yield f"latex      {formula.latex}"
+    yield f"layout     {tangent(parse(formula.latex).layout)}"
+    yield f"read by    {expression.path}" + (f": {expression.problem}" if expression.problem else "")
+    group = collection.visual(formula.visual_id)
+    yield f"{group.formulas} formulas in {group.posts} posts look the same:"
+    for instance, _ in zip(collection.instances(formula.visual_id), range(INSTANCES), strict=False):
+        yield f"  {instance.id}  post {instance.post_id}  {instance.latex}"
