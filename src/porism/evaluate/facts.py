@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -31,10 +32,9 @@ class CollectionFacts:
 
     def _post_kind(self, post: int) -> str | None:
         try:
-            found = self.collection.post(post)
+            return self.collection.post(post).kind
         except PorismError:
             return None
-        return found.kind if found else None
 
     def formula(self, identifier: int) -> Formula | None:
         """The formula, or None."""
@@ -42,3 +42,7 @@ class CollectionFacts:
             return self.collection.formula(identifier)
         except PorismError:
             return None
+
+    def bodies(self, items: Iterable[str]) -> dict[str, str]:
+        """The HTML of those posts that the collection has."""
+        return {item: self.collection.post(int(item)).body for item in items if self.post_kind(int(item))}

@@ -1,0 +1,115 @@
+"""porism run: make, check, mend and fuse runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+HELP = "answer topics with an index; check, fix or fuse runs"
+EXAMPLE = "porism run check sample/lab/runs/words.tsv"
+METHODS = ("rrf", "score-rrf", "convex", "combsum", "combmnz")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes: options to make a run, or an action on run files."""
+    parser.add_argument("--task", type=int, choices=(1, 2), default=1, help="1 answers, 2 formulas")
+    parser.add_argument("--topics", metavar="FILE", help="the lab's XML, or a table with topic and latex or title")
+    parser.add_argument(
+        "--topic-formulas", metavar="TSV", help="the year's table of topic formulas, which wins over the XML"
+    )
+    parser.add_argument("--index", metavar="DIR", help="an index made by porism build")
+    parser.add_argument("--system", metavar="NAME", help="a declared system; the default engine if not given")
+    parser.add_argument("-k", type=int, default=1000, help="hits per topic")
+    parser.add_argument("-o", "--output", metavar="RUN.tsv", help="the file to write")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
+    check = actions.add_parser(
+        "check",
+        help="report every problem of run files",
+        description="report every problem of run files, together as a submission",
+    )
+    check.add_argument("files", nargs="+", metavar="FILE", help="run files of one team or several")
+    check.add_argument("--json", action="store_true", help="one JSON object per problem")
+    fix = actions.add_parser(
+        "fix", help="write the cleaned run", description="drop what the lab drops, number the ranks, untie the scores"
+    )
+    fix.add_argument("files", nargs=1, metavar="FILE", help="a run file")
+    fix.add_argument(
+        "-o",
+        "--output",
+        metavar="RUN.tsv",
+        dest="fixed",
+        help="where to write; beside the file as NAME.fixed.tsv if not given",
+    )
+    for action in (check, fix):
+        action.add_argument(
+            "--topics", metavar="FILE", dest="known_topics", help="topic file: find unknown and missing topics"
+        )
+        action.add_argument("--collection", metavar="DIR", help="collection: look up every id")
+    fuse = actions.add_parser("fuse", help="join several runs into one", description="join several runs into one")
+    fuse.add_argument("files", nargs="+", metavar="RUN", help="two or more runs of one task")
+    fuse.add_argument("-o", "--output", metavar="RUN.tsv", dest="fused", required=True, help="the file to write")
+    fuse.add_argument("--method", choices=METHODS, default="rrf", help="how places and scores become one score")
+    fuse.add_argument("--weights", nargs="+", type=float, metavar="W", help="one per run")
+    fuse.add_argument("--constant", type=float, default=60, metavar="K", help="k of 1/(k+rank)")
+    fuse.add_argument("--tag", default="fused", help="the run id")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    actions = {"check": check_files, "fix": fix_file, "fuse": fuse_files, None: make_run}
+    return actions[args.action](args)
+
+
+def check_files(args: argparse.Namespace) -> int:
+    """Report problems; 1 if a file is to be rejected."""
+    from porism.evaluate.checking import check_files, summary
+
+    problems = check_files(args.files, args.known_topics, args.collection)
+    sys.stdout.write(summary(problems, args.json))
+    return 1 if any(problem.level == "E" for problem in problems) else 0
+
+
+def fix_file(args: argparse.Namespace) -> int:
+    """Write the cleaned run."""
+    from porism.evaluate.checking import fix_file
+
+    path, words = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
+    print(words, file=sys.stderr)
+    print(path)
+    return 0
+
+
+def fuse_files(args: argparse.Namespace) -> int:
+    """Write the fused run."""
+    from porism.evaluate.fuse import fuse
+    from porism.evaluate.run import read_run, write_run
+
+    fused = fuse([read_run(path) for path in args.files], args.method, args.weights, args.constant, tag=args.tag)
+    write_run(fused, args.fused)
+    print(
+        f"wrote {args.fused}: {len(fused.rankings)} topics from {len(args.files)} runs by {args.method}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def make_run(args: argparse.Namespace) -> int:
+    """Answer topics with an index."""
+    from pathlib import Path
+
+    missing = [name for name in ("topics", "index", "output") if not getattr(args, name)]
+    if missing:
+        print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse", file=sys.stderr)
+        return 2
+    from porism.corpus.topics import read_topics
+    from porism.search.topic_run import run_topics
+
+    run_topics(
+        Path(args.index),
+        read_topics(args.topics, args.topic_formulas),
+        args.task,
+        Path(args.output),
+        args.system,
+        args.k,
+    )
+    return 0
