@@ -19,6 +19,7 @@ COMMANDS = (
     "build",
     "eval",
     "export",
+    "match",
     "pool",
     "published",
     "qrels",

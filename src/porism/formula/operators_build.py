@@ -20,7 +20,19 @@ IMPLICIT = Mark("U!times")
 _BINARY = frozenset(("O!divide-slash", "O!divide-obelus", "O!colon", "O!given", "O!setdiff", "O!rem", "O!modulo"))
 _NAMES = frozenset(("O!SUB", "O!prime"))
 _MEMBERS = frozenset(
-    "O!in O!notin O!lt O!gt O!leq O!geq O!leq-slant O!geq-slant O!subset O!subseteq U!neq".split(),
+    [
+        "O!in",
+        "O!notin",
+        "O!lt",
+        "O!gt",
+        "O!leq",
+        "O!geq",
+        "O!leq-slant",
+        "O!geq-slant",
+        "O!subset",
+        "O!subseteq",
+        "U!neq",
+    ],
 )
 
 

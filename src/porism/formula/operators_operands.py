@@ -204,6 +204,46 @@ def text(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
 
 # Words that qualify a whole formula rather than multiply the symbol before them.
 _LOOSE = frozenset(
-    "if for where when then else otherwise with is are as in on by to of such that since so thus hence because but "
-    "not all some any every odd even prime from at unless while we let i.e e.g".split()
+    [
+        "if",
+        "for",
+        "where",
+        "when",
+        "then",
+        "else",
+        "otherwise",
+        "with",
+        "is",
+        "are",
+        "as",
+        "in",
+        "on",
+        "by",
+        "to",
+        "of",
+        "such",
+        "that",
+        "since",
+        "so",
+        "thus",
+        "hence",
+        "because",
+        "but",
+        "not",
+        "all",
+        "some",
+        "any",
+        "every",
+        "odd",
+        "even",
+        "prime",
+        "from",
+        "at",
+        "unless",
+        "while",
+        "we",
+        "let",
+        "i.e",
+        "e.g",
+    ]
 )

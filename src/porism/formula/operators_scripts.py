@@ -105,7 +105,8 @@ def _over(rows: Rows, value: Node, child: Node, edge: str) -> Node:
 
 def above(rows: Rows, value: Node, tokens: list[Node]) -> Node:
     """A superscript: primes first, then a mark, an inverse, an index in brackets, or a power."""
-    primes, places = 0, ()
+    primes = 0
+    places: tuple[int, ...] = ()
     at = 0
     while at < len(tokens):
         count = _prime_count(tokens[at].label)
