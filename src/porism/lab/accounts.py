@@ -48,8 +48,10 @@ def is_password(password: str, stored: str) -> bool:
     return hmac.compare_digest(made, base64.b64decode(digest))
 
 
-# Checked when the name is unknown, so that the time of an answer does not tell which names exist.
-NOBODY = "scrypt$16384$8$5$" + base64.b64encode(b"0" * 16).decode() + "$" + base64.b64encode(b"0" * 64).decode()
+def _nobody() -> str:
+    """Checked when the name is unknown, so that the time of an answer does not tell which names exist."""
+    zeros = base64.b64encode(b"0" * 64).decode()
+    return "$".join(["scrypt", *map(str, COST), zeros, zeros])
 
 
 def add_account(journal: Journal, name: str, role: str, password: str) -> None:
@@ -78,7 +80,7 @@ def log_in(journal: Journal, name: str, password: str, address: str = "") -> str
     if by_name >= TRIES or by_address >= ADDRESS_TRIES:
         raise PorismError("too many wrong passwords", fix=f"wait {WINDOW / 60:.0f} minutes and try again")
     rows = journal.read("SELECT secret FROM account WHERE name = ?", (name,))
-    if not is_password(password, rows[0]["secret"] if rows else NOBODY) or not rows:
+    if not is_password(password, rows[0]["secret"] if rows else _nobody()) or not rows:
         with journal.write() as connection:
             connection.execute("INSERT INTO failure VALUES (?, ?, ?)", (now, name, address))
         return None

@@ -22,7 +22,9 @@ ANSWER_ANCHOR = re.compile(r"(?:answer-)?(\d+)")
 # Formulas of posts have numbers as ids, those of topics `q_12` or none.
 SPAN = re.compile(r'<span class="math-container"(?: id="([^"]*)")?>(.*?)</span>', re.DOTALL)
 IMAGE = re.compile(r'<img(?: alt="([^"]*)")?[^>]*>')
-DEAD_LINK = re.compile(r"<a(?! href)[^>]*>")
+LINK = re.compile(r"<a [^>]*>|<a>")
+NEW_TAB = ' target="_blank" rel="noopener nofollow">'
+DEAD_LINK = '<a class="dead" title="not followed: outside the collection">'
 DOLLARS = re.compile(r"(?<!\\)\$\$(.+?)(?<!\\)\$\$|(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 
 # (thread id, post id) -> address of the page that shows the post in its thread.
@@ -82,14 +84,13 @@ class Content:
             tags=TAGS,
             attributes={**ATTRIBUTES, "a": {"href"}, "img": {"alt"}},
             attribute_filter=self._attribute,
-            set_tag_attribute_values={"a": {"target": "_blank"}},
             url_schemes={"http", "https"},
-            link_rel="noopener nofollow",
+            link_rel=None,
         )
         clean = IMAGE.sub(
             lambda found: f'<span class="picture">picture not shown{": " + found[1] if found[1] else ""}</span>', clean
         )
-        return DEAD_LINK.sub('<a class="dead" title="not followed: outside the collection">', clean)
+        return LINK.sub(lambda found: found[0][:-1] + NEW_TAB if " href=" in found[0] else DEAD_LINK, clean)
 
     def render(self, text: str, lit: str = "") -> str:
         """The HTML of a post or topic for the page; the formula with the id `lit` is lit."""

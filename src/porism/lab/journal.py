@@ -127,8 +127,7 @@ class Journal:
         with self.write() as connection:
             before = connection.total_changes
             connection.executemany(
-                "INSERT INTO event (at, assessor, assignment, item, instance, field, value, once) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT (once, item, instance, field) DO NOTHING",
+                "INSERT INTO event (at, assessor, assignment, item, instance, field, value, once) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
             return connection.total_changes - before

@@ -38,4 +38,11 @@ CREATE TABLE event (
 CREATE INDEX event_place ON event (assignment, item, instance, field, id);
 CREATE TRIGGER event_stays_1 BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
 CREATE TRIGGER event_stays_2 BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are never erased'); END;
+-- REPLACE would erase without asking the trigger above.
+CREATE TRIGGER event_stays_3 BEFORE INSERT ON event WHEN EXISTS (SELECT 1 FROM event WHERE id = NEW.id)
+  BEGIN SELECT RAISE(ABORT, 'events are never erased'); END;
+-- A request that comes again is stored once.
+CREATE TRIGGER event_once BEFORE INSERT ON event
+  WHEN EXISTS (SELECT 1 FROM event WHERE once = NEW.once AND item = NEW.item AND instance = NEW.instance AND field = NEW.field)
+  BEGIN SELECT RAISE(IGNORE); END;
 """

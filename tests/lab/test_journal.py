@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from porism.errors import PorismError
+from porism.lab.journal import Entry, Journal
+
+
+def make(path: Path) -> Journal:
+    ticks = iter(range(1000))
+    return Journal.create(path, clock=lambda: float(next(ticks)))
+
+
+def test_the_last_event_wins_and_none_is_erased(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "once-0001")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "0"), Entry("k", 1, "comment", "hm")], "once-0002")
+    assert journal.last(1) == {("k", 1, "grade"): "0", ("k", 1, "comment"): "hm"}
+    assert [(event.value, event.at) for event in journal.events(1)] == [("3", 0.0), ("0", 1.0), ("hm", 1.0)]
+    assert journal.last(2) == {}
+
+
+@pytest.mark.parametrize("statement", ["UPDATE event SET value = '3'", "DELETE FROM event", "REPLACE INTO event SELECT 1, 0, 'x', 1, 'k', 1, 'grade', '3', 'y'"])
+def test_no_statement_changes_an_event(tmp_path: Path, statement: str) -> None:
+    journal = make(tmp_path / "j")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "once-0001")
+    with pytest.raises(sqlite3.IntegrityError, match=r"events are never (changed|erased)"), journal.write() as connection:
+        connection.execute(statement)
+    assert [event.value for event in journal.events()] == ["0"]
+
+
+def test_no_replacing_of_a_request_either(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "once-0001")
+    with journal.write() as connection:
+        connection.execute("REPLACE INTO event VALUES (9, 0, 'x', 1, 'k', 1, 'grade', '3', 'once-0001')")
+    assert [event.value for event in journal.events()] == ["0"]
+
+
+def test_a_repeated_request_is_stored_once(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    entries = [Entry("k", 1, "grade", "3"), Entry("k", 2, "grade", "1")]
+    assert journal.append("ann", 1, entries, "once-0001") == 2
+    assert journal.append("ann", 1, entries, "once-0001") == 0
+    assert len(list(journal.events())) == 2
+
+
+def test_a_transaction_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    with pytest.raises(RuntimeError), journal.write() as connection:
+        connection.execute("INSERT INTO meta VALUES ('x', 'y')")
+        raise RuntimeError
+    assert journal.read("SELECT * FROM meta WHERE name = 'x'") == []
+
+
+def test_it_survives_closing_and_is_in_wal_mode_on_the_disk(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "once-0001")
+    assert journal.read("PRAGMA journal_mode")[0][0] == "wal"
+    assert journal.read("PRAGMA synchronous")[0][0] == 2
+    journal.close()
+    assert Journal.open(tmp_path / "j").last(1) == {("k", 1, "grade"): "3"}
+
+
+def test_a_backup_is_one_whole_file_also_while_others_write(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    stop = threading.Event()
+    counter = iter(range(100_000))
+
+    def write() -> None:
+        while not stop.is_set():
+            number = next(counter)
+            journal.append("ann", 1, [Entry(f"k{number}", 1, "grade", "3"), Entry(f"k{number}", 1, "comment", "c")], f"once-{number:05}")
+
+    writers = [threading.Thread(target=write) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    while len(list(journal.events())) < 20:
+        pass
+    journal.backup(tmp_path / "copy")
+    stop.set()
+    for writer in writers:
+        writer.join()
+    assert not list(tmp_path.glob("copy*-wal"))
+    copied = list(Journal.open(tmp_path / "copy").events())
+    # Every transaction has two events: a copy never has half of one.
+    assert len(copied) >= 20
+    assert len(copied) % 2 == 0
+    assert [event.id for event in copied] == list(range(1, len(copied) + 1))
+
+
+def test_errors_name_the_place_and_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(PorismError) as error:
+        Journal.open(tmp_path / "none")
+    assert str(error.value) == f"{tmp_path}/none: no such journal\n  fix: porism assess create {tmp_path}/none"
+    (tmp_path / "other").write_text("hello, this is not a database at all")
+    with pytest.raises(PorismError) as error:
+        Journal.open(tmp_path / "other")
+    assert str(error.value) == f"{tmp_path}/other: is not a journal of this version\n  fix: name the file that `porism assess create` made"
+    make(tmp_path / "j")
+    with pytest.raises(PorismError) as error:
+        Journal.create(tmp_path / "j")
+    assert str(error.value) == f"{tmp_path}/j: is already there\n  fix: name another file, or go on with this one"
+    with pytest.raises(PorismError) as error:
+        Journal.open(tmp_path / "j").backup(tmp_path / "j")
+    assert str(error.value) == f"{tmp_path}/j: is already there\n  fix: name a new file for each backup"
