@@ -73,13 +73,11 @@ class ArqMath:
         return sorted(parts, key=lambda path: (len(path.stem), path.stem)) or loose
 
     def _xml(self, name: str, path: Path) -> Part:
-        return Part(
-            path.name, path.stat().st_size, lambda: read_rows(name, lambda: open_bytes(path), str(path), placed=True)
-        )
+        return Part.of(path, lambda: read_rows(name, lambda: open_bytes(path), str(path), placed=True))
 
     def _table(self, field: str, path: Path) -> Part:
         read = (lambda: _formulas(path)) if field == "latex" else (lambda: _mathml(path, field))
-        return Part(f"{path.parent.name}/{path.name}", path.stat().st_size, read)
+        return Part.of(path, read, f"{path.parent.name}/{path.name}")
 
 
 def _formulas(path: Path) -> Iterator[Record]:

@@ -74,7 +74,11 @@ def _words_for_errors(place: Path) -> Iterator[None]:
 def _plan(sources: Sequence[Source], options: Options) -> dict[str, Any]:
     """What makes two builds the same: if it differs, a stopped build cannot be continued."""
     inputs = [
-        {"path": str(s.path.resolve()), "kind": s.kind, "parts": [[part.name, part.size] for part in s.parts()]}
+        {
+            "path": str(s.path.resolve()),
+            "kind": s.kind,
+            "parts": [[part.name, part.size, part.age] for part in s.parts()],
+        }
         for s in sources
     ]
     return {"format": FORMAT, "version": __version__, "options": options.as_dict(), "sources": inputs}

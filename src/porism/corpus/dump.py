@@ -141,7 +141,7 @@ class Rows:
             return RawRevision(number(row, "PostId"), "title", row.get("Text", ""))
         if kind in BODY_REVISIONS:
             return RawRevision(number(row, "PostId"), "body", row.get("Text", ""))
-        raise Fault("no text of a title or a body")
+        raise Fault("an event without a title or a body")
 
 
 # Files in the order in which they are read, what their rows are called, and who reads a row.
@@ -200,6 +200,4 @@ class Dump:
         return [self._part(name, path) for name, path in files.items()]
 
     def _part(self, name: str, path: Path) -> Part:
-        return Part(
-            path.name, path.stat().st_size, lambda: read_rows(name, lambda: open_bytes(path), str(path), self.placed)
-        )
+        return Part.of(path, lambda: read_rows(name, lambda: open_bytes(path), str(path), self.placed))

@@ -21,7 +21,7 @@ class FormulaList:
 
     def parts(self) -> Sequence[Part]:
         """The one file."""
-        return [Part(self.path.name, self.path.stat().st_size, self._read)]
+        return [Part.of(self.path, self._read)]
 
     def _read(self) -> Iterator[Record]:
         first = "id" if "id" in self.columns else "visual_id"

@@ -159,11 +159,18 @@ Record = (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of a source: what it is called in the progress bar, its size, and its records."""
+    """A file of a source: what it is called in the progress bar, its size and age (a change of either ends a resumption), its records."""
 
     name: str
     size: int
+    age: int
     read: Callable[[], Iterator[Record]]
+
+    @classmethod
+    def of(cls, path: Path, read: Callable[[], Iterator[Record]], name: str = "") -> Part:
+        """The part that is one file."""
+        facts = path.stat()
+        return cls(name or path.name, facts.st_size, facts.st_mtime_ns, read)
 
 
 class Source(Protocol):

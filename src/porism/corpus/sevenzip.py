@@ -31,7 +31,7 @@ class SevenZip:
         return [self._part(name, *members[name]) for name in FILES if name in members]
 
     def _part(self, name: str, member: str, size: int) -> Part:
-        return Part(member, size, lambda: self._read(name, member))
+        return Part(member, size, self.path.stat().st_mtime_ns, lambda: self._read(name, member))
 
     def _members(self) -> dict[str, tuple[str, int]]:
         import py7zr

@@ -35,7 +35,7 @@ class Slice:
             "slt.tsv": self._mathml,
         }
         files = ((self.path / name, read) for name, read in readers.items())
-        return [Part(file.name, file.stat().st_size, read) for file, read in files if file.is_file()]
+        return [Part.of(file, read) for file, read in files if file.is_file()]
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -48,8 +48,9 @@ class Folder:
 
     def parts(self) -> Sequence[Part]:
         """All files as one part, because ids run through."""
-        size = sum(file.stat().st_size for file in documents(self.path))
-        return [Part(self.path.name, size, self._read)]
+        facts = [file.stat() for file in documents(self.path)]
+        size, age = sum(fact.st_size for fact in facts), max((fact.st_mtime_ns for fact in facts), default=0)
+        return [Part(self.path.name, size, age, self._read)]
 
     def _read(self) -> Iterator[Record]:
         number = 0
