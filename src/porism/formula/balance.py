@@ -9,7 +9,7 @@ from porism.formula.source import Source
 _MARK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\(?:left|right)(?![A-Za-z])|\\.|[{}&]", re.DOTALL)
 _NAME = re.compile(r"\{\s*([^{}]*?)\s*\}")
 _CLOSERS = {"{": "}", "left": "\\right."}
-_REPAIRS = {"{": "braces", "left": "delimiters"}
+_REPAIRS = {"{": "braces", "left": "delimiters", "cells": "cells"}
 
 
 def balance(source: Source) -> None:
@@ -17,6 +17,7 @@ def balance(source: Source) -> None:
     text = source.text
     edits: list[tuple[int, int, str]] = []
     stack: list[tuple[str, int, int]] = []
+    cells = False
 
     def close(upto: int, at: int) -> None:
         while len(stack) > upto:
@@ -44,6 +45,13 @@ def balance(source: Source) -> None:
             else:
                 edits.append((start, start, "\\left."))
                 _note(source, "left", "\\right has no \\left", start, end)
+        elif mark in ("&", "\\\\") and not _in_environment(stack):
+            if mark == "&":
+                if stack:
+                    edits.append((start, end, ""))
+                else:
+                    cells = True
+                _note(source, "cells", "& outside a table", start, end)
         elif mark in ("&", "\\\\"):
             while stack and stack[-1][0] in _CLOSERS and _in_environment(stack):
                 kind, first, last = stack.pop()
@@ -64,7 +72,11 @@ def balance(source: Source) -> None:
                 close(at + 1, start)
                 stack.pop()
     close(0, len(text))
-    for start, end, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
+    if cells:
+        edits += [(0, 0, "\\begin{matrix}"), (len(text), len(text), "\\end{matrix}")]
+    # From the right, so that places stay true; at one place first what is taken out, then what is put in, in the order it was made.
+    order = sorted(range(len(edits)), key=lambda at: (edits[at][0], edits[at][1], at), reverse=True)
+    for start, end, new in (edits[at] for at in order):
         source.splice(start, end, new)
 
 

@@ -7,14 +7,12 @@ then tried with unknown commands kept as names, then given to latex2mathml.
 from __future__ import annotations
 
 import functools
-import html
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.formula.macros import Macros
 from porism.formula.problems import Problem
-from porism.formula.repair import SUSPECT, commands, mend, prepare
+from porism.formula.repair import commands, mend, prepare, suspect
 from porism.formula.source import Source
 
 MAX_LENGTH = 20_000
@@ -22,8 +20,7 @@ MAX_NESTING = 100
 MAX_PROBLEMS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Converted:
+class Converted(NamedTuple):
     """What a converter made of a formula. `path` is `math-core`, `latex2mathml` or `opaque`."""
 
     mathml: str
@@ -44,13 +41,7 @@ def _core(lenient: bool = False) -> Any:
 
 def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False) -> Converted:
     """MathML of any string; never raises. `macros` are the user's own commands, `wildcards` lets `?x` be one."""
-    if (
-        macros is None
-        and not wildcards
-        and len(latex) <= MAX_LENGTH
-        and not SUSPECT.search(latex)
-        and not _nested(latex)
-    ):
+    if macros is None and not wildcards and len(latex) <= MAX_LENGTH and not suspect(latex) and not _nested(latex):
         core = _core()
         try:
             return Converted(core(latex, displaystyle=False), "math-core")
@@ -59,17 +50,14 @@ def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False)
     return _carefully(latex, macros, wildcards)
 
 
-_ONE_TOKEN = re.compile(r"<math><(m[ion])[^>]*>([^<]+)</\1></math>")
-
-
-def symbol_of(command: str) -> tuple[str, str] | None:
-    """Element name and text when a command stands for one token; LaTeXML lacks some that math-core knows."""
+def command_mathml(latex: str) -> str:
+    """MathML of a command that another converter did not know; empty when this one does not either."""
     core = _core()
     try:
-        found = _ONE_TOKEN.fullmatch(core(command, displaystyle=False))
+        mathml: str = core(latex, displaystyle=False)
     except Exception:
-        return None
-    return (found[1], html.unescape(found[2])) if found else None
+        return ""
+    return mathml
 
 
 def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:

@@ -11,6 +11,7 @@ alike (`symbols.tsv`) get one character.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from importlib import resources
@@ -52,28 +53,29 @@ def _read_symbols() -> dict[str, str]:
 
 
 _SAME = _read_symbols()
-_labels: dict[str, tuple[str, ...]] = {}
+# Labels already made, by element name + text: a formula's tokens are nearly always among them.
+KNOWN: dict[str, tuple[str, ...]] = {}
 
 
 def token_labels(tag: str, text: str) -> tuple[str, ...]:
-    """The labels of a token element; none when nothing is to be seen, several when a converter ran tokens together.
+    """The labels of a token element, its text escaped as in MathML; none when nothing is to be seen, several when a converter ran tokens together.
 
     >>> token_labels("mi", "x"), token_labels("mo", "-"), token_labels("mn", "12"), token_labels("mi", "ℝ")
     (('V!x',), ('−',), ('N!12',), ('V!ℝ',))
     """
     key = tag + text
-    found = _labels.get(key)
+    found = KNOWN.get(key)
     if found is None:
-        if len(_labels) > 50_000:
-            _labels.clear()
+        if len(KNOWN) > 50_000:
+            KNOWN.clear()
         found = _make(tag, text)
         if len(key) < 64:
-            _labels[key] = found
+            KNOWN[key] = found
     return found
 
 
 def _make(tag: str, text: str) -> tuple[str, ...]:
-    text = _SPACE.sub(" ", text.translate(_DROP)).strip()
+    text = _SPACE.sub(" ", html.unescape(text).translate(_DROP)).strip()
     if not text:
         return ()
     if tag in ("mtext", "ms"):
@@ -91,7 +93,7 @@ def _make(tag: str, text: str) -> tuple[str, ...]:
         return (
             ("?" + name,)
             if name.isalnum() and name != "missing"
-            else ("?", *(_make("mi", name) if name.isascii() and name != "missing" else ()))
+            else ("?", *(_make("mi", html.escape(name)) if name.isascii() and name != "missing" else ()))
         )
     if text in _WHOLE:
         return (text,)

@@ -1,248 +1,283 @@
-"""From MathML elements to the symbol layout tree: what stands where, whoever wrote the MathML.
+"""From clean MathML to the symbol layout tree: what stands where, whoever wrote the MathML.
 
-A row is a chain over the edge `n`. Converters nest `mrow` as they please, so rows are flattened and brackets matched here; a script on
-a closing bracket belongs to the whole bracket group. Labels are those of Tangent-S; see `labels`.
+A row is a chain over the edge `n`. Converters nest `mrow` as they please, so rows are flattened and brackets matched here (`fences`); a
+script on a closing bracket belongs to the whole bracket group. Labels are those of Tangent-S (`labels`):
+
+- `O!divide` with `o` and `u`; `O!binom` the same without a line; `O!root` with `w` and perhaps `c` (the index);
+- `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, the comma staying at the end of its
+  element), a table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element hangs by
+  `w`, each following one by `e` on the one before;
+- scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and `u`;
+- `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be read.
+
+The text is scanned once and nodes are made when an element ends, so no depth of nesting can overflow anything.
 """
 
 from __future__ import annotations
 
 import re
-from xml.etree.ElementTree import Element
+from collections.abc import Callable
 
 from porism.formula.fences import group, group_whole
-from porism.formula.labels import BARS, bold, token_labels
-from porism.formula.unknown import known_symbol
+from porism.formula.labels import BARS, KNOWN, token_labels
 from porism.formula.tree import Node, attach, chain, link_elements
+from porism.formula.unknown import known_symbol
 
-MAX_DEPTH = 120
-MAX_NODES = 5000
+MAX_DEPTH = 100
+MAX_ELEMENTS = 8000
 
+# A start or end tag with the text after it; the end tag of a token is swallowed.
+_scan = re.compile(r"<(/?[a-z]+)([^>]*)>([^<]*)(?:</m(?:[ion]|text|s)>)?").findall
 _TOKENS = frozenset(("mi", "mo", "mn", "mtext", "ms"))
-_NOTHING = frozenset(("mspace", "none", "mprescripts", "mphantom", "maligngroup", "malignmark"))
-_SKIPPED = frozenset(("annotation", "annotation-xml"))
-# Which relation each script child stands for: on a symbol, on an operator.
-_SCRIPTS = {
-    "msub": "b",
-    "msup": "a",
-    "msubsup": "ba",
-    "munder": "u",
-    "mover": "o",
-    "munderover": "uo",
-}
-_TO_OPERATOR = {"a": "o", "b": "u", "o": "o", "u": "u"}
-_TO_NAME = {"a": "a", "b": "b", "o": "a", "u": "b"}
-_AS_WRITTEN = {"a": "a", "b": "b", "o": "o", "u": "u"}
+# Elements whose children are arguments, not a row.
+_WITH_ARGUMENTS = frozenset(
+    (
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mfrac",
+        "mroot",
+        "mmultiscripts",
+        "mtable",
+        "mtr",
+        "mlabeledtr",
+    )
+)
+_PRESCRIPTS: list[Node] = []
+
+Row = list[Node]
 
 
 class TooLarge(Exception):
     """The formula is nested or long beyond the limits; the caller makes it opaque."""
 
 
-def layout_tree(root: Element) -> Node:
-    """The layout tree of a MathML element; `W!` when there is nothing to see."""
-    reader = _Reader()
-    reader.place = 1
-    row = group(reader.row(root, 0))
-    return chain(row) if row else Node("W!", places=(0,))
+def layout_tree(mathml: str) -> Node:
+    """The layout tree of clean MathML; `W!` when there is nothing to see."""
+    stack: list[tuple[str, int, str, list, bool]] = []  # type: ignore[type-arg]
+    items: list = []  # type: ignore[type-arg]
+    arguments = False
+    place = -1
+    known = KNOWN.get
+    for name, attributes, text in _scan(mathml):
+        if name in _TOKENS:
+            place += 1
+            labels = known(name + text)
+            if labels is None:
+                labels = token_labels(name, text)
+            if len(labels) == 1:
+                node = Node(labels[0], None, "", (place,))
+                items.append([node] if arguments else node)
+            elif arguments:
+                items.append([Node(label, None, "", (place,)) for label in labels])
+            else:
+                items += [Node(label, None, "", (place,)) for label in labels]
+        elif name[0] != "/":
+            place += 1
+            if attributes[-1:] == "/":
+                if arguments:
+                    items.append(_PRESCRIPTS if name == "mprescripts" else [])
+            else:
+                stack.append((name, place, attributes, items, arguments))
+                items = []
+                arguments = name in _WITH_ARGUMENTS
+        elif stack:
+            tag, start, attributes, outer, arguments = stack.pop()
+            finish = _FINISH.get(tag)
+            row = items if finish is None else finish(items, start, attributes)
+            items = outer
+            if arguments:
+                items.append(row)
+            else:
+                items += row
+    return _whole(items, place)
 
 
-class _Reader:
-    """Walks elements in document order, numbering them as it goes."""
+def _whole(row: Row, elements: int) -> Node:
+    if elements > MAX_ELEMENTS:
+        raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
+    row = group(row)
+    root = chain(row) if row else Node("W!", places=(0,))
+    # A level of nesting takes an element at least.
+    if elements > MAX_DEPTH and _nesting(root) > MAX_DEPTH:
+        raise TooLarge(f"nested deeper than {MAX_DEPTH} levels")
+    return root
 
-    __slots__ = ("nodes", "place")
 
-    def __init__(self) -> None:
-        self.place = 0
-        self.nodes = 0
+def _nesting(root: Node) -> int:
+    """How many edges other than `n` and `e` lie between the root and the deepest node."""
+    deepest, stack = 0, [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        for edge, child in zip(node.edges, node.children, strict=True):
+            stack.append((child, depth if edge in "ne" else depth + 1))
+    return deepest
 
-    def row(self, parent: Element, depth: int) -> list[Node]:
-        """The nodes of the children of an element, `mrow`s flattened."""
-        out: list[Node] = []
-        self.fill(parent, out, depth)
-        return out
 
-    def fill(self, parent: Element, out: list[Node], depth: int) -> None:
-        if depth > MAX_DEPTH:
-            raise TooLarge("nested deeper than the limit")
-        self.nodes += len(parent)
-        if self.nodes > MAX_NODES * 3:
-            raise TooLarge("longer than the limit")
-        for child in parent:
-            self.one(child, out, depth)
+def _line(row: Row) -> Node:
+    """A row as one chain; `W!` when it is empty."""
+    if len(row) > 1:
+        row = group(row)
+    return chain(row) if row else Node("W!")
 
-    def one(self, element: Element, out: list[Node], depth: int) -> None:
-        """Append what one element shows."""
-        tag = element.tag
-        place = self.place
-        self.place = place + 1
-        if tag in _TOKENS:
-            for label in token_labels(tag, _text(element)):
-                out.append(Node(label, None, "", (place,)))
-        elif tag in _SCRIPTS:
-            self.scripts(element, out, depth + 1)
-        elif tag == "mfrac":
-            self.fraction(element, out, depth + 1, place)
-        elif tag in ("msqrt", "mroot"):
-            self.root(element, out, depth + 1, place)
-        elif tag == "mtable":
-            out.append(self.table(element, depth + 1, place))
-        elif tag == "mmultiscripts":
-            self.multiscripts(element, out, depth + 1)
-        elif tag in _NOTHING:
-            self.place += sum(1 for _ in element.iter()) - 1
-        elif tag in _SKIPPED:
-            self.place = place
-        elif tag == "menclose":
-            node = Node("O!" + (element.get("notation") or "longdiv").split()[0], None, "", (place,))
-            self.within(node, "w", element, depth + 1)
-            out.append(node)
-        elif tag == "merror":
-            out.append(error_node("".join(element.itertext()).strip(), place))
-            self.place += sum(1 for _ in element.iter()) - 1
-        else:
-            out.extend(self.explicit(element, depth + 1))
 
-    def explicit(self, element: Element, depth: int) -> list[Node]:
-        """The nodes of an `mrow`; when it is exactly one fenced group it stays one."""
-        row = self.row(element, depth)
-        return group_whole(row)
+def _fraction(rows: list[Row], place: int, attributes: str) -> Row:
+    if len(rows) != 2:
+        return _as_row(rows)
+    label = "O!binom" if "linethickness" in attributes and _NO_LINE.search(attributes) else "O!divide"
+    return [Node(label, [_line(rows[0]), _line(rows[1])], "ou", (place,))]
 
-    def within(self, node: Node, edge: str, element: Element, depth: int) -> None:
-        """Hang the children of an element (an inferred row) below a node."""
-        row = group(self.row(element, depth))
-        attach(node, edge, chain(row) if row else Node("W!"))
 
-    def argument(self, node: Node, edge: str, element: Element, depth: int) -> None:
-        """Hang one element below a node."""
-        row = self.argument_row(element, depth)
-        attach(node, edge, chain(row) if row else Node("W!"))
+_NO_LINE = re.compile(r'linethickness="0(?:\.0*)?[a-z%]*"')
 
-    def fraction(self, element: Element, out: list[Node], depth: int, place: int) -> None:
-        if len(element) != 2:
-            self.fill(element, out, depth)
-            return
-        thin = re.match(r"0+(?!\.?\d*[1-9])", element.get("linethickness") or "1")
-        node = Node("O!binom" if thin else "O!divide", None, "", (place,))
-        self.argument(node, "o", element[0], depth)
-        self.argument(node, "u", element[1], depth)
-        out.append(node)
 
-    def root(self, element: Element, out: list[Node], depth: int, place: int) -> None:
-        node = Node("O!root", None, "", (place,))
-        if element.tag == "mroot" and len(element) == 2:
-            self.argument(node, "w", element[0], depth)
-            self.argument(node, "c", element[1], depth)
-        else:
-            self.within(node, "w", element, depth)
-        out.append(node)
+def _square_root(row: Row, place: int, attributes: str) -> Row:
+    return [Node("O!root", [_line(row)], "w", (place,))]
 
-    def argument_row(self, element: Element, depth: int) -> list[Node]:
-        """The row that one element stands for."""
-        row: list[Node] = []
-        self.one(element, row, depth)
-        return group(row) if len(row) > 1 else row
 
-    def scripts(self, element: Element, out: list[Node], depth: int) -> None:
-        """A base with scripts or marks above and below."""
-        edges = _SCRIPTS[element.tag]
-        if len(element) != len(edges) + 1:
-            self.fill(element, out, depth)
-            return
-        base = self.argument_row(element[0], depth)
-        rows = [self.argument_row(child, depth) for child in element[1:]]
-        if not any(rows):
-            out.extend(base)
-            return
-        node = _carrier(base, out)
-        scripts = [(edge, chain(row)) for edge, row in zip(edges, rows, strict=True) if row]
+def _root(rows: list[Row], place: int, attributes: str) -> Row:
+    if len(rows) != 2:
+        return _as_row(rows)
+    return [Node("O!root", [_line(rows[1]), _line(rows[0])], "cw", (place,))]
+
+
+# Where the scripts of each element go: on a symbol, on an operator, on a name of several letters (`lim`).
+_AS_WRITTEN = {"msub": "b", "msup": "a", "msubsup": "ba", "munder": "u", "mover": "o", "munderover": "uo"}
+_ON_OPERATOR = {"msub": "u", "msup": "o", "msubsup": "uo", "munder": "u", "mover": "o", "munderover": "uo"}
+_ON_NAME = {"msub": "b", "msup": "a", "msubsup": "ba", "munder": "b", "mover": "a", "munderover": "ba"}
+
+
+def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
+    """What to do at the end of a script element."""
+    written, on_operator, on_name = _AS_WRITTEN[tag], _ON_OPERATOR[tag], _ON_NAME[tag]
+    count = len(written) + 1
+
+    def finish(rows: list[Row], place: int, attributes: str) -> Row:
+        if len(rows) != count:
+            return _as_row(rows)
+        base = group(rows[0])
+        scripts = [group(row) for row in rows[1:]]
+        if not any(scripts):
+            return base
+        node = _carrier(base)
+        before = base[:-1] if len(base) > 1 and base[-1] is node else []
         label = node.label
-        to = _TO_OPERATOR if label[1:2] != "!" else _TO_NAME if label[0] == "V" and len(label) > 3 else _AS_WRITTEN
-        if any(to[edge] in node.edges for edge, _ in scripts):
-            node, to = Node("M!1x1", [node], "w"), _AS_WRITTEN
-        for edge, child in scripts:
-            attach(node, to[edge], child)
-        out.append(node)
-
-    def multiscripts(self, element: Element, out: list[Node], depth: int) -> None:
-        """A base with scripts on both sides."""
-        if not len(element):
-            return
-        node = _carrier(self.argument_row(element[0], depth), out)
-        edges, at = ("uo" if node.label[1:2] != "!" else "ba"), 0
-        for child in element[1:]:
-            if child.tag == "mprescripts":
-                self.place += 1
-                edges, at = "dc", 0
-                continue
-            row = self.argument_row(child, depth)
-            edge = edges[at % 2]
-            at += 1
+        edges = on_operator if label[1:2] != "!" else on_name if label[0] == "V" and len(label) > 3 else written
+        if node.edges and any(edge in node.edges for edge, row in zip(edges, scripts, strict=True) if row):
+            node, edges = Node("M!1x1", [node], "w"), written
+        for edge, row in zip(edges, scripts, strict=True):
             if row:
-                if edge in node.edges:
-                    node = Node("M!1x1", [node], "w")
                 attach(node, edge, chain(row))
-        out.append(node)
+        return [*before, node] if before else [node]
 
-    def table(self, element: Element, depth: int, place: int) -> Node:
-        rows: list[list[Node]] = []
-        for line in element:
-            self.place += 1
-            nodes = []
-            for number, cell in enumerate(line if line.tag in ("mtr", "mlabeledtr") else (line,)):
-                if cell.tag == "mtd":
-                    self.place += 1
-                    row = group(_without_entity(self.row(cell, depth)))
-                else:
-                    row = self.argument_row(cell, depth)
-                if line.tag == "mlabeledtr" and number == 0:
-                    continue
-                nodes.append(chain(row) if row else Node("W!"))
-            rows.append(nodes)
-        # Converters differ in what they draw after the last row and column with something in it.
-        while len(rows) > 1 and all(map(_empty, rows[-1])):
-            rows.pop()
-        wide = max((at + 1 for nodes in rows for at, node in enumerate(nodes) if not _empty(node)), default=1)
-        cells = [nodes[at] if at < len(nodes) else Node("W!") for nodes in rows for at in range(wide)]
-        table = Node(f"M!{len(rows)}x{wide}", None, "", (place,))
-        if cells:
-            link_elements(table, cells)
-        return table
+    return finish
 
 
-# A script on one of these belongs to it alone, also when a converter wraps what stands before it (`\\left. x \\right|_0`, `n!^2`).
+# A script on one of these belongs to it alone, also when a converter wraps what stands before it (`\left. x \right|_0`, `n!^2`).
 _POSTFIX = BARS | {"∣", "!"}
 
 
-def _carrier(row: list[Node], out: list[Node]) -> Node:
-    """The one node that scripts on a row hang on; what stands before it goes out."""
+def _carrier(row: Row) -> Node:
+    """The one node that scripts on a row hang on."""
     if not row:
         return Node("W!")
-    if len(row) == 1:
-        return row[0]
-    if row[-1].label in _POSTFIX:
-        out.extend(row[:-1])
+    if len(row) == 1 or row[-1].label in _POSTFIX:
         return row[-1]
     return Node("M!1x1", [chain(row)], "w")
 
 
-def _without_entity(row: list[Node]) -> list[Node]:
-    """An escaped `&amp;` between cells leaves `amp;` at the start of one."""
+def _multiscripts(rows: list[Row], place: int, attributes: str) -> Row:
+    if not rows:
+        return []
+    base = group(rows[0])
+    node = _carrier(base)
+    before = base[:-1] if len(base) > 1 and base[-1] is node else []
+    edges, at = ("uo" if node.label[1:2] != "!" else "ba"), 0
+    for row in rows[1:]:
+        if row is _PRESCRIPTS:
+            edges, at = "dc", 0
+            continue
+        edge = edges[at % 2]
+        at += 1
+        if row:
+            if edge in node.edges:
+                node = Node("M!1x1", [node], "w")
+            attach(node, edge, chain(group(row)))
+    return [*before, node]
+
+
+def _cell(row: Row, place: int, attributes: str) -> Row:
+    # An escaped `&amp;` between cells leaves `amp;` at the start of one.
     if len(row) > 3 and row[0].label == "V!a" and [node.label for node in row[1:4]] == ["V!m", "V!p", ";"]:
-        return row[4:]
-    return row
+        row = row[4:]
+    return [_line(row)]
+
+
+def _table_row(rows: list[Row], place: int, attributes: str) -> Row:
+    return [_line(row) for row in rows]
+
+
+def _table(rows: list[Row], place: int, attributes: str) -> Row:
+    # Converters differ in what they draw after the last row and column with something in it.
+    while len(rows) > 1 and all(map(_empty, rows[-1])):
+        rows.pop()
+    wide = max((at + 1 for row in rows for at, node in enumerate(row) if not _empty(node)), default=1)
+    cells = [row[at] if at < len(row) else Node("W!") for row in rows for at in range(wide)]
+    table = Node(f"M!{max(len(rows), 1)}x{wide}", None, "", (place,))
+    link_elements(table, cells or [Node("W!")])
+    return [table]
 
 
 def _empty(node: Node) -> bool:
     return node.label == "W!" and not node.children
 
 
-def error_node(text: str, place: int) -> Node:
-    """A converter did not know a command: it stays a symbol of that name."""
-    label = known_symbol(text) if text[:1] == "\\" else "E!" + text
-    return Node(label, None, "", (place,))
+def _enclosed(row: Row, place: int, attributes: str) -> Row:
+    found = re.search(r'notation="(\w+)', attributes)
+    return [Node("O!" + (found[1] if found else "longdiv"), [_line(row)], "w", (place,))]
 
 
-def _text(element: Element) -> str:
-    if not len(element):
-        return element.text or ""
-    return "".join(bold(text) if element[0].tag == "b" else text for text in element.itertext())
+def _error(row: Row, place: int, attributes: str) -> Row:
+    """A converter did not know a command: another may; else it stays a symbol of that name."""
+    text = "".join(node.label.removeprefix("T!") for node in row)
+    return [Node(known_symbol(text) if text[:1] == "\\" else "E!" + text, None, "", (place,))]
+
+
+def _nothing(row: Row, place: int, attributes: str) -> Row:
+    return []
+
+
+def _prescripts(row: Row, place: int, attributes: str) -> Row:
+    return _PRESCRIPTS
+
+
+def _as_row(rows: list[Row]) -> Row:
+    """An element with the wrong number of arguments is read as a row."""
+    return [node for row in rows for node in row]
+
+
+def _nested(row: Row, place: int, attributes: str) -> Row:
+    return group_whole(row)
+
+
+_FINISH: dict[str, Callable[..., Row]] = {
+    **{tag: _scripts(tag) for tag in _AS_WRITTEN},
+    "mrow": _nested,
+    "mfrac": _fraction,
+    "msqrt": _square_root,
+    "mroot": _root,
+    "mmultiscripts": _multiscripts,
+    "mtable": _table,
+    "mtr": _table_row,
+    "mtd": _cell,
+    "menclose": _enclosed,
+    "merror": _error,
+    "mphantom": _nothing,
+    "mspace": _nothing,
+    "none": _nothing,
+    "mprescripts": _prescripts,
+}

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
+from porism.formula.labels import bold
+
 _NAMESPACE = re.compile(r"""\sxmlns(?::\w+)?\s*=\s*("[^"]*"|'[^']*')""")
 _PREFIX = re.compile(r"<(/?)\w+:(?=[a-z])")
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);)(\w+;)?")
@@ -57,6 +59,7 @@ _ATTRIBUTES = frozenset(
     "accent accentunder columnspan rowspan depth dir display displaystyle fence form height largeop linethickness lspace rspace mathvariant "
     "maxsize minsize movablelimits notation scriptlevel separator stretchy symmetric voffset width".split()
 )
+_TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
 _SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
 
 
@@ -79,12 +82,20 @@ def clean(root: Element) -> str:
         attributes = "".join(
             f' {name}="{value}"' for name, value in item.items() if name in _ATTRIBUTES and _SAFE_VALUE.match(value)
         )
+        if tag in _TOKENS:
+            out.append(f"<{tag}{attributes}>{html.escape(_text(item), quote=False)}</{tag}>")
+            continue
         out.append(f"<{tag}{attributes}>")
-        if item.text and item.text.strip():
-            out.append(html.escape(item.text, quote=False))
         stack.append(f"</{tag}>")
         stack.extend(reversed(item))
     return "".join(out)
+
+
+def _text(element: Element) -> str:
+    """The text of a token; bold HTML inside becomes bold letters."""
+    if not len(element):
+        return element.text or ""
+    return "".join(bold(text) if element[0].tag == "b" else text for text in element.itertext())
 
 
 _OPEN_TAG = re.compile(r"<([a-z]+)([^>]*)>")

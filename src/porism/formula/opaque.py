@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from porism.formula.labels import token_labels
@@ -20,7 +21,7 @@ def opaque_tree(latex: str) -> Node:
         if token[0] == "\\":
             row.append(Node(token, places=(1,)))
         else:
-            row.extend(Node(label, places=(1,)) for label in token_labels("mi", token))
+            row.extend(Node(label, places=(1,)) for label in token_labels("mi", html.escape(token)))
         if len(row) == MAX_TOKENS:
             break
     if row:

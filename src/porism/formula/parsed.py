@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from xml.etree.ElementTree import Element
 
 from porism.formula.convert import to_mathml
 from porism.formula.layout import TooLarge, layout_tree
@@ -72,19 +71,20 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
     made = to_mathml(latex, macros, wildcards)
     if made.path == "opaque":
         return Parsed(latex, opaque_tree(latex), "", "opaque", made.repairs, made.problems)
-    return _finish(latex, read(made.mathml), made.mathml, made.path, made.repairs, made.problems)
+    source = made.mathml
+    if made.path != "math-core" or "<mtext><" in source:
+        source = clean(read(source))
+    return _finish(latex, source, made.path, made.repairs, made.problems)
 
 
 def parse_mathml(text: str, latex: str = "") -> Parsed:
     """A formula from MathML of any origin, also ill-formed; any string gives a result."""
-    return _finish(latex, read(text), text, "mathml", (), ())
+    return _finish(latex, clean(read(text)), "mathml", (), ())
 
 
-def _finish(
-    latex: str, root: Element, source: str, path: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]
-) -> Parsed:
+def _finish(latex: str, source: str, path: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
     try:
-        return Parsed(latex, layout_tree(root), source, path, repairs, problems)
+        return Parsed(latex, layout_tree(source), source, path, repairs, problems)
     except TooLarge as error:
         problem = Problem(str(error), 0, len(latex))
         return Parsed(latex, opaque_tree(latex), "", "opaque", repairs, (*problems, problem))

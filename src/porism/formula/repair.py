@@ -12,9 +12,9 @@ from porism.formula.macros import DEFINES, Macros, expand_macros
 from porism.formula.source import Source
 
 # What a converter would take but read wrongly: these texts are repaired before the first try.
-SUSPECT = re.compile(
-    r"[$\x00-\x08\x0e-\x1f\ufffe\uffff]|&(?:[a-zA-Z]+|#\d+|#x[0-9a-fA-F]+);|\\begin|\\qvar@|\\(?:re|provide)?newcommand|\\DeclareMath|\\[gex]?def(?![a-z])|\\let(?![a-z])"
-    r"|[\u00b2\u00b3\u00b9\u2070-\u209f\u00bc-\u00be\u2153-\u215e]|^\s*\\[(\[]"
+_SUSPECT = ("$", "\\begin", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
+_SUSPECT_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
 )
 _WRAPPED = re.compile(r"\s*(?:(\$\$?)(.*)\1|\\\[(.*)\\\]|\\\((.*)\\\))\s*\Z", re.DOTALL)
 _ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
@@ -32,6 +32,8 @@ _BRACED_AS = {
     "substack": "matrix",
     "mat": "pmatrix",
 }
+_PARENTHESES = re.compile(r"(?<!\\)((?:\\\\)*)\\[()]")
+_ESCAPED_OR_DOLLAR = re.compile(r"\\.|\$", re.DOTALL)
 _TEXT = re.compile(r"\\(?:text\w*|mbox|hbox)\s*\{")
 
 
@@ -63,6 +65,16 @@ def _unicode() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile("[" + "".join(table) + "]"), table
 
 
+def suspect(latex: str) -> bool:
+    """Whether a text must be prepared before the converter sees it; cheap, because most must not."""
+    for mark in _SUSPECT:
+        if mark in latex:
+            return True
+    if "&" in latex and _ENTITY.search(latex):
+        return True
+    return not (latex.isascii() and latex.isprintable()) and _SUSPECT_CHARACTERS.search(latex) is not None
+
+
 def prepare(source: Source, macros: Macros | None = None, wildcards: bool = False) -> None:
     """Repairs that are right for every text: entities, dollar signs, macros, numbered environments, wildcards."""
     source.sub(_CONTROL, " ", "control characters")
@@ -86,6 +98,7 @@ def prepare(source: Source, macros: Macros | None = None, wildcards: bool = Fals
     if "\\begin" in source.text:
         source.sub(_ENVIRONMENT, _drawn, "environment names")
     source.sub(_unicode()[0], lambda found: _unicode()[1][found[0]], "Unicode")
+    source.sub(_PARENTHESES, r"\1$", "dollar signs")
     if "$" in source.text:
         _dollars(source)
 
@@ -129,7 +142,7 @@ def _dollars(source: Source) -> None:
     while True:
         found = _TEXT.search(text, at)
         end = found.start() if found else len(text)
-        out += [(match.start() + at, "") for match in re.finditer(r"(?<!\\)\$", text[at:end])]
+        out += [(mark.start(), "") for mark in _ESCAPED_OR_DOLLAR.finditer(text, at, end) if mark[0] == "$"]
         if not found:
             break
         depth, spot, math = 1, found.end(), False

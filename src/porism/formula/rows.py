@@ -7,9 +7,11 @@ import unicodedata
 
 from porism.formula.labels import token_labels
 from porism.formula.tree import Node, attach
+from porism.formula.unknown import known_symbol
 
 # Labels that may join with a neighbour; a row without them needs no look.
-TRIGGERS = frozenset((".", "⋅", ":", "′", "′′", "W!", "&", "\u0338"))
+_FONTS = frozenset(("V!\\mathbb", "V!\\Bbb", "V!\\mathfrak", "V!\\mathscr", "V!\\mathcal", "V!\\mathbf"))
+TRIGGERS = frozenset((".", "⋅", ":", "′", "′′", "W!", "&", "\u0338")) | _FONTS
 _TRIPLES = {".": "V!…", "⋅": "V!⋯"}
 
 
@@ -22,6 +24,9 @@ def tidy(row: list[Node]) -> list[Node]:
             if label == ";":
                 if _entity(out, node):
                     continue
+            elif out[-1].label in _FONTS and not out[-1].children and label[:2] == "V!" and len(label) == 3:
+                out[-1] = _joined(known_symbol(out[-1].label[2:], label[2]), out[-1], node)
+                continue
             elif label == "\u0338":
                 out[-1].label = unicodedata.normalize("NFC", out[-1].label + label)
                 continue
@@ -60,7 +65,7 @@ def _entity(out: list[Node], last: Node) -> bool:
     if len(char) != 1 or any(node.children for node in nodes[:-1]):
         return False
     del out[at:]
-    found = [_joined(label, *nodes) for label in token_labels("mo", char)]
+    found = [_joined(label, *nodes) for label in token_labels("mo", html.escape(char))]
     if found and found[0].label == "′" and out and "a" not in out[-1].edges:
         attach(out[-1], "a", found[0])
     else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 # One letter an edge in a layout tree, as in Tangent-S: next, above, below, over, under, pre-above, pre-below, within, element.
 EDGES = "naboucdwe"
+_RANK = {edge: rank for rank, edge in enumerate(EDGES)}
 
 
 class Node:
@@ -65,10 +66,14 @@ class Node:
 
 def attach(node: Node, edge: str, child: Node) -> None:
     """Add a child at an edge of a layout tree, keeping the children in the order of `EDGES`."""
-    rank = EDGES.index(edge)
     edges = node.edges
+    if not edges:
+        node.edges = edge
+        node.children.append(child)
+        return
+    rank = _RANK[edge]
     at = 0
-    while at < len(edges) and EDGES.index(edges[at]) < rank:
+    while at < len(edges) and _RANK[edges[at]] < rank:
         at += 1
     node.children.insert(at, child)
     node.edges = edges[:at] + edge + edges[at:]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 
-from porism.formula.convert import symbol_of
-from porism.formula.labels import token_labels
+from porism.formula.convert import command_mathml
 
 
 @functools.lru_cache(maxsize=4096)
-def known_symbol(command: str) -> str:
-    """The label of a command that stands for one symbol (`\\gt`), else the command itself as a name."""
-    found = symbol_of(command)
-    labels = token_labels(*found) if found else ()
-    return labels[0] if len(labels) == 1 else "V!" + command
+def known_symbol(command: str, argument: str = "") -> str:
+    """The label of a command that stands for one symbol (`\\gt`, `\\mathbb` with `R`), else the command itself as a name.
+
+    LaTeXML knows some commands only with packages that a collection was not converted with.
+    """
+    from porism.formula.layout import layout_tree
+
+    mathml = command_mathml(f"{command}{{{argument}}}" if argument else command)
+    node = layout_tree(mathml) if mathml else None
+    return node.label if node is not None and not node.children and node.label != "W!" else "V!" + command
