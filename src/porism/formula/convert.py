@@ -45,7 +45,7 @@ def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False)
         core = _core()
         try:
             return Converted(core(latex, displaystyle=False), "math-core")
-        except Exception:  # noqa: S110 - any refusal of the library means: mend and try again
+        except Exception:  # any refusal of the library means: mend and try again
             pass
     return _carefully(latex, macros, wildcards)
 

@@ -8,7 +8,7 @@ import re
 from porism.formula.labels import token_labels
 from porism.formula.tree import Node, attach, chain
 
-_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}]")
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}\x00-\x1f]")
 MAX_TOKENS = 500
 
 
