@@ -100,6 +100,9 @@ def _over(rows: Rows, value: Node, child: Node, edge: str) -> Node:
             accent = "O!underline"
         notes = [rows.chain(note) for kind, note in zip(child.edges, child.children, strict=True) if kind in "ouab"]
         return Node(accent, [value, *notes], "", child.places)
+    if value.label[:1] == "?":
+        # What a wildcard will stand for is a value, so what stands over it is a superscript.
+        return above(rows, value, row_of(child)) if edge == "o" else Node("O!SUB", [value, rows.chain(child)])
     return Node("O!over" if edge == "o" else "O!under", [value, rows.chain(child)])
 
 

@@ -1,0 +1,263 @@
+"""Trees of other converters in our forms, and how near two trees are."""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+
+from porism.formula.content import READ
+from porism.formula.content_read import read_element
+from porism.formula.content_shape import applied
+from porism.formula.operators_build import Mark, build
+from porism.formula.operators_scripts import Rows, above
+from porism.formula.operators_table import REL, SYMBOLS
+from porism.formula.tree import Node
+
+_PARSER = etree.XMLParser(recover=True, huge_tree=True, remove_comments=True)
+_XMLNS = "{http://www.w3.org/1998/Math/MathML}"
+
+
+def tag(element: etree._Element) -> str:
+    return str(etree.QName(element).localname)
+
+
+def content_tree(text: str) -> Node | None:
+    """The content tree inside parallel markup; names of concepts become the symbols that they annotate, equally for all converters."""
+    root = etree.fromstring(text.encode(), _PARSER)
+    if root is None:
+        return None
+    shown = {element.get("id"): element for element in root.iter() if element.get("id")}
+    for element in root.iter():
+        if tag(element) == "annotation-xml" and "Content" in (element.get("encoding") or ""):
+            _name_symbols(element, shown)
+            return read_element(element)
+    return None
+
+
+def _name_symbols(root: etree._Element, shown: dict[str | None, etree._Element]) -> None:
+    for element in list(root.iter()):
+        kind = tag(element)
+        if kind == "csymbol":
+            name = "".join(element.itertext()).strip()
+            target = _single(shown.get(element.get("xref")))
+            if name not in READ and target is not None and tag(target) in ("mi", "mo", "mn", "mtext"):
+                element.tag = _XMLNS + "ci"
+                element.text = "".join(target.itertext()).strip()
+                for child in list(element):
+                    element.remove(child)
+        elif kind == "apply" and len(element) > 1:
+            _apply_forms(element, shown)
+
+
+def _apply_forms(element: etree._Element, shown: dict[str | None, etree._Element]) -> None:
+    """Annotated forms that name a concept where others show the notation: indices, sums, derivatives."""
+    head = element[0]
+    name = "".join(head.itertext()).strip() if tag(head) == "csymbol" else ""
+    if name in ("semantic-sum", "semantic-product") and len(element) >= 3:
+        _bounded(element, "sum" if name.endswith("sum") else "product")
+    elif name == "diffop" and len(element) == 3:
+        head.text = "superscript"
+        head.set("cd", "ambiguous")
+        element[2].tag = _XMLNS + "ci"
+        element[2].text = "′"
+    elif name == "derivative":
+        head.tag = _XMLNS + "diff"
+        head.text = None
+    elif name == "partial-derivative":
+        head.tag = _XMLNS + "partialdiff"
+        head.text = None
+    elif tag(head) in ("csymbol", "ci") and name not in READ and len(element) == 2:
+        target = _single(shown.get(element.get("xref")))
+        if target is not None and tag(target) in ("msub", "msubsup"):
+            script = etree.Element(_XMLNS + "csymbol", cd="ambiguous")
+            script.text = "subscript"
+            element.insert(0, script)
+
+
+def _bounded(element: etree._Element, name: str) -> None:
+    """(semantic-sum k 1 n) as the sum sign with bounds below and above."""
+    variable, lower, *upper = list(element)[1:]
+    for child in list(element):
+        element.remove(child)
+    scripts = etree.SubElement(element, _XMLNS + "csymbol", cd="ambiguous")
+    scripts.text = "superscript" if upper else "subscript"
+    inner = etree.SubElement(element, _XMLNS + "apply") if upper else element
+    if upper:
+        below = etree.SubElement(inner, _XMLNS + "csymbol", cd="ambiguous")
+        below.text = "subscript"
+    etree.SubElement(inner, _XMLNS + name)
+    equal = etree.SubElement(inner, _XMLNS + "apply")
+    etree.SubElement(equal, _XMLNS + "eq")
+    equal.extend([variable, lower])
+    element.extend(upper)
+
+
+def _single(element: etree._Element | None) -> etree._Element | None:
+    while element is not None and tag(element) in ("mrow", "mpadded", "mstyle") and len(element) == 1:
+        element = element[0]
+    return element
+
+
+# Speech-rule-engine's semantic tree, as Mathoid stores it in attributes.
+
+
+def semantic_tree(text: str) -> Node | None:
+    """The semantic tree that Mathoid (speech-rule-engine) writes into its Presentation MathML."""
+    root = etree.fromstring(text.encode(), _PARSER)
+    if root is None:
+        return None
+    nodes = {e.get("data-semantic-id"): e for e in root.iter() if e.get("data-semantic-id")}
+    top = [e for e in nodes.values() if e.get("data-semantic-parent") is None]
+    return _semantic(top[0], nodes, 0) if top else None
+
+
+class _NoRows(Rows):
+    def __init__(self) -> None:
+        self.unsure = []
+
+    def row(self, tokens: list[Node]) -> Node:
+        return tokens[0] if len(tokens) == 1 else Node("U!times", tokens)
+
+    def chain(self, head: Node) -> Node:
+        return head
+
+
+def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth: int) -> Node:
+    kind, role = e.get("data-semantic-type") or "", e.get("data-semantic-role") or ""
+    if depth > 80:
+        return Node("E!fragments")
+
+    def ids(name: str) -> list[etree._Element]:
+        return [nodes[i] for i in (e.get(name) or "").split(",") if i in nodes]
+
+    kids = [_semantic(child, nodes, depth + 1) for child in ids("data-semantic-children")]
+    marks = ["".join(mark.itertext()).strip() for mark in ids("data-semantic-content")]
+    text = " ".join("".join(e.itertext()).split())
+    if kind in ("infixop", "multirel", "relseq"):
+        labels = [_operator(mark) for mark in marks]
+        if kind == "infixop":
+            return build(3 if set(labels) - {"U!plus", "O!minus"} else 2, [Mark(label) for label in labels], kids)
+        return build(REL, [Mark(label) for label in labels], kids) if len(labels) == len(kids) - 1 else Node("E!", kids)
+    simple = {
+        "fraction": "O!divide",
+        "subscript": "O!SUB",
+        "matrix": f"M!M-{len(kids)}x{len(kids[0].children) if kids else 0}",
+        "row": "M!R!",
+        "vector": f"M!M-{len(kids)}x1",
+        "cases": "O!cases",
+    }
+    if kind in simple:
+        return Node(simple[kind], kids)
+    if kind in ("cell", "line", "tensor") and len(kids) == 1:
+        return kids[0]
+    if kind == "superscript" and len(kids) == 2:
+        return above(_NoRows(), kids[0], [kids[1]]) if kids[1].label == "′" else applied(Node("O!SUP"), kids)
+    if kind in ("sqrt", "root"):
+        return Node("O!root", [kids[-1], kids[0] if kind == "root" else Node("N!2")])
+    if kind == "prefixop" and kids:
+        return Node(_operator(marks[0]) if marks else "O!minus", kids)
+    if kind == "postfixop" and kids:
+        return Node(_operator(marks[0]) if marks else "O!factorial", kids)
+    if kind in ("appl", "bigop", "integral") and kids:
+        arguments = kids[1].children if len(kids) > 1 and kids[1].label[:4] in ("M!L-", "M!V-") else kids[1:]
+        return applied(kids[0], list(arguments))
+    if kind in ("limboth", "limlower", "limupper") and kids:
+        scripts = Node("O!SUB", kids[:2]) if kind != "limupper" else Node("O!SUP", kids[:2])
+        return Node("O!SUP", [scripts, kids[2]]) if kind == "limboth" and len(kids) > 2 else scripts
+    if kind == "fenced" and kids:
+        return _fenced(marks, kids[0])
+    if kind == "punctuated":
+        items = [kid for kid in kids if kid.label not in ("M!L-", "V!⁣")]
+        return items[0] if len(items) == 1 else Node(f"M!L-{len(items)}", items)
+    if kind in ("overscore", "underscore") and len(kids) > 1:
+        return applied(kids[1], kids[:1]) if kids[1].label[:2] == "V!" else Node("O!over", kids)
+    if kids:
+        return Node("O!" + kind, kids) if len(kids) > 1 else kids[0]
+    return _semantic_leaf(kind, role, text)
+
+
+def _fenced(marks: list[str], inside: Node) -> Node:
+    around = {"|": "F!abs", "∥": "O!norm", "‖": "O!norm", "⌊": "F!floor", "⌈": "F!ceiling"}.get(marks[0] if marks else "")
+    if around:
+        return Node(around, [inside])
+    if marks and marks[0] == "{":
+        items = inside.children if inside.label[:4] == "M!L-" else [inside]
+        return Node(f"M!S-{len(items)}", items)
+    if inside.label[:4] == "M!L-":
+        label = "O!interval(C-C)" if marks[:1] == ["["] and len(inside.children) == 2 else "M!V" + inside.label[3:]
+        return Node(label, inside.children)
+    return inside
+
+
+def _operator(text: str) -> str:
+    if text in ("\u2062", ""):
+        return "U!times"
+    symbol = SYMBOLS.get({"-": "−", "⟺": "⇔"}.get(text, text))
+    return symbol.label if symbol is not None else "O!" + text
+
+
+def _semantic_leaf(kind: str, role: str, text: str) -> Node:
+    if kind == "number":
+        return Node("N!" + text)
+    if kind == "text":
+        return Node("T!" + text)
+    if re.fullmatch("′+", text):
+        return Node("V!" + text)
+    symbol = SYMBOLS.get(text) or SYMBOLS.get("V!" + text)
+    return Node(symbol.label if symbol is not None else "V!" + text)
+
+
+def distance(first: Node, second: Node) -> int:
+    """The tree edit distance of Zhang and Shasha (1989), every step costing one."""
+    a, b = _postorder(first), _postorder(second)
+    la, lb = a[1], b[1]
+    n, m = len(la), len(lb)
+    tree = [[0] * m for _ in range(n)]
+    for i in a[2]:
+        for j in b[2]:
+            _subtree(a, b, i, j, tree)
+    return tree[n - 1][m - 1]
+
+
+def _postorder(root: Node) -> tuple[list[str], list[int], list[int]]:
+    """Labels in post-order, leftmost leaf of each, and the key roots."""
+    labels: list[str] = []
+    left: list[int] = []
+    stack: list[tuple[Node, int]] = [(root, -1)]
+    while stack:
+        node, start = stack.pop()
+        if start < 0:
+            stack.append((node, len(labels)))
+            stack.extend((child, -1) for child in reversed(node.children))
+        else:
+            labels.append(node.label)
+            left.append(start)
+    last = {start: at for at, start in enumerate(left)}
+    return labels, left, sorted(last.values())
+
+
+def _subtree(a: tuple[list[str], list[int], list[int]], b: tuple[list[str], list[int], list[int]], i: int, j: int, tree: list[list[int]]) -> None:
+    (al, ll, _), (bl, rl, _) = a, b
+    li, lj = ll[i], rl[j]
+    m, n = i - li + 2, j - lj + 2
+    forest = [[0] * n for _ in range(m)]
+    for x in range(1, m):
+        forest[x][0] = x
+    forest[0] = list(range(n))
+    for x in range(1, m):
+        ax = li + x - 1
+        row, before = forest[x], forest[x - 1]
+        for y in range(1, n):
+            by = lj + y - 1
+            best = min(before[y], row[y - 1]) + 1
+            if ll[ax] == li and rl[by] == lj:
+                row[y] = min(best, before[y - 1] + (al[ax] != bl[by]))
+                tree[ax][by] = row[y]
+            else:
+                row[y] = min(best, forest[ll[ax] - li][rl[by] - lj] + tree[ax][by])
+
+
+def similarity(first: Node, second: Node) -> float:
+    """1 for equal trees, 0 when nothing can stay: one minus the edit distance over the larger size."""
+    return 1 - distance(first, second) / max(first.size(), second.size())

@@ -1,0 +1,158 @@
+"""Operator trees: how many formulas are understood, how near official and gold trees, how fast."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench._operators_gold import content_tree, semantic_tree, similarity
+from porism.formula import parse
+from porism.formula.canonical import canonical, subexpression_hashes
+from porism.formula.content_read import from_content
+from porism.formula.operators import is_opaque, operator_tree
+from porism.formula.tree import Node
+
+SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+csv.field_size_limit(sys.maxsize)
+
+
+def main() -> None:
+    """Print all tables."""
+    if not SHARED.exists():
+        print(f"operators: no data at {SHARED}; set PORISM_SHARED")
+        return
+    coverage()
+    official()
+    gold()
+
+
+def slice_formulas() -> list[str]:
+    """The distinct LaTeX strings of the slice."""
+    with open(SHARED / "slice/formulas.tsv", encoding="utf-8") as file:
+        next(file)
+        return list(dict.fromkeys(line.rstrip("\n").split("\t")[5] for line in file))
+
+
+def topic_formulas() -> Iterator[tuple[str, str]]:
+    """LaTeX and official operator tree (Content MathML) of every topic formula."""
+    folder = SHARED / "arqmath-format/topic-formulas"
+    for year in (2020, 2021):
+        with open(folder / f"{year}_formulas_latex.tsv", encoding="utf-8") as file:
+            latex = dict(line.rstrip("\n").split("\t")[0::4][:2] for line in file)
+        with open(folder / f"{year}_formulas_opt.tsv", encoding="utf-8", newline="") as file:
+            for row in csv.reader(file, delimiter="\t"):
+                if row[0] in latex and row[0] != "id":
+                    yield latex[row[0]], row[4]
+
+
+def planetmath_formulas() -> list[str]:
+    """The distinct formulas of the encyclopedia."""
+    found: dict[str, None] = {}
+    for path in sorted((SHARED / "planetmath").glob("*formulas*")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            found[json.loads(line)["latex"] if path.suffix == ".jsonl" else line.split("\t")[-1]] = None
+    return list(found)
+
+
+def coverage() -> None:
+    """The share of formulas without an opaque node, causes of the rest, and the time of what follows the layout."""
+    print("\nset\tformulas\tfull operator tree\t%\tnodes\toperators µs\thashes µs")
+    causes: Counter[str] = Counter()
+    sets: dict[str, list[str]] = {
+        "slice": slice_formulas(),
+        "topics 2020-2021": list(dict.fromkeys(latex for latex, _ in topic_formulas())),
+        "PlanetMath": planetmath_formulas(),
+    }
+    for name, formulas in sets.items():
+        layouts = [parse(latex).layout for latex in formulas]
+        begin = time.process_time()
+        trees = [operator_tree(layout) for layout in layouts]
+        middle = time.process_time()
+        for tree in trees:
+            subexpression_hashes(tree)
+        end = time.process_time()
+        full = 0
+        for tree in trees:
+            if is_opaque(tree):
+                causes.update({node.label[:12] for node in tree.walk() if node.label[:2] == "E!"})
+            else:
+                full += 1
+        count = max(1, len(formulas))
+        nodes = sum(tree.size() for tree in trees) / count
+        times = f"{(middle - begin) / count * 1e6:.0f}\t{(end - middle) / count * 1e6:.0f}"
+        print(f"{name}\t{count}\t{full}\t{full / count:.2%}\t{nodes:.1f}\t{times}")
+    print("commonest causes:", ", ".join(f"{label} {number}" for label, number in causes.most_common(12)))
+
+
+def official() -> None:
+    """Ours beside the official trees of the topic formulas (LaTeXML's), as they are and where applications count as products."""
+    exact = near = count = 0.0
+    as_product = 0.0
+    causes: Counter[str] = Counter()
+    for latex, opt in topic_formulas():
+        theirs = from_content(opt)
+        if is_opaque(theirs) or theirs.label == "W!":
+            continue
+        ours = parse(latex).operators
+        if ours is None:
+            continue
+        count += 1
+        left, right = _comparable(ours), _comparable(theirs)
+        value = similarity(left, right)
+        near += value
+        exact += value == 1
+        if value < 1:
+            value = similarity(_comparable(_as_products(ours)), _comparable(_as_products(theirs)))
+            causes["f(x) as application" if value == 1 else "other"] += 1
+        as_product += value == 1
+    print(f"\nofficial OPT of {count:.0f} topic formulas (those that LaTeXML parsed): similarity {near / count:.4f}, equal {exact / count:.2%}")
+    print(f"equal when applications are read as products on both sides: {as_product / count:.2%}; differences: {dict(causes)}")
+
+
+def _comparable(tree: Node) -> Node:
+    return canonical(tree, "commutative").tree
+
+
+def _as_products(tree: Node) -> Node:
+    """The same tree as a converter writes it that knows no application: f(x) is f times x, f(x, y) is f times a pair."""
+    children = [_as_products(child) for child in tree.children]
+    if tree.label == "O!apply" and len(children) > 1:
+        rest = children[1:] if len(children) == 2 else [Node(f"M!V-{len(children) - 1}", children[1:])]
+        return Node("U!times", [children[0], *rest])
+    return Node(tree.label, children)
+
+
+def gold() -> None:
+    """MathMLben: similarity to the gold content trees, ours beside the stored converters that have a content tree."""
+    converters: dict[str, Callable[[dict[str, str]], Node | None]] = {
+        "Porism": lambda row: parse(row.get("correct_tex") or row["math_inputtex"]).operators,
+        "LaTeXML": lambda row: content_tree(row["mml_latexml"]) if row.get("mml_latexml") else None,
+        "Mathoid (speech-rule-engine)": lambda row: semantic_tree(row["mml_mathoid"]) if row.get("mml_mathoid") else None,
+    }
+    with open(SHARED / "mathml/gold.jsonl", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    scores: dict[str, list[float | None]] = {name: [] for name in converters}
+    for row in rows:
+        right = _comparable(content_tree(row["correct_mml"]) or Node("W!"))
+        for name, convert in converters.items():
+            tree = convert(row)
+            scores[name].append(None if tree is None else similarity(_comparable(tree), right))
+    common = [at for at in range(len(rows)) if all(scores[name][at] is not None for name in converters)]
+    print(f"\nMathMLben gold, {len(rows)} formulas, {len(common)} with a tree of every converter")
+    print("converter\ttrees\tsimilarity (common)\tequal (common)\tsimilarity (own)")
+    for name, values in scores.items():
+        both = [values[at] or 0.0 for at in common]
+        own = [value for value in values if value is not None]
+        equal = sum(value == 1 for value in both)
+        print(f"{name}\t{len(own)}\t{sum(both) / len(both):.4f}\t{equal}\t{sum(own) / len(own):.4f}")
+    print("SnuggleTeX, Mathematical, latex2mathml and MathToWeb stored Presentation MathML only: no content tree to compare")
+
+
+if __name__ == "__main__":
+    main()
