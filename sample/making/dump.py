@@ -198,7 +198,7 @@ class Dump:
             start: Row = {"PostHistoryTypeId": kind, "PostId": ident, "RevisionGUID": guid, "CreationDate": when}
             return {**start, "UserId": user, "Comment": comment, "Text": text}
 
-        texts = [revision.text for revision in post.revisions] + [post.text]
+        texts = [text.replace("!html\n", "") for text in (*(r.text for r in post.revisions), post.text)]
         rows = [event(2, made, post.by, texts[0])]
         if post.is_question:
             rows += [event(1, made, post.by, post.title), event(3, made, post.by, "".join(f"<{t}>" for t in post.tags))]

@@ -7,16 +7,20 @@ import re
 from pathlib import Path
 
 from .dump import Dump
+from .rank import write_task1_runs
 from .topics import read_topics, write_topics
 
 
 def write_lab(source: Path, folder: Path, dump: Dump) -> None:
     """Topics, judgments and runs of the three tasks."""
-    write_topics(read_topics(source / "topics.txt"), folder / "topics")
+    topics = read_topics(source / "topics.txt")
+    write_topics(topics, folder / "topics")
     qrels = folder / "qrels"
     qrels.mkdir(parents=True, exist_ok=True)
     _write(qrels / "task1.txt", _answers_judged(source / "judgments.tsv", dump.ids))
     _write(qrels / "task2-formulas.tsv", _formulas_judged(source / "formula-judgments.tsv", dump.ids))
+    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    write_task1_runs(topics, dump, folder / "runs")
     _write_task3(source, folder, dump.ids)
 
 
@@ -43,7 +47,6 @@ def _formulas_judged(path: Path, ids: dict[str, int]) -> list[str]:
 
 def _write_task3(source: Path, folder: Path, ids: dict[str, int]) -> None:
     """Equal answers to a topic share one id, as in the lab; the map keeps which run gave which answer."""
-    (folder / "runs").mkdir(parents=True, exist_ok=True)
     runs = _read_runs(source / "task3-answers.txt")
     grades = {topic: cells.split() for topic, cells in _table(source / "task3-judgments.tsv")}
     known: dict[tuple[str, str], str] = {}
