@@ -19,6 +19,7 @@ COMMANDS = (
     "build",
     "eval",
     "export",
+    "formula",
     "match",
     "pool",
     "published",

@@ -23,8 +23,7 @@ _SWAP = sys.byteorder == "big"
 
 def pack(parsed: Parsed) -> bytes:
     """The layout tree and the operator tree of a formula."""
-    operators = parsed.operators
-    return bytes((VERSION,)) + pack_tree(parsed.layout) + pack_tree(operators if operators is not None else Node("W!"))
+    return bytes((VERSION,)) + pack_tree(parsed.layout) + pack_tree(parsed.operators)
 
 
 def unpack(data: bytes) -> tuple[Node, Node]:
@@ -50,7 +49,9 @@ def unpack_operators(data: bytes) -> Node:
 def _check(data: bytes) -> None:
     if not data or data[0] != VERSION:
         found = f"format {data[0]}" if data else "nothing"
-        raise PorismError(f"trees are stored in {found}; this version reads format {VERSION}", fix="build the collection again")
+        raise PorismError(
+            f"trees are stored in {found}; this version reads format {VERSION}", fix="build the collection again"
+        )
 
 
 def pack_tree(root: Node) -> bytes:

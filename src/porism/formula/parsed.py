@@ -9,6 +9,7 @@ from porism.formula.layout import TooLarge, layout_tree
 from porism.formula.macros import Macros
 from porism.formula.mathml import clean, read
 from porism.formula.opaque import opaque_tree
+from porism.formula.operators import operator_tree
 from porism.formula.problems import Problem
 from porism.formula.tree import Node
 
@@ -51,13 +52,9 @@ class Parsed:
         return self._mathml
 
     @property
-    def operators(self) -> Node | None:
+    def operators(self) -> Node:
         """The operator tree."""
         if self._operators is None:
-            try:
-                from porism.formula.operators import operator_tree
-            except ImportError:
-                return None
             self._operators = operator_tree(self.layout)
         return self._operators
 

@@ -1,0 +1,145 @@
+"""A formula for a terminal: one line of Unicode, its LaTeX tokens, a tree as a drawing."""
+
+from __future__ import annotations
+
+import re
+
+from porism.formula.tree import Node, elements_of, row_of
+
+_UP = str.maketrans("0123456789+−=()niabcdefghjklmoprstuvwxyzT′*", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀ′*")
+_DOWN = str.maketrans("0123456789+−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_TIGHT = frozenset("!/′∂∇√¬∀∃.:|‖()[]{}⟨⟩")
+_ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "→": "\u20d7", "˙": "\u0307", "¨": "\u0308"}
+_GROUP = re.compile(r"M!(.*?)(\d+)x(\d+)", re.DOTALL)
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
+
+
+def latex_tokens(latex: str) -> list[str]:
+    """The tokens of a LaTeX text: commands, numbers, single characters.
+
+    >>> latex_tokens(r"\\frac{x^{12}}2")
+    ['\\\\frac', '{', 'x', '^', '{', '12', '}', '}', '2']
+    """
+    return _TOKEN.findall(latex)
+
+
+def readable(layout: Node) -> str:
+    """A layout tree as one line of Unicode.
+
+    `x^2+\\frac{a+b}{c}` is `x² + (a + b)/c`.
+    """
+    out: list[str] = []
+    previous = None
+    for node in row_of(layout):
+        label = node.label
+        if label == ",":
+            out.append(", ")
+        elif label[1:2] == "!" or label in _TIGHT:
+            if previous is not None and _needs_space(previous, node):
+                out.append(" ")
+            out.append(_symbol(node))
+        elif previous is None or (previous.label[1:2] != "!" and previous.label not in _TIGHT):
+            out.append(_symbol(node))
+        else:
+            out.append(f" {_symbol(node)} ")
+        previous = node
+    return re.sub(r" +", " ", "".join(out)).strip()
+
+
+def _needs_space(left: Node, right: Node) -> bool:
+    """Between a name or text and what follows it, unless that is a bracket."""
+    long = (left.label[:2] in ("V!", "T!") and len(left.label) > 3) or (
+        left.label[1:2] != "!" and bool({"u", "o"} & set(left.edges))
+    )
+    after = right.label[:2] in ("V!", "T!") and len(right.label) > 3
+    return (long and right.label[:3] not in ("M!(", "M![")) or (after and left.label[1:2] == "!")
+
+
+def _symbol(node: Node) -> str:
+    """One node with its scripts."""
+    parts = dict(zip(node.edges, node.children, strict=True))
+    text = _body(node, parts)
+    for edge in "cd":
+        if edge in parts and not node.label.startswith("O!root"):
+            text = _script(parts[edge], edge == "c") + text
+    if (
+        node.label[1:2] == "!"
+        and node.label[:2] != "O!"
+        and "o" in parts
+        and parts["o"].label in _ACCENTS
+        and len(text) == 1
+    ):
+        text += _ACCENTS[parts.pop("o").label]
+    if node.label in ("O!divide", "O!binom"):
+        parts.pop("o", None)
+        parts.pop("u", None)
+    for edge, up in (("b", False), ("u", False), ("a", True), ("o", True)):
+        if edge in parts:
+            text += _script(parts[edge], up)
+    return text
+
+
+def _body(node: Node, parts: dict[str, Node]) -> str:
+    label = node.label
+    if label in ("O!divide", "O!binom"):
+        between = "/" if label == "O!divide" else " over "
+        return between.join(_closed(parts[edge]) for edge in "ou" if edge in parts)
+    if label == "O!root":
+        index = _script(parts["c"], True) if "c" in parts else ""
+        return f"{index}√{_closed(parts['w'])}" if "w" in parts else "√"
+    found = _GROUP.fullmatch(label)
+    if found:
+        return _group(node, found)
+    if label[:2] == "O!":
+        return f"{label[2:]}({readable(parts['w'])})" if "w" in parts else label[2:]
+    if label[:2] == "E!":
+        return f"⟪{readable(parts['w']) if 'w' in parts else label[2:]}⟫"
+    return "" if label == "W!" else label[2:] if label[1:2] == "!" else label
+
+
+def _group(node: Node, found: re.Match[str]) -> str:
+    fences, rows, columns = found[1], int(found[2]), int(found[3])
+    elements = [readable(element) for element in elements_of(node)]
+    if rows == 1:
+        left, right = (fences[:1], fences[1:]) if fences else ("(", ")")
+        return left + " ".join(elements) + right
+    lines = [", ".join(elements[at : at + columns]) for at in range(0, len(elements), columns)]
+    left, right = (fences[:1], fences[1:]) if fences else ("[", "]")
+    return left + "; ".join(lines) + right
+
+
+def _closed(node: Node) -> str:
+    """Text that can stand beside a fraction line or a root sign: in brackets unless it is one piece."""
+    text = readable(node)
+    single = "n" not in node.edges and node.label[1:2] == "!" and node.label != "O!divide"
+    return text if single and " " not in text else f"({text})"
+
+
+def _script(node: Node, up: bool) -> str:
+    text = readable(node)
+    tight = text.replace(" ", "")
+    raised = tight.translate(_UP if up else _DOWN)
+    if tight and all(one != other or one in "′*" for one, other in zip(tight, raised, strict=True)):
+        return raised
+    mark = "^" if up else "_"
+    return f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"
+
+
+def draw(root: Node) -> str:
+    """A tree as lines, a child below and to the right of its parent; in a layout tree the letter of the edge stands before it.
+
+    Rows of a layout tree stay at one indent, so a long formula does not run out of the screen.
+    """
+    lines: list[str] = []
+    stack: list[tuple[Node, str, str]] = [(root, "", "")]
+    while stack:
+        node, indent, mark = stack.pop()
+        lines.append(f"{indent}{mark}{node.label}")
+        edges = node.edges or " " * len(node.children)
+        for edge, child in reversed(list(zip(edges, node.children, strict=True))):
+            deeper = indent if edge == "n" else indent + "  "
+            stack.append((child, deeper, "" if edge in " n" else edge + " "))
+        # The rest of a row comes after what hangs on this node.
+        if node.edges[:1] == "n":
+            stack.insert(len(stack) - len(node.children), stack.pop())
+    return "\n".join(lines)
