@@ -97,13 +97,11 @@ def check_topics(checked: Checked, topics: Collection[str]) -> None:
 def check_tags(checked: Checked) -> None:
     """One run id in the whole file."""
     tags = checked.lines.cells["tag"]
-    if len(set(tags)) > 1:
-        row = next(row for row, tag in enumerate(tags) if tag != tags[0])
-        checked.note(
-            "run-id",
-            checked.lines.lines[row],
-            f"run id {tags[row]!r} differs from {tags[0]!r} at line {checked.lines.lines[0]}",
-        )
+    first = next((row for row, tag in enumerate(tags) if tag), 0)
+    if len(set(tags) - {""}) > 1:
+        row = next(row for row, tag in enumerate(tags) if tag and tag != tags[first])
+        words = f"run id {tags[row]!r} differs from {tags[first]!r} at line {checked.lines.lines[first]}"
+        checked.note("run-id", checked.lines.lines[row], words)
 
 
 def check_answers(checked: Checked) -> None:
@@ -279,4 +277,4 @@ def cleaned(checked: Checked) -> Run:
         rankings[topic] = Ranking(
             items, [lines.scores[row] for row in mine], [posts[row] for row in mine] if posts else []
         )
-    return Run(stem(lines.path), lines.kind, rankings, lines.cells["tag"][0] or stem(lines.path))
+    return Run(stem(lines.path), lines.kind, rankings, next(filter(None, lines.cells["tag"]), stem(lines.path)))

@@ -114,9 +114,9 @@ def pictures(made: Experiment) -> dict[str, list[tuple[str, str]]]:
     for one in made.scores:
         if one is not best:
             values = dict(sorted(differences(best, one, first).items(), key=lambda pair: -pair[1]))
-            found["differences"].append(
-                (f"{best.run} less {one.run}", svg.bars(values, "difference by topic", place[best.run], low=-1.0))
-            )
+            most = max(0.1, *(abs(value) for value in values.values()))
+            picture = svg.bars(values, "difference by topic", place[best.run], low=-most, high=most)
+            found["differences"].append((f"{best.run} less {one.run}", picture))
     return found
 
 

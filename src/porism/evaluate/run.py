@@ -43,14 +43,12 @@ class Ranking:
         """
         single = np.asarray(self.scores, dtype=np.float32)
         places: Sequence[int] = range(len(self.items))
-        if 0 < cut < single.size:
+        if 0 < cut < single.size and len(set(self.items)) == len(self.items):
             lowest = np.partition(single, single.size - cut)[single.size - cut]
             places = np.flatnonzero(single >= lowest).tolist()
         seen: dict[str, float] = {}
         for place in places:
             seen.setdefault(self.items[place], float(single[place]))
-        if 0 < cut < single.size and len(seen) < cut:
-            return self.pairs()[:cut]  # an item that comes twice took a place
         order = sorted(seen.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
         return order[: cut or None]
 

@@ -129,8 +129,8 @@ def lines(
     series: Mapping[str, Sequence[tuple[float, float]]],
     label: str,
     ticks: Sequence[tuple[float, str]],
-    width: int = 490,
-    height: int = 270,
+    width: int = 340,
+    height: int = 230,
 ) -> str:
     """Curves over depth; `ticks` are the marks of the lower axis."""
     points = [point for row in series.values() for point in row]
@@ -139,9 +139,9 @@ def lines(
     body = grid(width, height, 0.0, top)
 
     def across(x: float) -> float:
-        return LEFT + (width - LEFT - 12) * (x - left) / ((right - left) or 1)
+        return LEFT + (width - LEFT - 22) * (x - left) / ((right - left) or 1)
 
-    body += [text(across(x), height - 16, name, "middle") for x, name in ticks]
+    body += [text(across(x), height - 16, name, "middle") for x, name in ticks if left <= x <= right]
     for number, (name, row) in enumerate(series.items()):
         path = " ".join(f"{across(x):.1f},{place(y, 0.0, top, height):.1f}" for x, y in row)
         body.append(

@@ -89,9 +89,10 @@ def compare_table(found: Sequence[Comparison]) -> Table:
         for one in found
     )
     notes = (
-        "p: paired randomisation test, two-sided, 10,000 rounds; p Holm: corrected over the pairs of a measure; low, high: 95% bootstrap interval",
+        "p: paired randomisation test, two-sided, 10,000 rounds; p Holm: corrected over the pairs of a measure; low, high: 95% bootstrap interval; marked rows: p Holm below 0.05",
     )
-    return Table(columns, rows, "Comparison", notes, digits=4)
+    marked = frozenset(place for place, one in enumerate(found) if one.p_holm < 0.05)
+    return Table(columns, rows, "Comparison", notes, digits=4, marked=marked)
 
 
 def pairs(made: Experiment, seed: int) -> list[Comparison]:
