@@ -34,8 +34,14 @@ QUESTIONS = {
     3: ("An integral of $e^{-x^2}$", "<p>How do I get $\\int_{-\\infty}^{\\infty} e^{-x^2}\\,dx=\\sqrt{\\pi}$?</p>"),
 }
 ANSWERS = {
-    11: (1, "<p>If $x>0$ then $x^2=x\\cdot x>0$.</p><p>If $x<0$ write $x=-y$; then $x^2=y^2$.</p><ul><li>Done.</li></ul>"),
-    12: (1, '<p>Squares are products of equal signs, so $x^2 \\ge 0$. See <a href="https://math.stackexchange.com/questions/2/sum">the sum</a>.</p>'),
+    11: (
+        1,
+        "<p>If $x>0$ then $x^2=x\\cdot x>0$.</p><p>If $x<0$ write $x=-y$; then $x^2=y^2$.</p><ul><li>Done.</li></ul>",
+    ),
+    12: (
+        1,
+        '<p>Squares are products of equal signs, so $x^2 \\ge 0$. See <a href="https://math.stackexchange.com/questions/2/sum">the sum</a>.</p>',
+    ),
     13: (1, ATTACK),
     14: (2, "<p>By induction: $n^2+(2n+1)=(n+1)^2$.</p>"),
     15: (2, "<p>Draw squares: each odd number is an L of dots around $n^2$.</p>"),
@@ -58,13 +64,25 @@ def write_dump(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for number, (title, body) in QUESTIONS.items():
-        rows.append(f'<row Id="{number}" PostTypeId="1" CreationDate="2015-01-0{number}T00:00:00.000" Score="5" Title={quoteattr(title)} Body={quoteattr(body)} Tags="&lt;algebra&gt;" OwnerUserId="1" />')
+        rows.append(
+            f'<row Id="{number}" PostTypeId="1" CreationDate="2015-01-0{number}T00:00:00.000" Score="5" Title={quoteattr(title)} Body={quoteattr(body)} Tags="&lt;algebra&gt;" OwnerUserId="1" />'
+        )
     for number, (parent, body) in ANSWERS.items():
-        rows.append(f'<row Id="{number}" PostTypeId="2" ParentId="{parent}" CreationDate="2015-02-{number}T00:00:00.000" Score="2" Body={quoteattr(body)} OwnerUserId="1" />')
-    (folder / "Posts.xml").write_text('<?xml version="1.0" encoding="utf-8"?>\n<posts>\n' + "\n".join(rows) + "\n</posts>\n", encoding="utf-8")
+        rows.append(
+            f'<row Id="{number}" PostTypeId="2" ParentId="{parent}" CreationDate="2015-02-{number}T00:00:00.000" Score="2" Body={quoteattr(body)} OwnerUserId="1" />'
+        )
+    (folder / "Posts.xml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n<posts>\n' + "\n".join(rows) + "\n</posts>\n", encoding="utf-8"
+    )
     comment = quoteattr("Good point about $x$ <script>window.pwned=11</script>")
-    (folder / "Comments.xml").write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<comments>\n<row Id="1" PostId="12" Score="1" Text={comment} CreationDate="2015-03-01T00:00:00.000" UserId="1" />\n</comments>\n', encoding="utf-8")
-    (folder / "Users.xml").write_text('<?xml version="1.0" encoding="utf-8"?>\n<users>\n<row Id="1" Reputation="1234" DisplayName="Ada" CreationDate="2011-01-01T00:00:00.000" />\n</users>\n', encoding="utf-8")
+    (folder / "Comments.xml").write_text(
+        f'<?xml version="1.0" encoding="utf-8"?>\n<comments>\n<row Id="1" PostId="12" Score="1" Text={comment} CreationDate="2015-03-01T00:00:00.000" UserId="1" />\n</comments>\n',
+        encoding="utf-8",
+    )
+    (folder / "Users.xml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n<users>\n<row Id="1" Reputation="1234" DisplayName="Ada" CreationDate="2011-01-01T00:00:00.000" />\n</users>\n',
+        encoding="utf-8",
+    )
     return folder
 
 
@@ -78,7 +96,10 @@ def write_topics(folder: Path) -> tuple[Path, Path]:
     """Topics of Task 1 and Task 2."""
     first, second = folder / "topics1.xml", folder / "topics2.xml"
     first.write_text(TOPICS.format(p="A", f1="", f2=""), encoding="utf-8")
-    marks = ["<Formula_Id>q_1</Formula_Id><Latex>x^2</Latex>", "<Formula_Id>q_3</Formula_Id><Latex>\\int e^{-x^2}dx</Latex>"]
+    marks = [
+        "<Formula_Id>q_1</Formula_Id><Latex>x^2</Latex>",
+        "<Formula_Id>q_3</Formula_Id><Latex>\\int e^{-x^2}dx</Latex>",
+    ]
     second.write_text(TOPICS.format(p="B", f1=marks[0], f2=marks[1]), encoding="utf-8")
     return first, second
 
@@ -86,10 +107,17 @@ def write_topics(folder: Path) -> tuple[Path, Path]:
 def write_runs(folder: Path, collection: Collection) -> dict[str, Path]:
     """A primary and an alternate run of Task 1, one of Task 3, one of Task 2 that finds every x^2."""
     folder.mkdir(parents=True, exist_ok=True)
-    lists = {"Red-task1-one-auto-both-P": {"A.1": [11, 12, 13], "A.2": [16, 17]}, "Blue-task1-two-auto-text-A": {"A.1": [12, 15], "A.2": [18, 16]}}
+    lists = {
+        "Red-task1-one-auto-both-P": {"A.1": [11, 12, 13], "A.2": [16, 17]},
+        "Blue-task1-two-auto-text-A": {"A.1": [12, 15], "A.2": [18, 16]},
+    }
     paths = {}
     for name, topics in lists.items():
-        lines = [f"{topic}\t{post}\t{rank}\t{10 - rank}\t{name}\n" for topic, posts in topics.items() for rank, post in enumerate(posts, 1)]
+        lines = [
+            f"{topic}\t{post}\t{rank}\t{10 - rank}\t{name}\n"
+            for topic, posts in topics.items()
+            for rank, post in enumerate(posts, 1)
+        ]
         paths[name] = _write(folder / f"{name}.tsv", lines)
     written = ["A.1\t1\t1.0\tgen\tX\tA square is a product of $x$ with itself; signs cancel, so $x^2\\ge 0$.\n"]
     paths["Red-task3-gen-auto-both-generate-P"] = _write(folder / "Red-task3-gen-auto-both-generate-P.tsv", written)
@@ -122,7 +150,9 @@ class LabCase:
         options = PoolOptions(task, seed=3)
         names = [name for name in self.runs if ("task2" in name) == (task == 2)]
         topics = [topic.id for topic in read_topics(self.topics2 if task == 2 else self.topics1)]
-        return build_pool([read_pool_run(self.runs[name], options, topics, self.facts) for name in names], options, self.facts)
+        return build_pool(
+            [read_pool_run(self.runs[name], options, topics, self.facts) for name in names], options, self.facts
+        )
 
     def journal(self, path: Path, *, training: bool = False) -> Journal:
         """A journal with both pools, three assessors, an organiser and two teams."""
@@ -133,8 +163,25 @@ class LabCase:
             load_pool(made, task, pool.items, pool.answers)
         if training:
             trained = [topic for topic in read_topics(self.topics1) if topic.id == "A.1"]
-            load_topics(made, 1, [type(topic)(f"T.{n}", topic.title, topic.question) for n, topic in enumerate(trained, 1)])
-            load_training(made, 1, [Known(1, "T.1", "11", 3, "It settles both signs."), Known(1, "T.1", "15", 0, "Another question."), Known(1, "T.1", "17", 1)])
-        for name, role in (("ann", "assessor"), ("bob", "assessor"), ("cyd", "assessor"), ("olga", "organiser"), ("Red", "team"), ("Blue", "team")):
+            load_topics(
+                made, 1, [type(topic)(f"T.{n}", topic.title, topic.question) for n, topic in enumerate(trained, 1)]
+            )
+            load_training(
+                made,
+                1,
+                [
+                    Known(1, "T.1", "11", 3, "It settles both signs."),
+                    Known(1, "T.1", "15", 0, "Another question."),
+                    Known(1, "T.1", "17", 1),
+                ],
+            )
+        for name, role in (
+            ("ann", "assessor"),
+            ("bob", "assessor"),
+            ("cyd", "assessor"),
+            ("olga", "organiser"),
+            ("Red", "team"),
+            ("Blue", "team"),
+        ):
             add_account(made, name, role, PASSWORD)
         return made

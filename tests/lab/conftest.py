@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab_case import LabCase
 
+from lab_case import LabCase
 from porism.lab import accounts
 from porism.lab.journal import Journal
 
@@ -15,13 +15,13 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> LabCase:
     return LabCase(tmp_path_factory.mktemp("lab"))
 
 
-@pytest.fixture()
+@pytest.fixture
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """scrypt at its lowest cost: the cost itself has its own test."""
     monkeypatch.setattr(accounts, "COST", (2, 8, 1))
 
 
-@pytest.fixture()
+@pytest.fixture
 def journal(case: LabCase, tmp_path: Path, cheap_passwords: None) -> Journal:
     """A fresh journal of the small lab."""
     return case.journal(tmp_path / "lab.journal", training=True)

@@ -17,12 +17,12 @@ class Clock:
         return self.now
 
 
-@pytest.fixture()
+@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture()
+@pytest.fixture
 def book(tmp_path: Path, clock: Clock, cheap_passwords: None) -> Journal:
     journal = Journal.create(tmp_path / "j", clock)
     add_account(journal, "ann", "assessor", "long enough")
@@ -97,8 +97,18 @@ def test_a_new_password_ends_old_sessions(book: Journal) -> None:
 @pytest.mark.parametrize(
     ("name", "role", "password", "said"),
     [
-        ("a b", "assessor", "long enough", "'a b' cannot be a name\n  fix: use up to 40 letters, digits, dots and underscores"),
-        ("", "assessor", "long enough", "'' cannot be a name\n  fix: use up to 40 letters, digits, dots and underscores"),
+        (
+            "a b",
+            "assessor",
+            "long enough",
+            "'a b' cannot be a name\n  fix: use up to 40 letters, digits, dots and underscores",
+        ),
+        (
+            "",
+            "assessor",
+            "long enough",
+            "'' cannot be a name\n  fix: use up to 40 letters, digits, dots and underscores",
+        ),
         ("ann", "king", "long enough", "there is no role 'king'\n  fix: choose one of: assessor, organiser, team"),
         ("ann", "assessor", "short", "the password is too short\n  fix: use at least 10 characters"),
     ],

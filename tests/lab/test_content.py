@@ -3,18 +3,22 @@ from __future__ import annotations
 import re
 
 import pytest
-from lab_case import ATTACK, LabCase
 
+from lab_case import ATTACK, LabCase
 from porism.lab.content import Content, written_blocks
 
 
-@pytest.fixture()
+@pytest.fixture
 def content(case: LabCase) -> Content:
     return Content(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
 
 
 def math(latex: str, name: str = "") -> str:
-    return f'<span class="math-container" id="{name}">{latex}</span>' if name else f'<span class="math-container">{latex}</span>'
+    return (
+        f'<span class="math-container" id="{name}">{latex}</span>'
+        if name
+        else f'<span class="math-container">{latex}</span>'
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,9 @@ def test_only_links_into_the_collection_are_followed(content: Content, href: str
 
 
 def test_a_link_opens_a_new_tab_and_another_keeps_its_text(content: Content) -> None:
-    shown = content.render('<a href="https://math.stackexchange.com/a/14" onclick="x()">in</a> <a href="https://evil.org">out</a>')
+    shown = content.render(
+        '<a href="https://math.stackexchange.com/a/14" onclick="x()">in</a> <a href="https://evil.org">out</a>'
+    )
     assert shown == (
         '<a href="/thread/2#p14" target="_blank" rel="noopener nofollow">in</a> '
         '<a class="dead" title="not followed: outside the collection">out</a>'
@@ -50,7 +56,10 @@ def test_a_link_opens_a_new_tab_and_another_keeps_its_text(content: Content) -> 
 
 
 def test_pictures_are_named_and_not_loaded(content: Content) -> None:
-    assert content.render('<img src="https://evil.org/x.png" alt=\'a "plot" <b>\'>') == '<span class="picture">picture not shown: a  plot   b </span>'
+    assert (
+        content.render('<img src="https://evil.org/x.png" alt=\'a "plot" <b>\'>')
+        == '<span class="picture">picture not shown: a  plot   b </span>'
+    )
 
 
 def test_formulas_become_mathml_and_the_one_asked_for_is_lit(content: Content) -> None:
@@ -64,7 +73,19 @@ def test_formulas_become_mathml_and_the_one_asked_for_is_lit(content: Content) -
 def test_an_attack_loses_everything_that_could_run(content: Content) -> None:
     for shown in (content.render(ATTACK), "".join(content.blocks(ATTACK))):
         tags = set(re.findall(r"<\s*/?\s*([a-zA-Z0-9]+)", shown))
-        assert not tags & {"script", "iframe", "svg", "form", "input", "button", "style", "meta", "body", "textarea", "img"}
+        assert not tags & {
+            "script",
+            "iframe",
+            "svg",
+            "form",
+            "input",
+            "button",
+            "style",
+            "meta",
+            "body",
+            "textarea",
+            "img",
+        }
         assert not re.search(r"<[^>]*\son\w+\s*=", shown)
         assert "javascript:" not in shown
         assert "An answer" in shown
@@ -75,9 +96,15 @@ def test_the_content_brings_no_tokens_of_its_own(content: Content) -> None:
 
 
 def test_blocks_are_the_top_level_parts(content: Content) -> None:
-    blocks = content.blocks(f"loose {math('x')}<p>one</p> tail <ul><li>two</li></ul>")
-    assert blocks == ["<p>loose <math><mi>x</mi></math></p>", "<p>one</p>", "<p> tail </p>", "<ul><li>two</li></ul>"]
+    blocks = content.blocks(f"loose {math('x')} <b>bold</b><p>one</p> <p></p> tail <ul><li>two</li></ul>")
+    assert blocks == [
+        "<p>loose <math><mi>x</mi></math> <b>bold</b></p>",
+        "<p>one</p>",
+        "<p> tail </p>",
+        "<ul><li>two</li></ul>",
+    ]
     assert content.blocks("") == []
+    assert content.blocks("<p></p>") == []
 
 
 def test_a_written_answer_looks_like_a_post() -> None:

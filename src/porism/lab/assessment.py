@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Assessment:
     """What an assessor said of an item: `instance` is the card's number in Task 2 (from 1), and 1 elsewhere.
 
-    `accepted` and `submitted` are seconds since 1970 (0 where unknown); `seconds` is the time spent.
+    `accepted` and `submitted` are seconds since 1970 (0 where unknown); `seconds` is the time spent (None where unknown).
     `purpose` is main, dual or training: only main judgments become qrels.
     """
 
@@ -22,6 +22,6 @@ class Assessment:
     comment: str = ""
     accepted: float = 0.0
     submitted: float = 0.0
-    seconds: float = 0.0
+    seconds: float | None = None
     batch: str = ""
     purpose: str = "main"

@@ -23,6 +23,8 @@ ANSWER_ANCHOR = re.compile(r"(?:answer-)?(\d+)")
 SPAN = re.compile(r'<span class="math-container"(?: id="([^"]*)")?>(.*?)</span>', re.DOTALL)
 IMAGE = re.compile(r'<img(?: alt="([^"]*)")?[^>]*>')
 LINK = re.compile(r"<a [^>]*>|<a>")
+TAG = re.compile(r"<[^>]*>")
+BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"])
 NEW_TAB = ' target="_blank" rel="noopener nofollow">'
 DEAD_LINK = '<a class="dead" title="not followed: outside the collection">'
 DOLLARS = re.compile(r"(?<!\\)\$\$(.+?)(?<!\\)\$\$|(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
@@ -100,7 +102,7 @@ class Content:
     def blocks(self, text: str, lit: str = "") -> list[str]:
         """The same, cut into its top-level blocks (paragraphs, lists, ...), so that one can be marked as the most useful."""
         body, formulas = _cut(text)
-        return [_filled(block, formulas, lit) for block in _top_level(self._clean(body)) if block.strip()]
+        return [_filled(block, formulas, lit) for block in _top_level(self._clean(body))]
 
 
 Formulas = list[tuple[str, str]]
@@ -126,20 +128,23 @@ def _filled(text: str, formulas: Formulas, lit: str) -> str:
 
 
 def _top_level(text: str) -> list[str]:
-    """Top-level elements as strings; loose text between them becomes blocks too."""
+    """Top-level blocks as strings. Loose text and inline elements between blocks are joined to paragraphs; empty blocks vanish."""
     if not text.strip():
         return []
     blocks: list[str] = []
+    loose = ""
     for node in lxml.html.fragments_fromstring(text):
         if isinstance(node, str):
-            blocks.append(f"<p>{html.escape(node, quote=False)}</p>" if node.strip() else "")
+            loose += html.escape(node, quote=False)
             continue
-        tail = node.tail or ""
-        node.tail = None
-        blocks.append(lxml.html.tostring(node, encoding="unicode"))
-        if tail.strip():
-            blocks.append(f"<p>{html.escape(tail, quote=False)}</p>")
-    return blocks
+        tail, node.tail = html.escape(node.tail or "", quote=False), None
+        shown = lxml.html.tostring(node, encoding="unicode")
+        if node.tag not in BLOCKS:
+            loose += shown + tail
+            continue
+        blocks += [f"<p>{loose}</p>", shown]
+        loose = tail
+    return [block for block in [*blocks, f"<p>{loose}</p>"] if TAG.sub("", block).strip()]
 
 
 def written_blocks(text: str) -> list[str]:

@@ -72,7 +72,7 @@ def preferences_tsv(journal: Journal) -> str:
 
 def progress_tsv(journal: Journal, cap: float | None = None) -> str:
     """Every assignment: done, total, and seconds per judgment."""
-    spent: dict[str, list[float]] = {}
+    spent: dict[str, list[float | None]] = {}
     for one in assessments(journal):
         spent.setdefault(one.batch, []).append(one.seconds)
     rows = []

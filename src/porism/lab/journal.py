@@ -132,6 +132,11 @@ class Journal:
             )
             return connection.total_changes - before
 
+    def holds(self, assignment: int, entry: Entry, once: str) -> bool:
+        """Was this entry stored under this `once`?"""
+        query = "SELECT 1 FROM event WHERE assignment = ? AND once = ? AND item = ? AND instance = ? AND field = ?"
+        return bool(self.read(query, (assignment, once, *entry[:3])))
+
     def events(self, assignment: int | None = None) -> Iterator[Event]:
         """Events in the order they came, of one assignment or of all."""
         where, values = ("WHERE assignment = ?", (assignment,)) if assignment is not None else ("", ())

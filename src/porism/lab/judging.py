@@ -81,9 +81,9 @@ def _check(entry: Entry, cards: dict[str, int], job: Assignment) -> None:
 def _refuse_second_thoughts(journal: Journal, job: Assignment, entries: Iterable[Entry], once: str) -> None:
     """A training grade stands as it was before its feedback was shown (a repeated request is no second thought)."""
     handed_in = submitted(journal, job.id)
-    late = [entry for entry in entries if entry.item in handed_in and entry.field not in ("open",)]
-    if late and not journal.read("SELECT 1 FROM event WHERE once = ? LIMIT 1", (once,)):
-        raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
+    for entry in entries:
+        if entry.item in handed_in and entry.field != "open" and not journal.holds(job.id, entry, once):
+            raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
 
 
 def assessments(journal: Journal, *purposes: str) -> list[Assessment]:
@@ -102,7 +102,8 @@ def _standing(journal: Journal, job: Assignment) -> Iterator[Assessment]:
         last = {(event.instance, event.field): event for event in events}
         moments = [(event.field, event.at) for event in events if event.field in ("open", "submit")]
         opened = next((at for kind, at in moments if kind == "open"), 0.0)
-        seconds = visit_seconds(moments) / len(work.cards)
+        spent = visit_seconds(moments)
+        seconds = None if spent is None else spent / len(work.cards)
         for number in range(1, len(work.cards) + 1):
             if (given := last.get((number, "grade"))) is None:
                 continue

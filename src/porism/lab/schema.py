@@ -34,7 +34,7 @@ CREATE TABLE assigned (
 CREATE TABLE event (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, assessor TEXT NOT NULL, assignment INTEGER NOT NULL,
   item TEXT NOT NULL, instance INTEGER NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, once TEXT NOT NULL,
-  UNIQUE (once, item, instance, field));
+  UNIQUE (assignment, once, item, instance, field));
 CREATE INDEX event_place ON event (assignment, item, instance, field, id);
 CREATE TRIGGER event_stays_1 BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
 CREATE TRIGGER event_stays_2 BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are never erased'); END;
@@ -43,6 +43,6 @@ CREATE TRIGGER event_stays_3 BEFORE INSERT ON event WHEN EXISTS (SELECT 1 FROM e
   BEGIN SELECT RAISE(ABORT, 'events are never erased'); END;
 -- A request that comes again is stored once.
 CREATE TRIGGER event_once BEFORE INSERT ON event
-  WHEN EXISTS (SELECT 1 FROM event WHERE once = NEW.once AND item = NEW.item AND instance = NEW.instance AND field = NEW.field)
+  WHEN EXISTS (SELECT 1 FROM event WHERE assignment = NEW.assignment AND once = NEW.once AND item = NEW.item AND instance = NEW.instance AND field = NEW.field)
   BEGIN SELECT RAISE(IGNORE); END;
 """

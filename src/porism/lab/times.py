@@ -17,13 +17,13 @@ class TimeSummary:
     capped: int
 
 
-def summary(seconds: Iterable[float], cap: float | None = None) -> TimeSummary | None:
-    """Summarise times; None without any. A page left open over lunch says nothing of the judgment: give a cap.
+def summary(seconds: Iterable[float | None], cap: float | None = None) -> TimeSummary | None:
+    """Summarise the times that are known; None without any. A page left open over lunch says nothing of the judgment: give a cap.
 
     >>> summary([10, 20, 600], cap=60)
     TimeSummary(count=3, mean=30.0, median=20, capped=1)
     """
-    values = list(seconds)
+    values = [value for value in seconds if value is not None]
     if not values:
         return None
     cut = values if cap is None else [min(value, cap) for value in values]
@@ -31,19 +31,20 @@ def summary(seconds: Iterable[float], cap: float | None = None) -> TimeSummary |
     return TimeSummary(len(cut), statistics.fmean(cut), statistics.median(cut), over)
 
 
-def visit_seconds(events: Sequence[tuple[str, float]]) -> float:
+def visit_seconds(events: Sequence[tuple[str, float]]) -> float | None:
     """Time spent on one item by one person: the sum over visits, a visit being an opening followed by a submission.
 
-    An opening without a submission (the page was left, or the server died) is not counted: nobody knows when it ended.
+    An opening without a submission (the page was left, or the server died) is not counted: nobody knows when it ended. Without any complete visit the time is unknown (None).
 
     >>> visit_seconds([("open", 0.0), ("open", 100.0), ("submit", 130.0), ("open", 500.0), ("submit", 510.0)])
     40.0
     """
-    total, opened = 0.0, None
+    visits: list[float] = []
+    opened: float | None = None
     for kind, at in events:
         if kind == "open":
             opened = at
         elif kind == "submit" and opened is not None:
-            total += at - opened
+            visits.append(at - opened)
             opened = None
-    return total
+    return sum(visits) if visits else None

@@ -42,8 +42,8 @@ def overview(visit: Visit) -> Response:
     """Progress and time per assessor and topic."""
     journal = visit.room.journal
     cap = _cap(visit)
-    spent: dict[str, list[float]] = {}
-    by_assessor: dict[str, list[float]] = {}
+    spent: dict[str, list[float | None]] = {}
+    by_assessor: dict[str, list[float | None]] = {}
     for one in assessments(journal):
         spent.setdefault(one.batch, []).append(one.seconds)
         by_assessor.setdefault(one.assessor, []).append(one.seconds)
