@@ -157,7 +157,7 @@ def _span(text: str, match: re.Match[str]) -> Found | None:
 def _opened(text: str, match: re.Match[str], html: bool) -> Found | None:
     """The formula that an opening sign opens, if it does."""
     if match["dollars"]:
-        return _closed(text, match, "$$", "$$", html) or _single(text, match.start(), html)
+        return _closed(text, match, "$$", "$$", html) or _single(text, match.start() + 1, html)
     if match["dollar"]:
         return _single(text, match.start(), html)
     if match["bracket"]:

@@ -1,0 +1,67 @@
+"""The files of a dump: spellings, kinds, names."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from porism.corpus.dump import Dump, Rows, tags
+from porism.corpus.raw import RawLink
+from porism.corpus.sources import describe, open_source
+from porism.errors import PorismError
+
+from .small import answer, built, comment, question, write_dump, xml
+
+
+@pytest.mark.parametrize("text", ["<group-theory><abelian>", "|group-theory|abelian|", "group-theory abelian"])
+def test_both_tag_syntaxes(text: str) -> None:
+    assert tags(text) == "group-theory abelian"
+
+
+def test_both_spellings_of_the_link_type() -> None:
+    for name in ("LinkTypeId", "PostLinkTypeId"):
+        assert Rows(False).link({"PostId": "1", "RelatedPostId": "2", name: "3"}, 1) == RawLink(1, 2, "duplicate")
+
+
+def test_compressed_files_and_lower_case_names(tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    with gzip.open(folder / "posts.xml.gz", "wt") as out:
+        out.write(xml("posts", [question(1, "<p>$x$</p>")]))
+    assert [formula.latex for formula in built(tmp_path / "c", folder).formulas()] == ["x"]
+
+
+def test_any_file_may_be_missing_but_posts(tmp_path: Path) -> None:
+    write_dump(tmp_path, Comments=[comment(1, 1)])
+    with pytest.raises(PorismError) as error:
+        Dump(tmp_path).parts()
+    assert str(error.value) == f"{tmp_path}: there is no Posts.xml\n  fix: name the folder of a dump"
+
+
+def test_it_is_said_aloud_and_can_be_overridden(tmp_path: Path) -> None:
+    write_dump(tmp_path / "d", Posts=[question(1), answer(2, 1)])
+    (tmp_path / "d" / "notes.md").write_text("# Notes\n$x$")
+    assert describe(open_source(tmp_path / "d")) == f"{tmp_path}/d: a Stack Exchange dump"
+    assert describe(open_source(tmp_path / "d", "folder")) == f"{tmp_path}/d: a folder of documents"
+
+
+def test_unknown_source(tmp_path: Path) -> None:
+    with pytest.raises(PorismError) as error:
+        open_source(tmp_path)
+    fix = "name the kind: --source-kind {slice,dump,7z,arqmath,folder,formulas}"
+    assert str(error.value) == f"{tmp_path}: is no source that is known\n  fix: {fix}"
+    with pytest.raises(PorismError, match="no such file or folder"):
+        open_source(tmp_path / "none")
+
+
+@pytest.mark.shared
+def test_a_real_dump_is_built_without_loss(shared_data: Path, tmp_path: Path) -> None:
+    made = built(tmp_path / "c", shared_data / "stackexchange-dump", jobs=2)
+    kinds = [post.kind for post in made.posts()]
+    assert (kinds.count("question"), kinds.count("answer"), made.count("comments")) == (612, 1060, 3413)
+    assert made.count("users") == 3461
+    placed = sum(post.title.count("math-container") + post.body.count("math-container") for post in made.posts())
+    placed += sum(each.body.count("math-container") for each in made.all_comments())
+    assert placed == made.count("formulas") > 10_000

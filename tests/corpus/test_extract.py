@@ -1,0 +1,118 @@
+"""Finding formulas: the lab's way and the sensible way."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from porism.corpus.extract import lab, sensible
+from porism.corpus.html import TOKEN, without_tokens
+
+SPAN = '<span class="math-container">'
+
+
+def shape(text: str) -> str:
+    """The text with {n} for the place of formula n."""
+    return TOKEN.sub(lambda match: f"{{{match[1]}}}", text)
+
+
+def test_lab_numbers_by_class_then_from_left_to_right() -> None:
+    text = f"$e$ $$d$$ {SPAN}c</span> {SPAN}$b$</span> {SPAN}$$a$$</span> $e2$"
+    found = lab(text)
+    assert found.latex == ("a", "b", "c", "d", "e", "e2")
+    assert shape(found.text) == "{4} {3} {2} {1} {0} {5}"
+
+
+def test_sensible_numbers_in_the_same_order() -> None:
+    text = f"$e$ $$d$$ {SPAN}c</span> {SPAN}$b$</span> {SPAN}$$a$$</span> \\(g\\) \\[f\\] $e2$"
+    assert sensible(text, "html").latex == ("a", "b", "c", "d", "e", "e2", "f", "g")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no formula, 5$", ()),
+        (f"{SPAN}\\begin{{align}}a\\end{{align}}</span>", ()),  # fewer than two dollar signs: the lab's guard
+        ("$5 and $6", ("5 and ",)),
+        ("<code>$x$</code>", ("x",)),
+        (r"costs \$5 or \$6", ("5 or \\",)),
+        ("$a\nb$", ("a b",)),
+        ("$a &lt; b$", ("a < b",)),
+        (r"\(a\) and $b$", ("b",)),
+        ("$$$$", ("$",)),  # at least one character inside: the last pattern takes the second sign
+    ],
+)
+def test_lab(text: str, expected: tuple[str, ...]) -> None:
+    assert lab(text).latex == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$5 and $6", ()),
+        ("from $5-$10 a piece", ()),
+        ("$5$ and $6$", ("5", "6")),
+        ("$2 for apples, and $x$", ("x",)),
+        ("$3x + 2$", ("3x + 2",)),
+        (r"costs \$5 or \$6, $x$", ("x",)),
+        ("<code>$x$</code> $y$", ("y",)),
+        ("<pre><code>a $x$\n</code></pre> $y$", ("y",)),
+        ("<p>$x</p><p>y$</p>", ()),
+        (r"\(a\) and \[b\]", ("b", "a")),
+        (r"\begin{align}a &amp;= b\end{align}", (r"\begin{align}a &= b\end{align}",)),
+        (r"\begin{cases}\begin{cases}a\end{cases}\end{cases}", (r"\begin{cases}\begin{cases}a\end{cases}\end{cases}",)),
+        (r"$$\begin{array}{c}a\end{array}$$", (r"\begin{array}{c}a\end{array}",)),
+        (r"$a \text{ if $b$ holds } c$", (r"a \text{ if $b$ holds } c",)),
+        (r"$a_{b$ and $c}$", ("a_{b", "c}")),
+        (f"{SPAN}\\begin{{align}}a\\end{{align}}</span>", (r"\begin{align}a\end{align}",)),
+        (f"{SPAN}$\\text{{a <span>b</span>}}$</span>", (r"\text{a b}",)),
+        ("$a<em>b$ and $c</em>d$", ("a*b", "c*d")),
+        ('<a href="x$1$">$y$</a>', ("y",)),
+        ("$a&notin b$", ("a&notin b",)),
+        ("$$x$", ("x",)),
+        ("$ $", ()),
+        ("$x\r\ny$", ("x y",)),
+        ("<!-- $x$ --> $y$", ("y",)),
+    ],
+)
+def test_sensible_in_html(text: str, expected: tuple[str, ...]) -> None:
+    assert sensible(text, "html").latex == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("`$x$` and $a<b$", ("a<b",)),
+        ("``a ` $x$`` and $y$", ("y",)),
+        ("$|0><0|$", ("|0><0|",)),
+    ],
+)
+def test_sensible_in_text(text: str, expected: tuple[str, ...]) -> None:
+    assert sensible(text, "text").latex == expected
+
+
+def test_sensible_in_latex() -> None:
+    text = r"``Quoted'' $x$ \verb|$y$| \begin{verbatim}$z$\end{verbatim} a \\[2pt] b \[w\]"
+    assert sensible(text, "latex").latex == ("x", "w")
+
+
+def test_only_spans() -> None:
+    assert sensible(f"$x$ {SPAN}y</span>", "html", only_spans=True).latex == ("y",)
+
+
+PIECES = st.sampled_from(["$", "$$", "\\(", "\\)", "\\[", "{", "}", "\\", "<p>", "</p>", "<code>", "`", "5", "x", " and ", "\\begin{align}", SPAN, "</span>", "&lt;", "\n"])
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_every_token_stands_once_and_nothing_else_is_lost(text: str) -> None:
+    for found in (lab(text), sensible(text, "html"), sensible(text, "text"), sensible(text, "latex")):
+        numbers = sorted(int(match[1]) for match in TOKEN.finditer(found.text))
+        assert numbers == list(range(len(found.latex)))
+
+
+@given(st.text(alphabet="$\\()[]{}<>&;`ax5 \n\ue000\ue001", max_size=60))
+def test_any_text_is_taken(text: str) -> None:
+    clean = without_tokens(text)
+    for found in (lab(clean), sensible(clean, "html"), sensible(clean, "text")):
+        assert len(TOKEN.findall(found.text)) == len(found.latex)

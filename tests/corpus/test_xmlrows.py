@@ -1,0 +1,74 @@
+"""Rows of XML, and files that are not what they should be."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from porism.corpus.xmlrows import rows
+from porism.errors import PorismError
+
+from .small import built, question, write_dump, xml
+
+
+def read(data: bytes) -> list[tuple[int, dict[str, str]]]:
+    return list(rows(lambda: io.BytesIO(data), "Posts.xml"))
+
+
+def test_rows_with_lines_and_byte_order_mark() -> None:
+    text = '\ufeff<?xml version="1.0" encoding="utf-8"?>\n<posts>\n  <row Id="1" Body="a&#xA;&lt;b"/>\n  <row Id="2"/></posts>'
+    assert read(text.encode()) == [(3, {"Id": "1", "Body": "a\n<b"}), (4, {"Id": "2"})]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
+def test_declared_encodings(encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><posts><row Id="é"/></posts>'
+    assert read(text.encode(encoding))[0][1] == {"Id": "é"}
+
+
+BOMB = '<!DOCTYPE p [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'<posts>\n<row Id="1"/>\n<row Id="2" Bo', "Posts.xml:3: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
+        (b'<posts>\n<row Id="1"/>\n', "Posts.xml:3: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
+        (b"", "Posts.xml:1: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
+        (
+            b'<posts>\n<row Id="\xff"/></posts>',
+            "Posts.xml:2: is not well-formed XML or not in its declared encoding (column 10)\n  fix: fetch the file again, or convert it to UTF-8",
+        ),
+        (b"<posts></post>", "Posts.xml:1: is not well-formed XML: mismatched tag\n  fix: fetch the file again"),
+        (
+            f'<?xml version="1.0"?>\n{BOMB}<posts><row Id="&b;"/></posts>'.encode(),
+            "Posts.xml:2: has a document type declaration, which is refused\n  fix: dumps have none; remove it if you trust the file",
+        ),
+        (
+            b'<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/hostname">]><posts><row Id="1">&x;</row></posts>',
+            "Posts.xml:1: has a document type declaration, which is refused\n  fix: dumps have none; remove it if you trust the file",
+        ),
+    ],
+)
+def test_faults_name_file_and_line(data: bytes, message: str) -> None:
+    with pytest.raises(PorismError) as error:
+        read(data)
+    assert str(error.value) == message
+
+
+def test_a_truncated_file_makes_no_collection(tmp_path: Path) -> None:
+    source = write_dump(tmp_path / "d", Posts=[question(1), question(2)])
+    whole = (source / "Posts.xml").read_bytes()
+    (source / "Posts.xml").write_bytes(whole[:-40])
+    with pytest.raises(PorismError, match="the file ends in the middle"):
+        built(tmp_path / "c", source)
+    assert not (tmp_path / "c").exists()
+    (source / "Posts.xml").write_bytes(whole)
+    assert built(tmp_path / "c", source).count("posts") == 2
+
+
+def test_a_body_of_fifty_megabytes_passes_the_parser() -> None:
+    data = xml("posts", [question(1, "x" * 50_000_000), question(2)]).encode()
+    assert [len(row["Body"]) for _, row in read(data)] == [50_000_000, len("<p>Why?</p>")]
