@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -19,7 +20,7 @@ TOPICS = {1: ("A.1", "A.2"), 2: ("B.1", "B.2"), 3: ("A.1", "A.2")}
 class Known:
     """Posts below 100 are answers, those of 100..199 questions; formulas by hand."""
 
-    formulas = {
+    formulas: ClassVar = {
         1: Formula(1, 10, 5, "answer", "x", 1),
         2: Formula(2, 10, 5, "comment", "x", 1, comment_id=3),
         3: Formula(3, 10, 5, "answer", "x", 1, issue="dv"),
@@ -46,7 +47,10 @@ def add(lines: list[str], *more: str) -> str:
     return "\n".join([*lines, *more]) + "\n"
 
 
-LONG = "\n".join(f"A.1\t{number}\t{number}\t{-number}\tx" for number in range(1, 91)) + "\nA.1\t95\t1001\t-2000\tx\nA.2\t12\t1\t1\tx\n"
+LONG = (
+    "\n".join(f"A.1\t{number}\t{number}\t{-number}\tx" for number in range(1, 91))
+    + "\nA.1\t95\t1001\t-2000\tx\nA.2\t12\t1\t1\tx\n"
+)
 # One planted defect per line of the lab's list: kind, file name, text, line of the report, its words.
 PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ("undecodable", NAME1, b"A.1\t10\t1\t2.5\tx\nA.2\t1\xff\t1\t2.5\tx\n", 2, "byte 0xff at column 6 is not UTF-8"),
@@ -55,10 +59,22 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ("task-mix", NAME1, add(GOOD1, "B.1\t13\t1\t1.5\tx"), 4, "topic B.1 in a run of A topics"),
     ("not-a-number", NAME1, add(GOOD1, "A.2\t13\t2\tNaN\tx"), 4, "score is 'NaN'"),
     ("not-a-number", NAME1, add(GOOD1, "A.2\t13\ttwo\t1\tx"), 4, "rank is 'two'"),
-    ("answer-too-long", NAME3, put(GOOD3, 1, "A.2\t1\t1.0\tx\t\t" + "x" * 1201), 2, "the answer has 1201 characters, 1200 are allowed"),
+    (
+        "answer-too-long",
+        NAME3,
+        put(GOOD3, 1, "A.2\t1\t1.0\tx\t\t" + "x" * 1201),
+        2,
+        "the answer has 1201 characters, 1200 are allowed",
+    ),
     ("second-answer", NAME3, add(GOOD3, "A.1\t1\t1.0\tx\t\tNo."), 3, "a second answer for topic A.1 (first at line 1)"),
     ("name", "run.tsv", add(GOOD1), 0, "the name run does not say group, task, id, run type, data and eval"),
-    ("name-deviation", "T-Task1-x-auto-both-p-2022.tsv", add(GOOD1), 0, "the name is read as T-task1-x-auto-both-P (a year at the end; Task1 for task1; p for P)"),
+    (
+        "name-deviation",
+        "T-Task1-x-auto-both-p-2022.tsv",
+        add(GOOD1),
+        0,
+        "the name is read as T-task1-x-auto-both-P (a year at the end; Task1 for task1; p for P)",
+    ),
     ("header", NAME1, add(["Query_Id\tPost_Id\tRank\tScore\tRun_Number", *GOOD1]), 1, "the first line is a header"),
     ("bom", NAME1, b"\xef\xbb\xbf" + add(GOOD1).encode(), 1, "the file starts with a byte order mark"),
     ("crlf", NAME1, add(GOOD1).replace("\n", "\r\n"), 1, "lines end with CR LF"),
@@ -68,15 +84,39 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ("rank-gap", NAME1, put(GOOD1, 1, "A.1\t11\t3\t1.5\tx"), 2, "ranks of topic A.1 have gaps or repeats (first: 3)"),
     ("rank-gap", NAME1, put(GOOD1, 1, "A.1\t11\t1\t1.5\tx"), 2, "ranks of topic A.1 have gaps or repeats (first: 1)"),
     ("score-order", NAME1, put(GOOD1, 1, "A.1\t11\t2\t3.5\tx"), 2, "scores of topic A.1 rise with rank 1 times"),
-    ("tied-scores", NAME1, put(GOOD1, 1, "A.1\t11\t2\t2.5000000001\tx"), 2, "1 scores of topic A.1 are tied (as 32-bit numbers); trec_eval will order them by id"),
+    (
+        "tied-scores",
+        NAME1,
+        put(GOOD1, 1, "A.1\t11\t2\t2.5000000001\tx"),
+        2,
+        "1 scores of topic A.1 are tied (as 32-bit numbers); trec_eval will order them by id",
+    ),
     ("missing-topics", NAME1, add(GOOD1[:2]), 0, "1 of 2 topics are missing: A.2"),
     ("run-id", NAME1, put(GOOD1, 2, "A.2\t12\t1\t2.5\ty"), 3, "run id 'y' differs from 'x' at line 1"),
     ("answer-rank", NAME3, put(GOOD3, 1, "A.2\t2\t1.0\tx\t\tYes."), 2, "rank 2 where there is one answer"),
-    ("odd-dollars", NAME3, put(GOOD3, 1, "A.2\t1\t1.0\tx\t\tLet $x$ and $y"), 2, "3 dollar signs: a formula is not closed"),
+    (
+        "odd-dollars",
+        NAME3,
+        put(GOOD3, 1, "A.2\t1\t1.0\tx\t\tLet $x$ and $y"),
+        2,
+        "3 dollar signs: a formula is not closed",
+    ),
     ("empty-answer", NAME3, put(GOOD3, 1, "A.2\t1\t1.0\tx\t\t"), 2, "the answer to topic A.2 is empty"),
     ("unknown-post", NAME1, put(GOOD1, 1, "A.1\t999\t2\t1.5\tx"), 2, "there is no post 999"),
-    ("question-post", NAME1, put(GOOD1, 1, "A.1\t111\t2\t1.5\tx"), 2, "post 111 is a question; Task 1 asks for answers"),
-    ("duplicate", NAME1, put(GOOD1, 1, "A.1\t10\t2\t1.5\tx"), 2, "answer 10 appears twice for topic A.1 (first at line 1)"),
+    (
+        "question-post",
+        NAME1,
+        put(GOOD1, 1, "A.1\t111\t2\t1.5\tx"),
+        2,
+        "post 111 is a question; Task 1 asks for answers",
+    ),
+    (
+        "duplicate",
+        NAME1,
+        put(GOOD1, 1, "A.1\t10\t2\t1.5\tx"),
+        2,
+        "answer 10 appears twice for topic A.1 (first at line 1)",
+    ),
     ("unknown-formula", NAME2, put(GOOD2, 1, "B.1\t77\t10\t2\t1.5\tx"), 2, "there is no formula 77"),
     ("comment-formula", NAME2, put(GOOD2, 1, "B.1\t2\t10\t2\t1.5\tx"), 2, "formula 2 is in a comment"),
     ("withdrawn-formula", NAME2, put(GOOD2, 1, "B.1\t3\t10\t2\t1.5\tx"), 2, "formula 3 is withdrawn (issue dv)"),
@@ -97,8 +137,14 @@ def check(path: Path, task: int) -> list[Problem]:
     return check_run(path, TOPICS[task], Known()).problems
 
 
-@pytest.mark.parametrize(("kind", "name", "text", "line", "message"), PLANTED, ids=lambda value: value if isinstance(value, str) and "-" in value and len(value) < 20 else "")
-def test_every_planted_defect_is_found_and_no_other(tmp_path: Path, kind: str, name: str, text: str | bytes, line: int, message: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name", "text", "line", "message"),
+    PLANTED,
+    ids=lambda value: value if isinstance(value, str) and "-" in value and len(value) < 20 else "",
+)
+def test_every_planted_defect_is_found_and_no_other(
+    tmp_path: Path, kind: str, name: str, text: str | bytes, line: int, message: str
+) -> None:
     task = 2 if "task2" in name else 3 if "task3" in name else 1
     problems = check(write(tmp_path, name, text), task)
     found = [problem for problem in problems if problem.kind == kind]
@@ -119,7 +165,10 @@ def test_good_runs_have_no_problem(tmp_path: Path, name: str, lines: list[str], 
 
 def test_problems_name_file_line_and_fix(tmp_path: Path) -> None:
     path = write(tmp_path, NAME1, put(GOOD1, 1, "A.1\t10\t2\t1.5\tx"))
-    assert str(check(path, 1)[0]) == f"{path}:2: F duplicate: answer 10 appears twice for topic A.1 (first at line 1)\n  fix: porism run fix {path}"
+    assert (
+        str(check(path, 1)[0])
+        == f"{path}:2: F duplicate: answer 10 appears twice for topic A.1 (first at line 1)\n  fix: porism run fix {path}"
+    )
     path = write(tmp_path, NAME1, add(GOOD1, "A.2\t13\t2\t1.5"))
     assert check(path, 1)[0].fix == "one line has topic, item, rank, score, tag, separated by one tab"
 
@@ -132,15 +181,24 @@ def submission(tmp_path: Path, names: list[str]) -> list[tuple[str, str]]:
 def test_files_together_are_a_submission(tmp_path: Path) -> None:
     runs = [f"T-task1-{letter}-auto-both-A.tsv" for letter in "abcdef"]
     assert submission(tmp_path, [*runs[:4], NAME1, "U-task1-a-auto-both-P.tsv"]) == []
-    assert submission(tmp_path, [NAME1, "T-task1-y-auto-both-P.tsv"]) == [("two-primaries", f"a second primary run of T for task1 (first: {NAME1})")]
+    assert submission(tmp_path, [NAME1, "T-task1-y-auto-both-P.tsv"]) == [
+        ("two-primaries", f"a second primary run of T for task1 (first: {NAME1})")
+    ]
     assert submission(tmp_path, runs) == [
         ("no-primary", "none of the 6 runs of T for task1 is primary"),
         ("too-many-runs", "6 runs of T for task1; 5 are allowed"),
     ]
-    assert {problem.kind for problem in check_files([str(tmp_path / name) for name in runs])} == {"no-primary", "too-many-runs"}
+    assert {problem.kind for problem in check_files([str(tmp_path / name) for name in runs])} == {
+        "no-primary",
+        "too-many-runs",
+    }
 
 
-MENDED = [(kind, text) for kind, name, text, _, _ in PLANTED if name == NAME1 and kinds()[kind].fix.startswith("porism run fix")]
+MENDED = [
+    (kind, text)
+    for kind, name, text, _, _ in PLANTED
+    if name == NAME1 and kinds()[kind].fix.startswith("porism run fix")
+]
 
 
 @pytest.mark.parametrize(("kind", "text"), MENDED, ids=[kind for kind, _ in MENDED])
@@ -163,7 +221,9 @@ def test_fix_refuses_a_file_with_errors_and_tells_what_it_did(tmp_path: Path) ->
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "topics"), [("submission-format.task1-2020.tsv", 20), ("submission-format.task2-2020.tsv", 20)])
+@pytest.mark.parametrize(
+    ("name", "topics"), [("submission-format.task1-2020.tsv", 20), ("submission-format.task2-2020.tsv", 20)]
+)
 def test_real_submission_files_have_what_is_truly_there(shared_data: Path, name: str, topics: int) -> None:
     """CR LF, zero scores in every topic, and names that were made for this folder; nothing else."""
     path = shared_data / "runs" / name

@@ -11,7 +11,11 @@ from porism.evaluate.fuse import METHODS, fuse
 from porism.evaluate.run import Ranking, Run
 
 ONE = Run("one", "trec", {"A.1": Ranking(["a", "b", "c"], [3.0, 2.0, 1.0])})
-TWO = Run("two", "trec", {"A.1": Ranking(["b", "d"], [10.0, 5.0]), "A.10": Ranking(["x"], [1.0]), "A.2": Ranking(["y"], [1.0])})
+TWO = Run(
+    "two",
+    "trec",
+    {"A.1": Ranking(["b", "d"], [10.0, 5.0]), "A.10": Ranking(["x"], [1.0]), "A.2": Ranking(["y"], [1.0])},
+)
 
 
 @pytest.mark.parametrize(
@@ -34,13 +38,23 @@ def test_topics_are_in_their_natural_order_and_weights_count() -> None:
     assert fuse([ONE, TWO], "convex", [3, 1]).rankings["A.1"].items[0] == "a"
 
 
-lists = st.lists(st.tuples(st.sampled_from("abcdefghij"), st.floats(-5, 5, width=32)), min_size=1, max_size=8, unique_by=lambda pair: pair[0])
+lists = st.lists(
+    st.tuples(st.sampled_from("abcdefghij"), st.floats(-5, 5, width=32)),
+    min_size=1,
+    max_size=8,
+    unique_by=lambda pair: pair[0],
+)
 
 
 @given(st.lists(lists, min_size=2, max_size=5), st.sampled_from(sorted(METHODS)), st.randoms())
 @settings(deadline=None)
-def test_the_order_of_the_runs_does_not_matter(rows: list[list[tuple[str, float]]], method: str, chance: object) -> None:
-    runs = [Run(f"r{place}", "trec", {"A.1": Ranking([item for item, _ in row], [value for _, value in row])}) for place, row in enumerate(rows)]
+def test_the_order_of_the_runs_does_not_matter(
+    rows: list[list[tuple[str, float]]], method: str, chance: object
+) -> None:
+    runs = [
+        Run(f"r{place}", "trec", {"A.1": Ranking([item for item, _ in row], [value for _, value in row])})
+        for place, row in enumerate(rows)
+    ]
     other = list(runs)
     chance.shuffle(other)  # type: ignore[attr-defined]
     assert fuse(runs, method) == fuse(other, method)
@@ -49,7 +63,9 @@ def test_the_order_of_the_runs_does_not_matter(rows: list[list[tuple[str, float]
 def test_posts_of_formulas_are_kept() -> None:
     one = Run("one", "task2", {"B.1": Ranking(["1"], [1.0], ["10"])})
     two = Run("two", "task2", {"B.1": Ranking(["2", "1"], [2.0, 1.0], ["20", "10"])})
-    assert fuse([one, two]).rankings["B.1"] == Ranking(["1", "2"], [pytest.approx(1 / 61 + 1 / 62), pytest.approx(1 / 61)], ["10", "20"])
+    assert fuse([one, two]).rankings["B.1"] == Ranking(
+        ["1", "2"], [pytest.approx(1 / 61 + 1 / 62), pytest.approx(1 / 61)], ["10", "20"]
+    )
 
 
 @pytest.mark.parametrize(

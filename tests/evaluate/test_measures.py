@@ -15,8 +15,16 @@ from porism.evaluate.measures import FAMILIES, LAB, Measure, parse, parse_all
 @st.composite
 def any_measure(draw: st.DrawFn) -> Measure:
     family = FAMILIES[draw(st.sampled_from(sorted(FAMILIES)))]
-    cut = 0 if family.cut == "never" else draw(st.integers(1, 1000)) if family.cut == "must" else draw(st.integers(0, 1000))
-    return Measure(family.name, draw(st.booleans()) and family.prime, 2 if family.graded else draw(st.integers(1, 3)), cut)
+    cut = (
+        0
+        if family.cut == "never"
+        else draw(st.integers(1, 1000))
+        if family.cut == "must"
+        else draw(st.integers(0, 1000))
+    )
+    return Measure(
+        family.name, draw(st.booleans()) and family.prime, 2 if family.graded else draw(st.integers(1, 3)), cut
+    )
 
 
 @given(any_measure())
@@ -27,7 +35,15 @@ def test_a_measure_prints_and_parses_back(measure: Measure) -> None:
 
 @pytest.mark.parametrize(
     ("text", "printed"),
-    [("nDCG'", "nDCG'"), ("P'(rel=2)@10", "P'@10"), ("P(1)@5", "P(rel=1)@5"), ("ap'", "MAP'"), ("MRR", "RR"), ("ndcg′@20", "nDCG'@20"), ("judged@10", "judged@10")],
+    [
+        ("nDCG'", "nDCG'"),
+        ("P'(rel=2)@10", "P'@10"),
+        ("P(1)@5", "P(rel=1)@5"),
+        ("ap'", "MAP'"),
+        ("MRR", "RR"),
+        ("ndcg′@20", "nDCG'@20"),
+        ("judged@10", "judged@10"),
+    ],
 )
 def test_names_that_are_understood(text: str, printed: str) -> None:
     assert str(parse(text)) == printed
@@ -36,13 +52,22 @@ def test_names_that_are_understood(text: str, printed: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cheese", "no measure 'cheese'\n  fix: choose among nDCG, MAP, P, recall, success, RR, Rprec, bpref, infAP, judged; for example nDCG', P'@10, MAP'(rel=1), judged@10"),
+        (
+            "cheese",
+            "no measure 'cheese'\n  fix: choose among nDCG, MAP, P, recall, success, RR, Rprec, bpref, infAP, judged; for example nDCG', P'@10, MAP'(rel=1), judged@10",
+        ),
         ("P", "P: P needs a cutoff, as P@10\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
         ("bpref@10", "bpref@10: bpref has no cutoff\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
         ("P@0", "P@0: a cutoff is at least 1\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
-        ("nDCG(rel=1)", "nDCG(rel=1): nDCG uses the grades themselves, so it has no rel=\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
+        (
+            "nDCG(rel=1)",
+            "nDCG(rel=1): nDCG uses the grades themselves, so it has no rel=\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10",
+        ),
         ("MAP(rel=4)", "MAP(rel=4): rel= is 1, 2 or 3\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
-        ("judged'@10", "judged'@10: judged counts unjudged items, so it has no prime form\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
+        (
+            "judged'@10",
+            "judged'@10: judged counts unjudged items, so it has no prime form\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10",
+        ),
     ],
 )
 def test_errors(text: str, message: str) -> None:

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.evaluate.qrels import count, from_judgments, judged, pooled, read_qrels, to_visual, without_poor_topics, write_qrels
+from porism.evaluate.qrels import (
+    count,
+    from_judgments,
+    judged,
+    pooled,
+    read_qrels,
+    to_visual,
+    without_poor_topics,
+    write_qrels,
+)
 from porism.records import Judgment
 
 
@@ -18,7 +27,10 @@ def read(tmp_path: Path, text: str) -> dict[str, dict[str, int]]:
 
 
 def test_forms_in_the_wild(tmp_path: Path) -> None:
-    assert read(tmp_path, "\ufeffA.1\t0\t5\t3\r\n# remark\r\n\r\nA.1 0 6 2.0\r\nA.2\t7\t1") == {"A.1": {"5": 3, "6": 2}, "A.2": {"7": 1}}
+    assert read(tmp_path, "\ufeffA.1\t0\t5\t3\r\n# remark\r\n\r\nA.1 0 6 2.0\r\nA.2\t7\t1") == {
+        "A.1": {"5": 3, "6": 2},
+        "A.2": {"7": 1},
+    }
 
 
 def test_written_and_read_is_the_same(tmp_path: Path) -> None:
@@ -31,11 +43,17 @@ def test_written_and_read_is_the_same(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "{p}: no judgment in this file"),
-        ("../other/qrel_task1_2020_official.tsv", "{p}:1: 1 columns where a judgment has 4 (or 3)"),  # a link stored as a file
+        (
+            "../other/qrel_task1_2020_official.tsv",
+            "{p}:1: 1 columns where a judgment has 4 (or 3)",
+        ),  # a link stored as a file
         ("A.1 0 5 high", "{p}:1: grade 'high' is not a number"),
         ("A.1 0 5 4", "{p}:1: grade 4 is none of 0, 1, 2, 3, 5, 6 or negative"),
         ("A.1 0 5 1.5", "{p}:1: grade 1.5 is none of 0, 1, 2, 3, 5, 6 or negative"),
-        ("A.1 0 5 1\nA.1 0 5 1\nA.1 0 6 nan", "{p}:2: 5 is judged twice for topic A.1\n{p}:3: grade nan is none of 0, 1, 2, 3, 5, 6 or negative"),
+        (
+            "A.1 0 5 1\nA.1 0 5 1\nA.1 0 6 nan",
+            "{p}:2: 5 is judged twice for topic A.1\n{p}:3: grade nan is none of 0, 1, 2, 3, 5, 6 or negative",
+        ),
     ],
 )
 def test_errors(tmp_path: Path, text: str, message: str) -> None:
@@ -50,7 +68,13 @@ def test_twenty_problems_are_told_and_the_rest_counted(tmp_path: Path) -> None:
 
 
 def test_the_highest_grade_of_the_instances_wins_and_codes_count_only_alone() -> None:
-    judgments = [Judgment("B.1", "v", 1), Judgment("B.1", "v", 3), Judgment("B.1", "v", 5), Judgment("B.1", "w", 6), Judgment("B.1", "w", 5)]
+    judgments = [
+        Judgment("B.1", "v", 1),
+        Judgment("B.1", "v", 3),
+        Judgment("B.1", "v", 5),
+        Judgment("B.1", "w", 6),
+        Judgment("B.1", "w", 5),
+    ]
     assert from_judgments(judgments) == {"B.1": {"v": 3, "w": 6}}
     assert to_visual({"B.1": {"1": 0, "2": 2, "3": 5}}, {"1": "v", "2": "v", "3": "w"}) == {"B.1": {"v": 2}}
 
@@ -82,7 +106,13 @@ def test_counts_of_the_real_files(shared_data: Path, name: str) -> None:
     found = count(read_qrels(shared_data / "qrels-official" / name))
     assert (str(found.topics), str(found.judged)) == (wanted["topics"], wanted["judged"])
     codes = {0: "g0", 1: "g1", 2: "g2", 3: "g3", 5: "code5", 6: "code6"}
-    assert {code: found.grades.get(code, 0) for code in codes} == {code: int(wanted[column]) for code, column in codes.items()}
-    assert (f"{found.average_judged:.2f}", f"{found.average_relevant:.2f}", str(found.least_relevant)) == (wanted["avg_judged"], wanted["avg_hml"], wanted["min_hm"])
+    assert {code: found.grades.get(code, 0) for code in codes} == {
+        code: int(wanted[column]) for code, column in codes.items()
+    }
+    assert (f"{found.average_judged:.2f}", f"{found.average_relevant:.2f}", str(found.least_relevant)) == (
+        wanted["avg_judged"],
+        wanted["avg_hml"],
+        wanted["min_hm"],
+    )
     if wanted["max_p10"]:
         assert f"{found.best_p10:.3f}" == wanted["max_p10"]

@@ -57,7 +57,10 @@ def test_errors_of_a_file_are_told_together(tmp_path: Path) -> None:
         read_run(path)
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "the file is empty"), ("hello\n", "not a run: no line has the columns of Task 1, 2, 3 or trec_eval")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "the file is empty"), ("hello\n", "not a run: no line has the columns of Task 1, 2, 3 or trec_eval")],
+)
 def test_what_is_no_run(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "r.tsv"
     path.write_text(text, encoding="utf-8")
@@ -78,13 +81,20 @@ def test_untied_scores_fall_as_32_bit_numbers_and_stay_near(values: list[float])
     assert np.allclose(spaced, falling, rtol=1e-5, atol=1e-4 * max(1, *map(abs, falling)) / 1e3)
 
 
-@given(st.dictionaries(st.sampled_from(["A.1", "A.2", "A.30"]), scores, min_size=1), st.sampled_from(["task1", "task2", "trec"]))
+@given(
+    st.dictionaries(st.sampled_from(["A.1", "A.2", "A.30"]), scores, min_size=1),
+    st.sampled_from(["task1", "task2", "trec"]),
+)
 @settings(deadline=None, max_examples=40)
-def test_a_run_written_and_read_is_the_same_run(tmp_path_factory: pytest.TempPathFactory, lists: dict[str, list[float]], kind: str) -> None:
+def test_a_run_written_and_read_is_the_same_run(
+    tmp_path_factory: pytest.TempPathFactory, lists: dict[str, list[float]], kind: str
+) -> None:
     rankings = {}
     for topic, values in lists.items():
         items = [str(1000 + place) for place in range(len(values))]
-        rankings[topic] = Ranking(items, untied(sorted(values, reverse=True)), ["7"] * len(items) if kind == "task2" else [])
+        rankings[topic] = Ranking(
+            items, untied(sorted(values, reverse=True)), ["7"] * len(items) if kind == "task2" else []
+        )
     run = Run("r", kind, rankings, "tag")  # type: ignore[arg-type]
     path = tmp_path_factory.mktemp("run") / "r.tsv"
     write_run(run, path)
@@ -92,7 +102,9 @@ def test_a_run_written_and_read_is_the_same_run(tmp_path_factory: pytest.TempPat
 
 
 def test_answers_written_and_read_are_the_same(tmp_path: Path) -> None:
-    run = Run("r", "task3", tag="t", answers={"A.1": Answer("A.1", 'a "b"\n\tc $x$', "web"), "A.2": Answer("A.2", "", "")})
+    run = Run(
+        "r", "task3", tag="t", answers={"A.1": Answer("A.1", 'a "b"\n\tc $x$', "web"), "A.2": Answer("A.2", "", "")}
+    )
     write_run(run, tmp_path / "r.tsv")
     assert read_run(tmp_path / "r.tsv") == run
 
@@ -132,12 +144,30 @@ def test_formulas_become_visual_ids_at_their_best_place(tmp_path: Path) -> None:
     ("name", "found"),
     [
         ("DPRL-task1-SVM-auto-both-P.tsv", RunName("DPRL", "task1", "SVM", "auto", "both", "P")),
-        ("Baseline2022-task3-GPT3-auto-both-generate-P", RunName("Baseline2022", "task3", "GPT3", "auto", "both", "P", "generate")),
-        ("XYPhoc-task2-xy5-auto-math-a-2022", RunName("XYPhoc", "task2", "xy5", "auto", "math", "A", "", ("a year at the end", "a for A"))),
-        ("JU_NITS-task2-formulaL-auto-formula-P", RunName("JU_NITS", "task2", "formulaL", "auto", "math", "P", "", ("formula for math",))),
-        ("Baseline-task2-TangentS-auto-math-p", RunName("Baseline", "task2", "TangentS", "auto", "math", "P", "", ("p for P",))),
-        ("DPRL-Task3-SVMBERT-auto-both-extract-P", RunName("DPRL", "task3", "SVMBERT", "auto", "both", "P", "extract", ("Task3 for task3",))),
-        ("my-team-task2NOC-a-b-manual-text-A", RunName("my-team", "task2NOC", "a-b", "manual", "text", "A", "", ("a - in the group", "a - in the id"))),
+        (
+            "Baseline2022-task3-GPT3-auto-both-generate-P",
+            RunName("Baseline2022", "task3", "GPT3", "auto", "both", "P", "generate"),
+        ),
+        (
+            "XYPhoc-task2-xy5-auto-math-a-2022",
+            RunName("XYPhoc", "task2", "xy5", "auto", "math", "A", "", ("a year at the end", "a for A")),
+        ),
+        (
+            "JU_NITS-task2-formulaL-auto-formula-P",
+            RunName("JU_NITS", "task2", "formulaL", "auto", "math", "P", "", ("formula for math",)),
+        ),
+        (
+            "Baseline-task2-TangentS-auto-math-p",
+            RunName("Baseline", "task2", "TangentS", "auto", "math", "P", "", ("p for P",)),
+        ),
+        (
+            "DPRL-Task3-SVMBERT-auto-both-extract-P",
+            RunName("DPRL", "task3", "SVMBERT", "auto", "both", "P", "extract", ("Task3 for task3",)),
+        ),
+        (
+            "my-team-task2NOC-a-b-manual-text-A",
+            RunName("my-team", "task2NOC", "a-b", "manual", "text", "A", "", ("a - in the group", "a - in the id")),
+        ),
         ("run.tsv", None),
         ("task1-x-auto-both-P", None),
     ],

@@ -21,7 +21,9 @@ from porism.evaluate.score import AVERAGES, Average, score
 from .random_runs import random_case
 
 EVERY = parse_all(
-    ["nDCG nDCG' nDCG@5 nDCG'@5 MAP MAP' MAP'@7 P@10 P'@10 P'(rel=1)@3 recall@10 recall'@20 success@1 success'@5 RR RR' Rprec Rprec' bpref infAP infAP' judged@10"]
+    [
+        "nDCG nDCG' nDCG@5 nDCG'@5 MAP MAP' MAP'@7 P@10 P'@10 P'(rel=1)@3 recall@10 recall'@20 success@1 success'@5 RR RR' Rprec Rprec' bpref infAP infAP' judged@10"
+    ]
 )
 
 
@@ -53,7 +55,9 @@ def test_the_plain_definitions_give_the_numbers_of_trec_eval(seed: int, average:
         grades = [qrels[topic].get(item) for item, _ in order]
         for measure in EVERY:
             # trec_eval's infAP computes in a different order of operations
-            assert scores.values[measure][topic] == pytest.approx(plain(measure, grades, list(qrels[topic].values())), abs=1e-6), (measure, topic)
+            assert scores.values[measure][topic] == pytest.approx(
+                plain(measure, grades, list(qrels[topic].values())), abs=1e-6
+            ), (measure, topic)
 
 
 def test_inferred_ap_counts_pooled_but_unjudged_items() -> None:
@@ -92,8 +96,16 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
     [
         ({}, {"A.1": ["a"]}, "the qrels hold no judged item\n  fix: give judgments with grades 0 to 3"),
         ({"A.1": {"a": 5}}, {"A.1": ["a"]}, "the qrels hold no judged item\n  fix: give judgments with grades 0 to 3"),
-        ({"A.1": {"a": 3}}, {"B.1": ["a"]}, "run r and the qrels share no topic (run: B.1, qrels: A.1)\n  fix: give the qrels of the run's topics"),
-        ({"A.1": {"a": 3}}, {}, "run r and the qrels share no topic (run: none, qrels: A.1)\n  fix: give the qrels of the run's topics"),
+        (
+            {"A.1": {"a": 3}},
+            {"B.1": ["a"]},
+            "run r and the qrels share no topic (run: B.1, qrels: A.1)\n  fix: give the qrels of the run's topics",
+        ),
+        (
+            {"A.1": {"a": 3}},
+            {},
+            "run r and the qrels share no topic (run: none, qrels: A.1)\n  fix: give the qrels of the run's topics",
+        ),
         (
             {"A.1": {"a": 3}},
             {"A.1": ["b"]},
@@ -102,7 +114,9 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
         ),
     ],
 )
-def test_what_cannot_be_scored_is_an_error(qrels: dict[str, dict[str, int]], run: dict[str, list[str]], message: str) -> None:
+def test_what_cannot_be_scored_is_an_error(
+    qrels: dict[str, dict[str, int]], run: dict[str, list[str]], message: str
+) -> None:
     rankings = {topic: Ranking(items, [1.0] * len(items)) for topic, items in run.items()}
     with pytest.raises(PorismError, match=f"^{re.escape(message)}$"):
         score(qrels, Run("r", "trec", rankings))
@@ -114,7 +128,9 @@ cases = st.lists(st.tuples(st.sampled_from([None, 0, 1, 2, 3]), st.floats(-10, 1
 @given(cases, st.lists(st.integers(0, 3), max_size=10))
 @settings(max_examples=60, deadline=None)
 def test_every_measure_stays_between_0_and_1(rows: list[tuple[int | None, float]], missed: list[int]) -> None:
-    grades = {f"d{place}": grade for place, (grade, _) in enumerate(rows) if grade is not None} | {f"m{place}": grade for place, grade in enumerate(missed)}
+    grades = {f"d{place}": grade for place, (grade, _) in enumerate(rows) if grade is not None} | {
+        f"m{place}": grade for place, grade in enumerate(missed)
+    }
     run = Run("r", "trec", {"A.1": Ranking([f"d{place}" for place in range(len(rows))], [value for _, value in rows])})
     if not any(grade is not None for grade, _ in rows):
         return
@@ -133,7 +149,9 @@ def test_moving_a_better_item_up_never_lowers_ndcg(grades: list[int], data: st.D
     before = score(qrels, Run("r", "trec", {"A.1": Ranking(order, falling)}), [measure]).mean(measure)
     if grades[place] >= grades[place - 1]:
         order[place - 1], order[place] = order[place], order[place - 1]
-        assert score(qrels, Run("r", "trec", {"A.1": Ranking(order, falling)}), [measure]).mean(measure) >= before - 1e-12
+        assert (
+            score(qrels, Run("r", "trec", {"A.1": Ranking(order, falling)}), [measure]).mean(measure) >= before - 1e-12
+        )
 
 
 @given(st.integers(0, 10_000))
@@ -167,7 +185,27 @@ def test_equal_to_the_trec_eval_program(seed: int, average: Average, tmp_path: P
                 out.write(f"{topic} Q0 {item} 0 {value} random\n")
     measures = parse_all(["nDCG' MAP' P'@10 bpref infAP' RR' recall'@20"])
     printed = subprocess.run(
-        [command, *FLAGS[average], "-l2", "-m", "ndcg", "-m", "map", "-m", "P.10", "-m", "bpref", "-m", "infAP", "-m", "recip_rank", "-m", "recall.20", tmp_path / "q", tmp_path / "r"],
+        [
+            command,
+            *FLAGS[average],
+            "-l2",
+            "-m",
+            "ndcg",
+            "-m",
+            "map",
+            "-m",
+            "P.10",
+            "-m",
+            "bpref",
+            "-m",
+            "infAP",
+            "-m",
+            "recip_rank",
+            "-m",
+            "recall.20",
+            tmp_path / "q",
+            tmp_path / "r",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -180,13 +218,21 @@ def test_equal_to_the_trec_eval_program(seed: int, average: Average, tmp_path: P
 @pytest.mark.shared
 @pytest.mark.parametrize("average", AVERAGES)
 def test_published_tangent_s(shared_data: Path, average: Average) -> None:
-    scores = score(read_qrels(shared_data / "formula-pool-2020/qrels.txt"), read_run(shared_data / "runs/tangent-s.task2-2020.trec"), average=average)
+    scores = score(
+        read_qrels(shared_data / "formula-pool-2020/qrels.txt"),
+        read_run(shared_data / "runs/tangent-s.task2-2020.trec"),
+        average=average,
+    )
     assert [f"{scores.mean(measure):.3f}" for measure in scores.measures[:3]] == ["0.691", "0.446", "0.453"]
 
 
 @pytest.mark.shared
 def test_published_linked_posts_are_averaged_over_all_topics(shared_data: Path) -> None:
-    scores = score(read_qrels(shared_data / "qrels-official/task1-2020.txt"), read_run(shared_data / "runs/linked-posts.task1-2020.trec"), average="complete")
+    scores = score(
+        read_qrels(shared_data / "qrels-official/task1-2020.txt"),
+        read_run(shared_data / "runs/linked-posts.task1-2020.trec"),
+        average="complete",
+    )
     assert [scores.mean(measure) for measure in scores.measures[:3]] == pytest.approx([0.279, 0.194, 0.384], abs=0.002)
     assert len(scores.topics) == 77
 
@@ -194,4 +240,6 @@ def test_published_linked_posts_are_averaged_over_all_topics(shared_data: Path) 
 def test_a_written_run_is_scored_in_the_order_it_was_written(tmp_path: Path) -> None:
     qrels = {"A.1": {"1": 3, "2": 0, "3": 2}}
     write_rankings([("A.1", Ranking(["1", "2", "3"], [0.0, 0.0, 0.0]))], tmp_path / "r.tsv", "task1", "x")
-    assert score(qrels, read_run(tmp_path / "r.tsv"), [parse("nDCG'")]).mean(parse("nDCG'")) == pytest.approx(definitions.ndcg([3, 0, 2], [3, 2, 0]))
+    assert score(qrels, read_run(tmp_path / "r.tsv"), [parse("nDCG'")]).mean(parse("nDCG'")) == pytest.approx(
+        definitions.ndcg([3, 0, 2], [3, 2, 0])
+    )

@@ -68,13 +68,14 @@ def text_columns(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run], texts: TextMeasures
 ) -> dict[str, dict[str, Cell]]:
     """The measures of texts by run; empty cells where the team's ablation leaves no reference."""
-    every = [*task3_references(answers, runs, qrels), *texts.references]
+    every = [*task3_references(answers, runs, qrels, texts.tokenizer.keep), *texts.references]
     known = {*answers, *(name for reference in texts.references for name in reference.runs)}
     names = [texts.tokenizer.measure, *([texts.encoder.measure] if texts.encoder else [])]
     columns: dict[str, dict[str, Cell]] = {name: {} for name in names}
     for run in runs:
         references = ablated(every, team_of(run.name, known), known)
-        mine = {topic: answer_text(answer.text) for topic, answer in run.answers.items()}
+        prepared = {topic: answer_text(answer.text, texts.tokenizer.keep) for topic, answer in run.answers.items()}
+        mine = {topic: text for topic, text in prepared.items() if text is not None}
         some = any(topic in references for topic in mine)
         columns[names[0]][run.name] = mean(overlap(mine, references, texts.tokenizer)) if some else None
         if texts.encoder:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from porism.evaluate.facts import Facts
+from porism.evaluate.overlap import DOLLAR
 from porism.evaluate.problems import Problem
 from porism.evaluate.run import LIMIT, Ranking, Run, groups, read_answer_run, stem
 from porism.evaluate.run_lines import RunKind, RunLines, read_lines
@@ -17,8 +18,6 @@ from porism.evaluate.run_name import RunName, parse_name
 
 LONGEST_ANSWER = 1200
 MOST_RUNS = 5
-# A dollar sign at the start, after a character that is no backslash, or after a double backslash.
-DOLLAR = re.compile(r"(?:^|[^\\]|\\\\)\$")
 PREFIX = {"task1": "A", "task2": "B", "task3": "A"}
 
 

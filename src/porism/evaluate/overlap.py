@@ -15,7 +15,7 @@ from porism.corpus.topic_text import Span, spans
 from porism.errors import PorismError
 
 OPEN, CLOSE = " [MATH] ", " [/MATH] "
-# The pattern also takes the character before the dollar sign, as the lab's preparation does.
+# A dollar sign at the start, after a character that is no backslash, or after a double backslash; with that character.
 DOLLAR = re.compile(r"(^|[^\\]|\\\\)\$")
 WORD = re.compile(r"\[/?MATH\]|\\[A-Za-z]+|\\.|[^\W\d_]+|\d+|[^\w\s]|_")
 MARKS_PER_FORMULA = 15  # the two marks have 17 characters, the dollar signs they stand for 2
@@ -24,10 +24,14 @@ LONGEST_REFERENCE = 1200
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """Text becomes tokens; `measure` is the name under which the result may be reported."""
+    """Text becomes tokens; `measure` is the name under which the result may be reported.
+
+    The lab's program loses the character before each dollar sign, so LO must lose it too (`keep` is False); LO-w keeps it.
+    """
 
     measure: str
     tokens: Callable[[str], Sequence[str]]
+    keep: bool = True
 
 
 def words(text: str) -> list[str]:
@@ -50,17 +54,21 @@ def local_tokenizer(directory: str | Path) -> Tokenizer:
     except ImportError:
         raise PorismError("the package tokenizers is not installed", fix="pip install tokenizers") from None
     model = tokenizers.Tokenizer.from_file(str(path))
-    return Tokenizer("LO", lambda text: list(model.encode(f" {text.lstrip()}", add_special_tokens=False).tokens))
+    return Tokenizer(
+        "LO", lambda text: list(model.encode(f" {text.lstrip()}", add_special_tokens=False).tokens), keep=False
+    )
 
 
-def answer_text(text: str) -> str:
-    """A run's answer with marks around its formulas: unescaped dollar signs open and close in turn."""
+def answer_text(text: str, keep: bool = True) -> str | None:
+    """A run's answer with marks around its formulas: unescaped dollar signs open and close in turn. None if their number is odd."""
+    if len(DOLLAR.findall(text)) % 2:
+        return None
     number = 0
 
     def mark(found: re.Match[str]) -> str:
         nonlocal number
         number += 1
-        return OPEN if number % 2 else CLOSE
+        return (found[1] if keep else "") + (OPEN if number % 2 else CLOSE)
 
     return normal(DOLLAR.sub(mark, text))
 

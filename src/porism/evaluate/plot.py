@@ -54,7 +54,7 @@ def boxes(made: Experiment, measure: Measure, plt: Any) -> Any:
     figure, axis = plt.subplots(figsize=(6, 0.5 * len(made.scores) + 1))
     axis.boxplot(
         [one.row(measure) for one in made.scores],
-        vert=False,
+        orientation="horizontal",
         tick_labels=[shorten(one.run, 30) for one in made.scores],
         showmeans=True,
     )

@@ -24,7 +24,7 @@ class Reference:
     runs: frozenset[str]
 
 
-def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels) -> list[Reference]:
+def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep: bool = True) -> list[Reference]:
     """Task 3 answers of grade 2 or 3; equal answers of several runs share an id and so have several sources."""
     sources: dict[tuple[str, str], set[str]] = {}
     for name, topics in answers.items():
@@ -37,10 +37,11 @@ def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels) -> l
         for topic, answer in run.answers.items()
         if topic in answers.get(run.name, {})
     }
+    prepared = {key: answer_text(text, keep) for key, text in texts.items()}
     return [
-        Reference(topic, item, answer_text(texts[topic, item]), frozenset(names))
+        Reference(topic, item, text, frozenset(names))
         for (topic, item), names in sources.items()
-        if (topic, item) in texts
+        if (text := prepared.get((topic, item)))
     ]
 
 
