@@ -1,27 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
+from lab_fixtures import case, cheap_passwords, journal
 
-import pytest
-
-from lab_case import LabCase
-from porism.lab import accounts
-from porism.lab.journal import Journal
-
-
-@pytest.fixture(scope="session")
-def case(tmp_path_factory: pytest.TempPathFactory) -> LabCase:
-    """The small lab."""
-    return LabCase(tmp_path_factory.mktemp("lab"))
-
-
-@pytest.fixture
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """scrypt at its lowest cost: the cost itself has its own test."""
-    monkeypatch.setattr(accounts, "COST", (2, 8, 1))
-
-
-@pytest.fixture
-def journal(case: LabCase, tmp_path: Path, cheap_passwords: None) -> Journal:
-    """A fresh journal of the small lab."""
-    return case.journal(tmp_path / "lab.journal", training=True)
+__all__ = ["case", "cheap_passwords", "journal"]

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 HELP = "take runs of teams into a folder: checked at once, with receipts"
-EXAMPLE = "porism submissions take runs --collection demo --topics sample/lab/topics-task1.xml --files sample/lab/runs/*task1*.tsv"
+EXAMPLE = "porism submissions take handed-in --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

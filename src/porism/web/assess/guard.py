@@ -58,8 +58,11 @@ class Visit:
         return self.session.account if self.session else ""
 
     def number(self, name: str) -> int:
-        """A number of the address."""
-        return int(self.request.path_params[name])
+        """A number of the address; one that no database holds names nothing."""
+        value = int(self.request.path_params[name])
+        if value >= 1 << 62:
+            raise Refused(404, "There is no such page.")
+        return value
 
     def text(self, name: str, default: str = "") -> str:
         """A text field of the form, with plain line ends."""

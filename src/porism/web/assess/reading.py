@@ -9,7 +9,7 @@ from starlette.responses import Response
 from porism.lab.content import Content
 from porism.lab.scale import grades
 from porism.records import Comment, Post, Thread
-from porism.web.assess.guard import Visit
+from porism.web.assess.guard import Refused, Visit
 
 
 def instructions(visit: Visit) -> Response:
@@ -32,6 +32,8 @@ class Shown:
 def thread(visit: Visit) -> Response:
     """A question of the collection with its comments, answers and links."""
     content = visit.room.content
+    if not content.collection.has_post(visit.number("thread")):
+        raise Refused(404, "There is no such thread in the collection.")
     found = content.collection.thread(visit.number("thread"))
     shown = [_shown(content, found, post) for post in (found.question, *found.answers)]
     links = [

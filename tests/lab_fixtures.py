@@ -1,0 +1,32 @@
+"""Fixtures of the small lab, shared by the tests of the lab, of its pages and of Turkle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab_case import LabCase
+from porism.lab import accounts
+from porism.lab.journal import Journal
+
+
+@pytest.fixture(scope="session")
+def case(tmp_path_factory: pytest.TempPathFactory) -> LabCase:
+    """The small lab."""
+    return LabCase(tmp_path_factory.mktemp("lab"))
+
+
+@pytest.fixture
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """scrypt at its lowest cost: the cost itself has its own test."""
+    monkeypatch.setattr(accounts, "COST", (2, 8, 1))
+
+
+@pytest.fixture
+def journal(case: LabCase, tmp_path: Path, cheap_passwords: None) -> Iterator[Journal]:
+    """A fresh journal of the small lab."""
+    made = case.journal(tmp_path / "lab.journal", training=True)
+    yield made
+    made.close()
