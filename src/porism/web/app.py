@@ -15,12 +15,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web import api, pages, show
+from porism.web.leaderboard import leaderboard
 from porism.web.limits import Limits
 from porism.web.parameters import BadRequest
 
@@ -41,9 +42,11 @@ def create_app(
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
     static = importlib.resources.files("porism.web") / "static"
-    mounted = Mount("/static", StaticFiles(directory=str(static)))
+    routes = [*api.routes(), *pages.routes(), Mount("/static", StaticFiles(directory=str(static)))]
+    if experiment:
+        routes.append(Route("/leaderboard", leaderboard))
     handlers = {BadRequest: answer_error, PorismError: answer_error, HTTPException: answer_error, Exception: answer_error}
-    app = Starlette(routes=[*api.routes(), *pages.routes(), mounted], middleware=middleware, exception_handlers=handlers)  # type: ignore[arg-type]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)  # type: ignore[arg-type]
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
     app.state.limiter = anyio.CapacityLimiter(THREADS)
     app.state.templates = make_templates()

@@ -11,7 +11,9 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
+from porism.corpus.collection import Collection
 from porism.corpus.html import render
+from porism.corpus.stats import distributions
 from porism.formula import parse
 from porism.formula.mathml import light
 from porism.search.engine import Engine
@@ -118,7 +120,40 @@ def alt(tag: str) -> str:
 def linked(engine: Engine, seen: ThreadView) -> Iterable[tuple[int, Markup, str]]:
     """Linked questions that are in the collection."""
     for link in seen.links:
-        other = engine.collection.post(link.other_id)
-        if other is not None:
+        if engine.collection.has_post(link.other_id):
+            other = engine.collection.post(link.other_id)
             title = Markup(render(other.title, lambda _, latex: mathml_of(latex)))
             yield other.thread_id, title or escape(f"Post {other.id}"), link.kind
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDistribution:
+    """A named list of values with their numbers, and the largest of these."""
+
+    name: str
+    rows: tuple[tuple[str, int], ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a collection holds."""
+
+    counts: tuple[tuple[str, int], ...]
+    distributions: tuple[ShownDistribution, ...]
+
+
+COUNTED = ("posts", "comments", "formulas", "expressions", "visuals", "links", "users", "tags")
+
+
+def statistics(engine: Engine) -> Statistics:
+    """Counts and distributions; computed once, since a collection never changes."""
+    return statistics_of(engine.collection)
+
+
+@lru_cache(maxsize=4)
+def statistics_of(collection: Collection) -> Statistics:
+    """The same for a collection."""
+    counts = tuple((name, collection.count(name)) for name in COUNTED)
+    made = tuple(ShownDistribution(d.name, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection))
+    return Statistics(counts, made)

@@ -159,8 +159,8 @@ def health(engine: Engine) -> Health:
     """Whether the server is well."""
     from porism import __version__
 
-    manifest = engine.collection.manifest
-    return Health("ok", __version__, engine.name, manifest.posts, manifest.formulas)
+    count = engine.collection.count
+    return Health("ok", __version__, engine.name, count("posts"), count("formulas"))
 
 
 def post_view(engine: Engine, one: Post) -> PostView:
