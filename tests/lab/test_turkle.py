@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from lab_case import ATTACK, LabCase
+from porism.errors import PorismError
+from porism.lab.assignment import assign_extra, assign_topic
+from porism.lab.content import Content
+from porism.lab.journal import Entry, Journal
+from porism.lab.judging import assessments, record
+from porism.lab.queue import assignments, works
+from porism.lab.results_export import results_csv
+from porism.lab.turkle_client import is_whole
+from porism.lab.turkle_export import COLUMNS, TEMPLATE_LIMIT, batch, cell, export, template
+from porism.lab.turkle_results import check, import_results, moment, written_moment
+
+
+@pytest.fixture
+def content(case: LabCase) -> Content:
+    return Content(case.collection, lambda thread, post: f"https://lab.example/thread/{thread}#p{post}")
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("screen", ["answers", "formulas", "extra"])
+def test_a_template_is_what_turkle_takes(screen: str) -> None:
+    text = template(screen)
+    assert len(text.encode()) < TEMPLATE_LIMIT
+    assert not re.search(r"<(html|head|body|form)\b", text)
+    fields = set(re.findall(r"\$\{(\w+)\}", text))
+    assert fields <= set(COLUMNS[screen])
+    assert set(COLUMNS[screen]) - fields <= {
+        "arq_assignment",
+        "arq_topic_id",
+        "arq_item_thread",
+        "arq_topic_thread",
+        *(f"arq_i{n}_id" for n in range(1, 6)),
+    }
+    assert "{{" not in text
+    assert "{%" not in text
+    assert all(name.startswith("arq_") for name in fields)
+
+
+def test_cells_are_ascii_without_fields_and_without_controls(case: LabCase, journal: Journal, content: Content) -> None:
+    assign_topic(journal, "ann", 1, "A.1")
+    assign_topic(journal, "bob", 1, "A.2")
+    assign_topic(journal, "ann", 2, "B.1")
+    for job in assignments(journal):
+        made = batch(journal, job, content)
+        assert made.csv_text.isascii()
+        assert "${" not in made.csv_text
+        assert not re.search(r"<\s*/?(form|input|script|textarea|button|select|iframe|style)\b", made.csv_text, re.I)
+        rows = rows_of(made.csv_text)
+        assert [row["arq_item"] for row in rows] == [work.key for work in works(journal, job.id)]
+        assert len(rows) == made.tasks
+    assert "&#8721;" in batch(journal, assignments(journal, "bob")[0], content).csv_text
+    assert cell("${x}$ ∑") == "&#36;{x}$ &#8721;"
+    assert "arq_topic_title" in ATTACK
+
+
+def test_an_export_holds_no_run_and_no_document_id(
+    case: LabCase, journal: Journal, content: Content, tmp_path: Path
+) -> None:
+    assign_topic(journal, "ann", 1, "A.1")
+    assign_extra(journal, "ann", "A.1", 2, 1)
+    export(journal, content, tmp_path / "out")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == [
+        "answers.html",
+        "extra-task1-A.1-round1-ann.csv",
+        "extra.html",
+        "main-task1-A.1-round1-ann.csv",
+        "turkle.json",
+    ]
+    text = (tmp_path / "out" / "main-task1-A.1-round1-ann.csv").read_text()
+    assert "d_1" not in text
+    assert not any(run in text for run in case.runs)
+
+
+def result_rows(journal: Journal, name: str = "ann", **changes: str) -> list[dict[str, str]]:
+    job = assignments(journal, name)[0]
+    rows = []
+    for number, work in enumerate(works(journal, job.id), 1):
+        rows.append(
+            {
+                "HITId": str(number), "AssignmentId": str(100 + number), "AcceptTime": "Sun Nov 15 18:04:30 UTC 2026",
+                "SubmitTime": f"Sun Nov 15 18:05:{number:02d} UTC 2026", "WorkTimeInSeconds": "30", "Input.arq_item": work.key,
+                "Input.arq_assignment": str(job.id), "Answer.arq_item_echo": work.key, "Answer.relevance": "2", "Answer.comment": "ok ∑",
+                "Turkle.Username": name,
+            }
+            | changes
+        )  # fmt: skip
+    return rows
+
+
+def as_csv(rows: list[dict[str, str]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), quoting=csv.QUOTE_ALL)
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+@pytest.fixture
+def given(journal: Journal) -> Journal:
+    assign_topic(journal, "ann", 1, "A.1")
+    return journal
+
+
+def test_results_become_assessments(given: Journal) -> None:
+    done = import_results(given, as_csv(result_rows(given)), "r.csv")
+    assert (done.results, done.problems, done.replaced) == (5, [], 0)
+    found = assessments(given)
+    assert [(one.grade, one.comment, one.assessor) for one in found] == [(2, "ok ∑", "ann")] * 5
+    assert [one.seconds for one in found] == [31.0, 32.0, 33.0, 34.0, 35.0]
+    assert found[0].accepted == moment("Sun Nov 15 18:04:30 UTC 2026") == 1794765870.0
+    again = import_results(given, as_csv(result_rows(given)), "r.csv")
+    assert (again.results, again.events) == (5, 0)
+
+
+def test_of_two_answers_by_one_person_the_later_stands(given: Journal) -> None:
+    rows = result_rows(given)[:1]
+    later = rows[0] | {"AssignmentId": "999", "SubmitTime": "Sun Nov 15 19:00:00 UTC 2026", "Answer.relevance": "0"}
+    done = import_results(given, as_csv([later, *rows]), "r.csv")
+    assert done.replaced == 1
+    assert [one.grade for one in assessments(given)] == [0]
+
+
+def test_a_colleague_who_answers_gives_a_second_opinion(given: Journal) -> None:
+    import_results(given, as_csv(result_rows(given)), "r.csv")
+    rows = [row | {"Turkle.Username": "bob", "Answer.relevance": "0"} for row in result_rows(given)]
+    import_results(given, as_csv(rows), "r.csv")
+    assert {(one.assessor, one.purpose, one.grade) for one in assessments(given)} == {
+        ("ann", "main", 2),
+        ("bob", "dual", 0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"Answer.arq_item_echo": "zzz"}, "the echo 'zzz' is not the item"),
+        ({"Turkle.Username": "zoe"}, "there is no assessor 'zoe'"),
+        ({"Answer.relevance": "4"}, "relevance is '4', not one of 0, 1, 2, 3, 5, 6"),
+        ({"Answer.relevance": "['2', '3']"}, "relevance is \"['2', '3']\", not one of 0, 1, 2, 3, 5, 6"),
+        ({"Answer.relevance": ""}, "relevance is '', not one of 0, 1, 2, 3, 5, 6"),
+        ({"Input.arq_assignment": "77"}, "there is no assignment 77"),
+        ({"SubmitTime": "yesterday"}, "'yesterday' is not a time as Turkle writes it"),
+    ],
+)
+def test_a_row_that_makes_no_sense_is_told_and_the_others_are_taken(
+    given: Journal, change: dict[str, str], said: str
+) -> None:
+    rows = result_rows(given)
+    rows[2] |= change
+    done = import_results(given, as_csv(rows), "r.csv")
+    assert done.results == 4
+    assert len(done.problems) == 1
+    assert said in done.problems[0]
+    assert done.problems[0].startswith("r.csv:4: ")
+    with pytest.raises(PorismError, match="1 results were not taken:"):
+        check(done)
+
+
+def test_a_file_that_was_cut_is_refused_whole(given: Journal) -> None:
+    text = as_csv(result_rows(given))
+    # What Turkle's API does: it cuts as many bytes as there are more bytes than characters, here ten.
+    cut = text.encode()[: len(text)].decode(errors="replace")
+    assert not is_whole(cut, 5)
+    assert is_whole(text, 5)
+    assert not is_whole(text, 6)
+    for short in (text[:-40], text[: text.rindex("Sun")]):
+        with pytest.raises(PorismError, match="the file was cut short"):
+            import_results(given, short, "r.csv")
+    assert assessments(given) == []
+    with pytest.raises(PorismError, match=r"r.csv: is not a result file: no column AssignmentId"):
+        import_results(given, "a,b\n1,2\n", "r.csv")
+
+
+def test_the_results_of_our_own_server_come_back_through_the_same_door(
+    case: LabCase, given: Journal, tmp_path: Path
+) -> None:
+    assign_topic(given, "bob", 2, "B.1")
+    for job in assignments(given):
+        for work in works(given, job.id):
+            entries = [Entry(work.key, n, "grade", str(n % 4)) for n in range(1, len(work.cards) + 1)]
+            entries += [Entry(work.key, 1, "comment", 'quoted "∑",\nline')]
+            record(given, job.assessor, job.id, [Entry(work.key, 1, "open", "")], f"open-{work.key}", at=1000.0)
+            record(
+                given, job.assessor, job.id, [*entries, Entry(work.key, 1, "submit", "")], f"done-{work.key}", at=1042.0
+            )
+    text = results_csv(given)
+    assert rows_of(text)[0]["WorkTimeInSeconds"] == "42"
+    other = case.journal(tmp_path / "other")
+    assign_topic(other, "ann", 1, "A.1")
+    assign_topic(other, "bob", 2, "B.1")
+    assert import_results(other, text, "own.csv").problems == []
+    assert assessments(other) == assessments(given)
+    assert len(assessments(given)) == 10
+
+
+def test_times_are_written_as_they_are_read() -> None:
+    assert written_moment(1794765870.0) == "Sun Nov 15 18:04:30 UTC 2026"
+    assert moment(written_moment(951_782_400.0)) == 951_782_400.0
