@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from porism.corpus.extract import Extracted, lab, sensible
-from porism.corpus.html import TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
+from porism.corpus.html import SPAN, TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
 from porism.corpus.html import token as make_token
 from porism.corpus.raw import Form
 
@@ -25,6 +25,15 @@ COMMENT_MARKS = (
     ),
     (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
     (re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])"), r"<em>\1</em>"),
+)
+
+
+# And back, for files in which comments are text.
+COMMENT_TAGS = (
+    (re.compile(r'<a href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL), r"[\2](\1)"),
+    (re.compile(r"</?code>"), "`"),
+    (re.compile(r"</?strong>"), "**"),
+    (re.compile(r"</?em>"), "*"),
 )
 
 
@@ -65,6 +74,20 @@ def text_to_html(text: str) -> str:
     for pattern, form in COMMENT_MARKS:
         text = pattern.sub(form, text)
     return clean(text)
+
+
+def comment_text(text: str) -> str:
+    """A comment's HTML as the site's text; formulas keep their spans."""
+    spans: list[str] = []
+
+    def cut(match: re.Match[str]) -> str:
+        spans.append(match[0])
+        return make_token(len(spans) - 1)
+
+    text = SPAN.sub(cut, text)
+    for pattern, form in COMMENT_TAGS:
+        text = pattern.sub(form, text)
+    return fill(html.unescape(text), lambda number: spans[number])
 
 
 def _settle(found: Extracted, text: str, compat: bool) -> Field:

@@ -11,6 +11,7 @@ from porism.corpus.ledger import Ledger
 from porism.corpus.parallel import ordered
 from porism.corpus.visual import VisualIds, visual_key
 from porism.formula import Parsed, Problem, parse, parse_mathml
+from porism.formula.binary import pack
 from porism.formula.opaque import opaque_tree
 
 BATCH = 500
@@ -32,20 +33,15 @@ def parse_one(latex: str, mathml: str | None) -> Made:
         parsed = parse(latex)
         if mathml and (not latex.strip() or parsed.path == "opaque"):
             parsed = parse_mathml(mathml, latex)
+        return _made(parsed)
     except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
         # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is counted.
         fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(latex))
-        parsed = Parsed(latex, opaque_tree(latex), "", "opaque", (), (fault,))
-    problem = parsed.problems[0].message if parsed.problems else ""
-    return _pack(parsed), visual_key(parsed), parsed.path, problem
+        return _made(Parsed(latex, opaque_tree(latex), "", "opaque", (), (fault,)))
 
 
-def _pack(parsed: Parsed) -> bytes:
-    try:
-        from porism.formula import binary
-    except ImportError:
-        return b""
-    return bytes(binary.pack(parsed))
+def _made(parsed: Parsed) -> Made:
+    return pack(parsed), visual_key(parsed), parsed.path, parsed.problems[0].message if parsed.problems else ""
 
 
 def parse_expressions(

@@ -71,6 +71,9 @@ class Placer:
         self.name = name
         self.shift = shift
         self.stage = f"place {source}"
+        self.found: list[RawRow] = []
+        query = "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)"
+        self.has_revisions = bool(work.execute(query, (source,)).fetchone()[0])
 
     def run(self, pool: Pool | None, window: int, compat: bool, advance: Callable[[int], None]) -> None:
         """Place all threads, from where an earlier build stopped."""
@@ -78,6 +81,8 @@ class Placer:
         tasks = ((batch, (_texts(batch), compat)) for batch in self._batches())
         for batch, fields in ordered(pool, make_fields, tasks, window):
             self._write(batch, iter(fields), compat)
+            self.work.executemany(INSERT_FOUND, self.found)
+            self.found.clear()
             note(self.work, self.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is placed again with the same ids.
@@ -121,7 +126,7 @@ class Placer:
         title_field, body_field = next(fields), next(fields)
         title = self._field(title_field, post, thread, TITLE, None)
         body = self._field(body_field, post, thread, QUESTION if is_question else ANSWER, None)
-        if not compat:
+        if self.has_revisions and not compat:
             present = {*title_field.latex, *body_field.latex}
             for latex, in_title in removed_formulas(self.work, self.source, number, present):
                 where = TITLE if in_title else QUESTION if is_question else ANSWER
@@ -173,7 +178,7 @@ class Placer:
         if not number:
             number, self.following = self.following, self.following + 1
         expression = self.numbers.number(latex)
-        self.work.execute(INSERT_FOUND, (number, post, thread, kind, comment, expression, None, None, issue))
+        self.found.append((number, post, thread, kind, comment, expression, None, None, issue))
         return number
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple
+from dataclasses import fields
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,11 @@ INSERT: dict[type, str] = {
         ON CONFLICT DO UPDATE SET number = number + 1, bounty = bounty + excluded.bounty""",
 }
 
+# The values of a record in the order of its fields (all have two or more).
+VALUES: dict[type, Callable[[Any], Sequence[Any]]] = {
+    kind: attrgetter(*(field.name for field in fields(kind))) for kind in INSERT
+}
+
 # What the report calls each kind of record.
 NAMES: dict[type, str] = {
     RawPost: "posts",
@@ -140,7 +146,7 @@ def _insert(database: sqlite3.Connection, source: int, batch: Iterable[Record], 
             ledger.read(record.what)
             ledger.drop(record.what, record.why, record.where)
         else:
-            rows.setdefault(type(record), []).append((source, *astuple(record)))
+            rows.setdefault(type(record), []).append((source, *VALUES[type(record)](record)))
     for kind, values in rows.items():
         ledger.read(NAMES[kind], len(values))
         database.executemany(INSERT[kind], values)

@@ -12,6 +12,7 @@ from typing import Any
 from porism.corpus.arqmath import TABLES, V3
 from porism.corpus.collection import Collection
 from porism.corpus.export.xml import Attributes, write
+from porism.corpus.fields import comment_text
 from porism.corpus.options import cores
 from porism.corpus.parallel import ordered, workers
 from porism.records import Formula, Post
@@ -77,7 +78,7 @@ def _comments(collection: Collection) -> Iterator[Attributes]:
         yield {
             "Id": comment.id,
             "PostId": comment.post_id,
-            "Text": comment.body,
+            "Text": comment_text(comment.body),
             "Score": comment.score,
             "CreationDate": comment.created,
             "UserId": comment.owner_id,
@@ -190,12 +191,12 @@ def mathml_of_all(given: list[tuple[str, str | None, str | None]]) -> list[tuple
 def made(latex: str) -> tuple[str, str]:
     """Presentation and Content MathML of a formula; empty where it is not understood, as in the lab's files."""
     from porism.formula import parse
-    from porism.formula.content import content_mathml
+    from porism.formula.content import to_content
 
     parsed = parse(latex)
     if parsed.path == "opaque":
         return "", ""
-    return parsed.mathml, content_mathml(parsed.operators)
+    return parsed.mathml, to_content(parsed.operators)
 
 
 def _visual_ids(collection: Collection, path: Path) -> None:
