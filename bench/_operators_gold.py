@@ -67,9 +67,9 @@ def _apply_forms(element: etree._Element, shown: dict[str | None, etree._Element
     elif name == "partial-derivative":
         head.tag = _XMLNS + "partialdiff"
         head.text = None
-    elif tag(head) in ("csymbol", "ci") and name not in READ and len(element) == 2:
+    elif ((tag(head) in ("csymbol", "ci", "int", "sum") and name not in READ) or name == "product") and len(element) == 2:
         target = _single(shown.get(element.get("xref")))
-        if target is not None and tag(target) in ("msub", "msubsup"):
+        if target is not None and tag(target) in ("msub", "msubsup", "munder", "munderover"):
             script = etree.Element(_XMLNS + "csymbol", cd="ambiguous")
             script.text = "subscript"
             element.insert(0, script)
@@ -178,7 +178,9 @@ def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth:
 
 
 def _fenced(marks: list[str], inside: Node) -> Node:
-    around = {"|": "F!abs", "∥": "O!norm", "‖": "O!norm", "⌊": "F!floor", "⌈": "F!ceiling"}.get(marks[0] if marks else "")
+    around = {"|": "F!abs", "∥": "O!norm", "‖": "O!norm", "⌊": "F!floor", "⌈": "F!ceiling"}.get(
+        marks[0] if marks else ""
+    )
     if around:
         return Node(around, [inside])
     if marks and marks[0] == "{":
@@ -237,7 +239,13 @@ def _postorder(root: Node) -> tuple[list[str], list[int], list[int]]:
     return labels, left, sorted(last.values())
 
 
-def _subtree(a: tuple[list[str], list[int], list[int]], b: tuple[list[str], list[int], list[int]], i: int, j: int, tree: list[list[int]]) -> None:
+def _subtree(
+    a: tuple[list[str], list[int], list[int]],
+    b: tuple[list[str], list[int], list[int]],
+    i: int,
+    j: int,
+    tree: list[list[int]],
+) -> None:
     (al, ll, _), (bl, rl, _) = a, b
     li, lj = ll[i], rl[j]
     m, n = i - li + 2, j - lj + 2

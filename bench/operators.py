@@ -111,8 +111,12 @@ def official() -> None:
             value = similarity(_comparable(_as_products(ours)), _comparable(_as_products(theirs)))
             causes["f(x) as application" if value == 1 else "other"] += 1
         as_product += value == 1
-    print(f"\nofficial OPT of {count:.0f} topic formulas (those that LaTeXML parsed): similarity {near / count:.4f}, equal {exact / count:.2%}")
-    print(f"equal when applications are read as products on both sides: {as_product / count:.2%}; differences: {dict(causes)}")
+    print(
+        f"\nofficial OPT of {count:.0f} topic formulas (those that LaTeXML parsed): similarity {near / count:.4f}, equal {exact / count:.2%}"
+    )
+    print(
+        f"equal when applications are read as products on both sides: {as_product / count:.2%}; differences: {dict(causes)}"
+    )
 
 
 def _comparable(tree: Node) -> Node:
@@ -133,7 +137,9 @@ def gold() -> None:
     converters: dict[str, Callable[[dict[str, str]], Node | None]] = {
         "Porism": lambda row: parse(row.get("correct_tex") or row["math_inputtex"]).operators,
         "LaTeXML": lambda row: content_tree(row["mml_latexml"]) if row.get("mml_latexml") else None,
-        "Mathoid (speech-rule-engine)": lambda row: semantic_tree(row["mml_mathoid"]) if row.get("mml_mathoid") else None,
+        "Mathoid (speech-rule-engine)": lambda row: (
+            semantic_tree(row["mml_mathoid"]) if row.get("mml_mathoid") else None
+        ),
     }
     with open(SHARED / "mathml/gold.jsonl", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
@@ -151,7 +157,9 @@ def gold() -> None:
         own = [value for value in values if value is not None]
         equal = sum(value == 1 for value in both)
         print(f"{name}\t{len(own)}\t{sum(both) / len(both):.4f}\t{equal}\t{sum(own) / len(own):.4f}")
-    print("SnuggleTeX, Mathematical, latex2mathml and MathToWeb stored Presentation MathML only: no content tree to compare")
+    print(
+        "SnuggleTeX, Mathematical, latex2mathml and MathToWeb stored Presentation MathML only: no content tree to compare"
+    )
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
     label = node.label
     children: list[Node | str] = list(node.children)
     kind, name = label[:2], label[2:]
-    if not children and kind in ("V!", "N!", "T!", "C!", "W!", "E!") or label[:1] == "?":
+    if (not children and kind in ("V!", "N!", "T!", "C!", "W!", "E!")) or label[:1] == "?":
         return _leaf(label, kind, name), [], ""
     if label == "O!chain":
         return "<apply><and/>", _chain(node), "</apply>"

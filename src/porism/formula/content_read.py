@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from lxml import etree
 
 from porism.formula.content import ELEMENTARY, READ
 from porism.formula.content_shape import applied, chained
+from porism.formula.labels import token_labels
 from porism.formula.operators_table import SYMBOLS
 from porism.formula.tree import Node
 
@@ -19,7 +18,7 @@ _CLOSURES = {
     "open-closed": "O!interval(O-C)",
     "closed-open": "O!interval(C-O)",
 }
-_PLAIN = {"italic-ϵ": "ϵ", "italic-ϕ": "ϕ", "-": "−", "ℎ": "h"}
+_PLAIN = {"italic-ϵ": "ϵ", "italic-ϕ": "ϕ", "ℎ": "h"}
 MAX_DEPTH = 150
 
 
@@ -52,17 +51,7 @@ def _tag(element: etree._Element) -> str:
 
 
 def _text(element: etree._Element) -> str:
-    return " ".join("".join(element.itertext()).split())
-
-
-def symbol_text(text: str) -> str:
-    """A symbol as our labels have it: mathematical italic and LaTeXML's names become plain letters."""
-    plain = _PLAIN.get(text)
-    if plain is not None:
-        return plain
-    if all(unicodedata.name(char, "").startswith("MATHEMATICAL ITALIC") for char in text if char > "\uffff"):
-        return unicodedata.normalize("NFKC", text) if any(char > "\uffff" for char in text) else text
-    return text
+    return " ".join("".join(map(str, element.itertext())).split())
 
 
 def _read(element: etree._Element, depth: int) -> Node:
@@ -73,7 +62,7 @@ def _read(element: etree._Element, depth: int) -> Node:
     if tag in ("ci", "csymbol", "cn", "mtext", "cs", "mi", "mo", "mn"):
         return _leaf(tag, _text(element), element.get("cd") or "")
     if tag == "apply":
-        return _apply([child for child in children if _tag(child) != "share"], depth)
+        return _apply(children, depth)
     if tag == "interval":
         label = _CLOSURES.get(element.get("closure") or "closed", "O!interval(C-C)")
         # Two things in round brackets are a pair to us, an open interval to LaTeXML.
@@ -112,11 +101,14 @@ def _leaf(tag: str, text: str, dictionary: str) -> Node:
         return Node(text)
     if tag == "csymbol" and (text in READ or dictionary in ("latexml", "ambiguous")):
         return _named(text)
-    text = symbol_text(text)
-    symbol = SYMBOLS.get(text) or SYMBOLS.get("V!" + text)
+    if text in ("~", "˜"):
+        return Node("V!~")
+    labels = token_labels("mi", _PLAIN.get(text, text))
+    label = labels[0] if len(labels) == 1 else "V!" + text
+    symbol = SYMBOLS.get(label) or SYMBOLS.get("V!" + label)
     if symbol is not None:
         return Node(symbol.label)
-    return Node("V!" + text)
+    return Node(label if label[1:2] == "!" else "V!" + label)
 
 
 def _apply(children: list[etree._Element], depth: int) -> Node:
@@ -124,13 +116,16 @@ def _apply(children: list[etree._Element], depth: int) -> Node:
     if not children:
         return Node("W!")
     head = _read(children[0], depth + 1)
+    if any(_tag(child) == "share" for child in children):
+        # A link of a chain: its left side stands in the link before.
+        return Node(head.label, [_read(child, depth + 1) for child in children[1:] if _tag(child) != "share"])
     if head.label == "O!root":
         index = next((child for child in children[1:] if _tag(child) == "degree"), None)
         inside = [_read(child, depth + 1) for child in children[1:] if child is not index]
         return Node("O!root", [*inside[:1], _read(index, depth + 1) if index is not None else Node("N!2")])
     operands = [_read(child, depth + 1) for child in children[1:]]
     if head.label == "U!and":
-        chain = chained([_tag(child[1]) == "share" if len(child) > 1 else False for child in children[1:]], operands)
+        chain = chained(operands)
         if chain is not None:
             return chain
     return applied(head, operands)

@@ -30,7 +30,6 @@ _ACCENTS = {
     "V!¯": "O!bar",
     "V!^": "O!hat",
     "V!~": "O!tilde",
-    "O!not": "O!tilde",
     "V!˙": "O!time-derivative",
     "V!¨": "O!time-derivative-2",
     "V!ˇ": "O!check",
@@ -52,6 +51,10 @@ def applied(head: Node, operands: list[Node]) -> Node:
     if label == "O!formulae-sequence":
         flat = [part for item in operands for part in (item.children if item.label[:4] == "M!L-" else [item])]
         return Node(f"M!L-{len(flat)}", flat)
+    if label == "O!divide" and len(operands) == 2:
+        return _derivative(*operands) or Node(label, operands)
+    if label == "U!times":
+        return _product(operands)
     if label == "O!to" and len(operands) == 1:
         return Node("O!vec", operands)
     if label in _ACCENTS and len(operands) == 1:
@@ -61,6 +64,39 @@ def applied(head: Node, operands: list[Node]) -> Node:
     if label[:2] in ("N!", "C!", "W!"):
         return Node("O!apply", [head, *operands])
     return Node(label, operands)
+
+
+def _derivative(over: Node, under: Node) -> Node | None:
+    """A fraction of differentials: `∂f/∂x` and, as a product with the letter d, `df/dx`."""
+    if (
+        over.label == "O!partialdiff"
+        and under.label == "O!partialdiff"
+        and len(over.children) == len(under.children) == 1
+    ):
+        return Node("O!partialdiff", [over.children[0], under.children[0]])
+    by = _of_d(under)
+    if by is None:
+        return None
+    if over.label == "V!d":
+        return Node("O!diff", [Node("W!"), by])
+    of = _of_d(over)
+    return None if of is None else Node("O!diff", [of, by])
+
+
+def _of_d(node: Node) -> Node | None:
+    if node.label == "U!times" and len(node.children) == 2 and node.children[0].label == "V!d":
+        return node.children[1]
+    return node.children[1] if node.label == "O!apply" and node.children[0].label == "V!d" else None
+
+
+def _product(operands: list[Node]) -> Node:
+    """`d/dx` among factors is applied to the factors after it."""
+    for at, node in enumerate(operands[:-1]):
+        if node.label == "O!diff" and node.children[0].label == "W!":
+            rest = operands[at + 1 :]
+            made = Node("O!diff", [rest[0] if len(rest) == 1 else Node("U!times", rest), node.children[1]])
+            return made if at == 0 else Node("U!times", [*operands[:at], made])
+    return Node("U!times", operands)
 
 
 def _call(head: Node, operands: list[Node]) -> Node:
@@ -102,7 +138,7 @@ def _compound(head: Node, operands: list[Node]) -> Node:
             operands, label = [*operands, lower], label + "_"
         node = Node(label, operands)
         return node if upper is None else _superscript(node, upper)
-    if label in _RELATIONS and not inner.children or label[:2] == "U!" and not inner.children:
+    if (label in _RELATIONS and not inner.children) or (label[:2] == "U!" and not inner.children):
         marks = ("_" if lower is not None else "") + ("^" if upper is not None else "")
         return Node(label + marks, [*operands, *(part for part in (lower, upper) if part is not None)])
     if label == "O!partialdiff" and not inner.children:
@@ -138,7 +174,7 @@ def _differentials(body: Node) -> tuple[Node, list[Node]]:
     return (rest[0] if len(rest) == 1 else Node("U!times", rest)), names
 
 
-def chained(shared: list[bool], links: list[Node]) -> Node | None:
+def chained(links: list[Node]) -> Node | None:
     """The links of a chain of relations (each but the first shares its left side) as one node; None when they are not a chain."""
     if len(links) < 2 or not all(link.label in _RELATIONS for link in links):
         return None

@@ -13,7 +13,7 @@ from porism.formula.operators_operands import plain
 from porism.formula.operators_scripts import PLAIN, scripted
 from porism.formula.operators_stack import Stack
 from porism.formula.operators_symbols import HANDLERS
-from porism.formula.operators_table import BETWEEN, POST, SYMBOLS
+from porism.formula.operators_table import BETWEEN, POST, SPELLED, SYMBOLS
 from porism.formula.tree import Node, row_of
 
 # Brackets within brackets: beyond this a row is kept as its symbols.
@@ -71,14 +71,31 @@ class Reader:
         stack = Stack()
         at = 0
         while at < size:
-            symbol = SYMBOLS.get(tokens[at].label)
+            label = tokens[at].label
+            symbol = SYMBOLS.get(label)
             if symbol is None:
+                if label in SPELLED and (name := spelled(tokens, at)) is not None:
+                    tokens = [*tokens[:at], name, *tokens[at + len(name.label) - 2 :]]
+                    size = len(tokens)
+                    continue
                 at = plain(self, stack, tokens, at)
             else:
                 at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
         self.depth -= 1
         tree = stack.finish()
         return tree if size < MAX_HEIGHT // 2 or _height(tree) <= MAX_HEIGHT else fragments(tokens)
+
+
+def spelled(tokens: list[Node], at: int) -> Node | None:
+    """A function's name typed letter by letter (`sin` without a backslash) as one token; None when there is none here."""
+    for letters, name in SPELLED[tokens[at].label]:
+        end = at + 1 + len(letters)
+        if end <= len(tokens) and [token.label for token in tokens[at + 1 : end]] == letters:
+            if any(token.edges not in PLAIN for token in tokens[at : end - 1]):
+                continue
+            last = tokens[end - 1]
+            return Node(name, last.children, last.edges, sum((token.places for token in tokens[at:end]), ()))
+    return None
 
 
 def fragments(tokens: list[Node]) -> Node:

@@ -48,6 +48,8 @@ def applies(head: Node, arguments: list[list[Node]], fences: str) -> tuple[bool,
         return True, False
     if fences == "[]" and name in ("ℤ", "ℚ", "ℝ", "ℂ", "𝔽", "R", "K", "k", "F"):
         return False, False
+    if fences == "[]" and _is_sum(inside) and name not in "EP𝔼ℙ":
+        return False, True
     if name in FUNCTIONS and len(name) == 1:
         return True, False
     if head.edges not in PLAIN and _primed(head):

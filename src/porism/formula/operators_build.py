@@ -21,6 +21,7 @@ _BINARY = frozenset(("O!divide-slash", "O!divide-obelus", "O!colon", "O!given", 
 _NAMES = frozenset(("O!SUB", "O!prime"))
 _MEMBERS = frozenset(
     [
+        "O!colon",
         "O!in",
         "O!notin",
         "O!lt",
@@ -119,7 +120,17 @@ def listed(items: list[Node], places: tuple[int, ...]) -> Node:
     if last.label in _MEMBERS and _is_name(last.children[0]) and all(map(_is_name, items[:-1])):
         names = Node(f"M!L-{len(items)}", [*items[:-1], last.children[0]], "", places)
         return Node(last.label, [names, *last.children[1:]], "", last.places)
+    first = items[0]
+    if first.label == "U!eq" and len(first.children) == 2 and all(map(_is_number, items[1:])):
+        values = Node(f"M!L-{len(items)}", [first.children[1], *items[1:]], "", places)
+        return Node("U!eq", [first.children[0], values], "", first.places)
     return Node(f"M!L-{len(items)}", items, "", places)
+
+
+def _is_number(node: Node) -> bool:
+    """A number or dots: in `n = 1, 2, …` the values after the first belong to the relation too."""
+    label = node.label
+    return label[:2] == "N!" or label == "C!…" or (label == "O!minus" and node.children[0].label[:2] == "N!")
 
 
 def _is_name(node: Node) -> bool:

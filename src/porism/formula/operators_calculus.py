@@ -36,7 +36,9 @@ def variable(rows: Rows, tokens: list[Node]) -> Node:
     if len(tokens) == 1:
         token = tokens[0]
         return Node("V!" + token.label[3:], None, "", token.places)
-    return rows.row(tokens[1:])
+    named = rows.row(tokens[1:])
+    order = tokens[0].child("a")
+    return named if order is None else Node("O!measure", [named, rows.chain(order)])
 
 
 def closing(tokens: list[Node], start: int, label: str) -> tuple[int, int] | None:

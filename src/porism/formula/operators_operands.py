@@ -12,9 +12,11 @@ from porism.formula.operators_stack import Stack
 from porism.formula.operators_table import (
     BETWEEN,
     DIFF,
+    FUN,
     INFIX,
     POST,
     PREC_BODY,
+    PREC_FUNCTION,
     PREC_MODULO,
     PREC_WORD,
     SYMBOLS,
@@ -70,8 +72,16 @@ def letter(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
             and _application(rows, stack, token, following, arguments)
         ):
             return at + 2
+    if at + 1 < len(tokens) and _is_function_name(token.label) and tokens[at + 1].label[:2] in ("V!", "C!"):
+        stack.prefix(FUN, PREC_FUNCTION, lambda value: function_node(rows, "F!" + token.label[2:], token, [value]))
+        return at + 1
     push(rows, stack, Node(token.label, None, "", token.places), token, True)
     return at + 1
+
+
+def _is_function_name(label: str) -> bool:
+    """A name of several plain letters; `dx` in one piece is a differential."""
+    return len(label) > 3 and label[2:].isalpha() and label.isascii() and not (label[2] == "d" and len(label) == 4)
 
 
 def _application(rows: Rows, stack: Stack, token: Node, following: Node, arguments: list[list[Node]]) -> bool:

@@ -54,8 +54,21 @@ def function_node(rows: Rows, label: str, token: Node, arguments: list[Node]) ->
     return above(rows, Node(label, arguments, "", token.places), tokens)
 
 
-def binder_end(tokens: list[Node], start: int) -> tuple[int, int]:
-    """Where the bound variables of a quantifier end, and where what it says of them begins."""
+def binder_end(tokens: list[Node], start: int) -> tuple[int, int, int]:
+    """Where the bound variables of a quantifier end, where what it says of them begins, and where that ends.
+
+    After a comma or colon it says all that follows; without one it ends before the next implication.
+    """
+    end, rest = _binder(tokens, start)
+    if rest > end or rest >= len(tokens):
+        return end, rest, len(tokens)
+    for at in range(rest, len(tokens)):
+        if tokens[at].label in ("⇒", "⇔", "∧", "∨"):
+            return end, rest, at
+    return end, rest, len(tokens)
+
+
+def _binder(tokens: list[Node], start: int) -> tuple[int, int]:
     size = len(tokens)
     related = False
     for at in range(start, size):
@@ -64,7 +77,9 @@ def binder_end(tokens: list[Node], start: int) -> tuple[int, int]:
         if label in _BINDER_ENDS and at > start:
             if label == "," and _names_follow(tokens, at):
                 continue
-            return (at, at) if label in "⇒⇔" else (at, at + 1)
+            if label not in "⇒⇔":
+                return at, at + 1
+            return (at, at) if related else (start + 1, start + 1)
         if symbol is not None and symbol.form == QUANT:
             return at, at
         if label[:2] == "T!" and at > start:

@@ -36,6 +36,7 @@ _MARKS = {
     "‡": "O!dagger",
     "⊥": "O!perp",
     "⟂": "O!perp",
+    "V!⊥": "O!perp",
     "×": "O!units",
     "∘": "O!degree",
     "V!°": "O!degree",
@@ -83,7 +84,7 @@ def scripted(rows: Rows, value: Node, token: Node) -> Node:
         if child is None:
             continue
         if edge in "ou":
-            value = _over(rows, value, child, edge)
+            value = _over(rows, value, child, edge, token.label)
         elif edge == "b":
             value = Node("O!SUB", [value, rows.chain(child)])
         elif edge == "a":
@@ -93,15 +94,15 @@ def scripted(rows: Rows, value: Node, token: Node) -> Node:
     return value
 
 
-def _over(rows: Rows, value: Node, child: Node, edge: str) -> Node:
+def _over(rows: Rows, value: Node, child: Node, edge: str, label: str) -> Node:
     accent = _ACCENTS.get(child.label)
     if accent is not None and "n" not in child.edges:
         if edge == "u" and accent == "O!bar":
             accent = "O!underline"
         notes = [rows.chain(note) for kind, note in zip(child.edges, child.children, strict=True) if kind in "ouab"]
         return Node(accent, [value, *notes], "", child.places)
-    if value.label[:1] == "?":
-        # What a wildcard will stand for is a value, so what stands over it is a superscript.
+    if label[1:2] != "!":
+        # The layout has the scripts of operators (and wildcards) over and under them.
         return above(rows, value, row_of(child)) if edge == "o" else Node("O!SUB", [value, rows.chain(child)])
     return Node("O!over" if edge == "o" else "O!under", [value, rows.chain(child)])
 
@@ -143,7 +144,7 @@ def _power(rows: Rows, value: Node, tokens: list[Node]) -> Node:
         mark = _MARKS.get(label)
         if mark is not None and first.edges in PLAIN:
             return Node(mark, [value], "", first.places)
-        if label == "V!T" and first.edges in PLAIN and _may_be_matrix(value):
+        if label in ("V!T", "V!𝐓", "V!𝖳", "V!𝑇") and first.edges in PLAIN and _may_be_matrix(value):
             return Node("O!transpose", [value], "", first.places)
         sign = _SIGNS.get(label)
         if sign is not None:

@@ -88,6 +88,10 @@ def _angle(rows: Rows, stack: Stack, tokens: list[Node], at: int, end: int) -> i
 def sign(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
     """Plus and minus: between operands, or before one."""
     token = tokens[at]
+    if stack.have and at + 1 == len(tokens) and _ends_bound(stack, len(tokens)):
+        # `x → 0+`: from above.
+        stack.values[-1] = Node("O!limit-from", [stack.values[-1], Node(symbol.label, None, "", token.places)])
+        return at + 1
     if stack.have:
         symbol, after, places = _pair(tokens, at, symbol)
         form = symbol.form if symbol.form == REL else ADD
@@ -98,6 +102,12 @@ def sign(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) 
     else:
         stack.prefix(ADD, PREC_SIGN, lambda value: marked(rows, symbol.label, token, [value]))
     return at + 1
+
+
+def _ends_bound(stack: Stack, size: int) -> bool:
+    """Whether a sign at the end of a row can say from which side a bound is approached."""
+    side = size == 2 or (len(stack.ops) == 1 and stack.ops[0].form == REL)
+    return side and stack.values[-1].label[:2] in ("N!", "V!")
 
 
 def times(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
@@ -115,8 +125,12 @@ def times(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol)
 def infix(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
     """Set operators, logic, colons, bars, `mod`."""
     token = tokens[at]
-    symbol, after, places = _pair(tokens, at, symbol)
     label = token.label
+    if label == "|" and (end := _ket_end(tokens, at)):
+        made = Node("O!ket", [rows.row(tokens[at + 1 : end])], "", token.places + tokens[end].places)
+        push(rows, stack, made, tokens[end], False)
+        return end + 1
+    symbol, after, places = _pair(tokens, at, symbol)
     prec = symbol.prec
     if symbol.form == REL:
         stack.between(REL, prec, Mark(symbol.label, places))
@@ -135,6 +149,17 @@ def infix(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol)
         return after
     stack.between(INFIX, prec, _mark(rows, token, symbol.label, places))
     return after
+
+
+def _ket_end(tokens: list[Node], at: int) -> int:
+    """Where the `⟩` of `|ψ⟩` stands; 0 when the bar at `at` is not the beginning of a ket."""
+    for end in range(at + 1, len(tokens)):
+        label = tokens[end].label
+        if label == "⟩":
+            return end if end > at + 1 else 0
+        if label in ("|", "⟨"):
+            return 0
+    return 0
 
 
 def _logic(stack: Stack, tokens: list[Node], label: str, prec: int) -> int:
@@ -167,7 +192,11 @@ def postfix(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbo
     if not stack.have:
         push(rows, stack, Node(symbol.label, None, "", token.places), token, False)
         return at + 1
-    made = Node(symbol.label, [stack.values[-1]], "", token.places)
+    if token.label == "!" == tokens[at - 1].label and stack.values[-1].label == "O!factorial":
+        inner = stack.values[-1]
+        made = Node("O!double-factorial", inner.children, "", inner.places + token.places)
+    else:
+        made = Node(symbol.label, [stack.values[-1]], "", token.places)
     stack.values[-1] = made if token.edges in PLAIN else scripted(rows, made, token)
     return at + 1
 
@@ -274,7 +303,7 @@ def integral_sign(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol:
 def quantifier(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
     """A quantifier: the bound variables, then what is said of them; after a formula, what was said before."""
     symbol, start, places = _pair(tokens, at, symbol)
-    end, rest = binder_end(tokens, start)
+    end, rest, close = binder_end(tokens, start)
     binder = rows.row(tokens[start:end]) if end > start else Node("W!")
     children = [binder]
     if stack.have:
@@ -284,8 +313,9 @@ def quantifier(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Sy
         stack.have = False
         rest = end
     elif rest < len(tokens):
-        children.append(rows.row(tokens[rest:]))
-        rest = len(tokens)
+        if close > rest:
+            children.append(rows.row(tokens[rest:close]))
+        rest = close
     stack.value(Node(symbol.label, children, "", places))
     return rest
 

@@ -101,5 +101,16 @@ FACTORS: Final = frozenset("eiπ∞dn0")
 # Capital letters that are as often matrices or sets as functions: a function unless the argument is a sum.
 MATRICES: Final = frozenset("ABCIMXYZRVEJO")
 
+# Names that people type letter by letter.
+_TYPED = ("sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "lim", "max", "min", "gcd", "lcm", "det", "mod")
+_LONGER = ("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "limsup", "liminf")
+# By first letter: the letters that follow, and the name; longer names first.
+SPELLED: Final = {
+    f"V!{first}": [
+        ([f"V!{letter}" for letter in name[1:]], f"V!{name}") for name in (*_LONGER, *_TYPED) if name[0] == first
+    ]
+    for first in "sctlemgad"
+}
+
 # Words that join or qualify formulas, with the label of the node they make.
 WORDS: Final = {"and": "U!and", "or": "U!or", "iff": "U!iff", "if and only if": "U!iff", "implies": "O!implies"}

@@ -178,6 +178,8 @@ def _flip_chain(label: str, kids: list[Term], places: Places, flags: list[str]) 
     """A chain that only goes down is turned round; a chain of one kind is one node."""
     relations = kids[1::2]
     names = [kid.label for kid in relations]
+    if any(name[:2] not in ("O!", "U!") for name in names):
+        return None
     if any(name in _FLIPS for name in names) and not any(name in _FORWARD for name in names):
         turned = [make(_FLIPS.get(kid.label, kid.label), kid.kids, kid.places) for kid in relations]
         kids = list(kids)

@@ -1,0 +1,148 @@
+"""Canonical forms: the rules, spellings that are one and spellings that are not, and what holds for all formulas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from operator_trees import renamed, shuffled, trees
+
+from porism.formula import parse
+from porism.formula.canonical import LEVELS, Level, canonical, subexpression_hashes
+from porism.formula.match_text import write
+from porism.formula.operators import operator_tree
+from porism.formula.rules import RULES, Rule
+from porism.formula.tree import Node
+
+HERE = Path(__file__).parent
+
+
+def tree_of(latex: str) -> Node:
+    return operator_tree(parse(latex).layout)
+
+
+def pairs(name: str) -> list[tuple[Level, str, str]]:
+    lines = [line for line in (HERE / name).read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    found: list[tuple[Level, str, str]] = []
+    for line in lines:
+        level, left, right = line.split("\t")
+        assert level in LEVELS
+        found.append((level, left, right))  # type: ignore[arg-type]
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_makes_its_two_spellings_one(rule: Rule) -> None:
+    left, right = canonical(tree_of(rule.left), "normalised"), canonical(tree_of(rule.right), "normalised")
+    assert write(left.tree) == write(right.tree)
+    assert (rule.name in left.flags + right.flags) == rule.ambiguous
+
+
+def test_rules_have_names_of_their_own() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize(("level", "left", "right"), pairs("same.txt"))
+def test_spellings_that_are_one(level: Level, left: str, right: str) -> None:
+    for looser in LEVELS[LEVELS.index(level) :]:
+        assert write(canonical(tree_of(left), looser).tree) == write(canonical(tree_of(right), looser).tree)
+        assert root_hash(left, looser) == root_hash(right, looser)
+
+
+@pytest.mark.parametrize(("level", "left", "right"), pairs("different.txt"))
+def test_spellings_that_are_not_one(level: Level, left: str, right: str) -> None:
+    for stricter in LEVELS[: LEVELS.index(level) + 1]:
+        assert write(canonical(tree_of(left), stricter).tree) != write(canonical(tree_of(right), stricter).tree)
+
+
+def root_hash(latex: str, level: Level) -> int:
+    return int(getattr(subexpression_hashes(tree_of(latex))[0], level))
+
+
+def test_the_lists_are_long_enough() -> None:
+    assert len(pairs("same.txt")) >= 120
+    assert len(pairs("different.txt")) >= 60
+
+
+def test_the_mapping_is_kept() -> None:
+    made = canonical(tree_of("ax+b=0"))
+    assert sorted(made.names) == ["V!a", "V!b", "V!x"]
+    assert sorted(made.names.values()) == ["V!v1", "V!v2", "V!v3"]
+    assert {node.label for node in made.tree.walk() if node.label[:2] == "V!"} == set(made.names.values())
+
+
+def test_places_survive() -> None:
+    tree = tree_of("b+a>c")
+    made = canonical(tree, "commutative").tree
+    assert sorted(p for node in made.walk() for p in node.places) == sorted(
+        p for node in tree.walk() for p in node.places
+    )
+
+
+def test_hashes_are_in_pre_order_with_sizes() -> None:
+    tree = tree_of("x^2+1")
+    rows = subexpression_hashes(tree)
+    assert [row.node for row in rows] == list(range(5))
+    assert [row.size for row in rows] == [node.size() for node in tree.walk()] == [5, 3, 1, 1, 1]
+
+
+def test_hashes_of_sub_expressions_meet() -> None:
+    """√(a+b) inside one formula and (y+x)^{1/2} inside another share a hash at level renamed."""
+    left = {row.renamed for row in subexpression_hashes(tree_of(r"1+\sqrt{a+b}"))}
+    right = subexpression_hashes(tree_of(r"(y+x)^{1/2}"))[0].renamed
+    assert right in left
+
+
+def test_hashes_are_the_same_in_every_process() -> None:
+    code = (
+        "from porism.formula import parse; from porism.formula.operators import operator_tree;"
+        "from porism.formula.canonical import subexpression_hashes as h;"
+        "print(h(operator_tree(parse('x^2+y=1').layout))[0])"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1
+    assert runs == {
+        "Hashes(node=0, size=7, written=11066782713388034726, normalised=11066782713388034726, commutative=8321131275143420982, renamed=9856990000554812662)\n"
+    }
+
+
+@settings(max_examples=300, deadline=None)
+@given(trees(), st.sampled_from(LEVELS))
+def test_canonical_forms_are_idempotent(tree: Node, level: Level) -> None:
+    once = canonical(tree, level).tree
+    assert write(canonical(once, level).tree) == write(once)
+
+
+@settings(max_examples=300, deadline=None)
+@given(trees(), st.integers(0, 5))
+def test_the_order_of_free_operands_does_not_matter(tree: Node, turn: int) -> None:
+    other = shuffled(canonical(tree, "normalised").tree, turn)
+    assert write(canonical(other, "commutative").tree) == write(canonical(tree, "commutative").tree)
+    assert subexpression_hashes(other)[0].commutative == subexpression_hashes(tree)[0].commutative
+
+
+@settings(max_examples=300, deadline=None)
+@given(trees(), st.permutations(["V!p", "V!q", "V!r", "V!s", "V!t"]), st.integers(0, 5))
+def test_names_do_not_matter_when_renamed(tree: Node, names: list[str], turn: int) -> None:
+    normal = canonical(tree, "normalised").tree
+    other = shuffled(renamed(normal, dict(zip(["V!a", "V!b", "V!c", "V!x", "V!y"], names, strict=True))), turn)
+    assert write(canonical(other, "renamed").tree) == write(canonical(normal, "renamed").tree)
+    assert subexpression_hashes(other)[0].renamed == subexpression_hashes(normal)[0].renamed
+
+
+@settings(max_examples=200, deadline=None)
+@given(trees(), trees())
+def test_equal_hashes_mean_equal_trees(left: Node, right: Node) -> None:
+    for level in LEVELS:
+        same = write(canonical(left, level).tree) == write(canonical(right, level).tree)
+        hashes = [getattr(subexpression_hashes(tree)[0], level) for tree in (left, right)]
+        assert same == (hashes[0] == hashes[1])
