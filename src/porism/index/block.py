@@ -1,0 +1,96 @@
+"""A block: the rows of many formulas as columns. Made in worker processes, so it carries its own list of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.formula.binary import unpack
+from porism.index.features import Features, features
+
+# Columns of a block and their types; those named *_at hold one row's end for each formula, the rest are the rows.
+TYPES = {
+    "visual": "<i8",
+    "expression": "<i8",
+    "leaves": "<i2",
+    "latex_at": "<i8",
+    "latex": "u1",
+    "layout_at": "<i8",
+    "layout_label": "<i4",
+    "layout_edge": "u1",
+    "operator_at": "<i8",
+    "operator_label": "<i4",
+    "path_at": "<i8",
+    "path_above": "u1",
+    "path_key": "<u4",
+    "path_label": "<i4",
+}
+
+
+class Raw(NamedTuple):
+    """A distinct formula as the collection has it."""
+
+    visual_id: int
+    expression_id: int
+    latex: str
+    trees: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns (labels numbered in `labels`), the terms of each formula, and how many upper ends have each path key."""
+
+    columns: dict[str, npt.NDArray[Any]]
+    labels: list[str]
+    terms: list[tuple[str, str, str]]
+    keys: npt.NDArray[np.uint32]
+    key_counts: npt.NDArray[np.int64]
+
+
+def make_block(formulas: Sequence[Raw]) -> Block:
+    """The block of some formulas."""
+    numbers: dict[str, int] = {}
+    rows = [features(*unpack(raw.trees)) for raw in formulas]
+    for row in rows:
+        for label in chain(row.layout.labels, row.operators.labels):
+            numbers.setdefault(label, len(numbers))
+    sectors = [_sectors(row) for row in rows]
+    keys, counts = np.unique(np.concatenate(sectors), return_counts=True)
+    terms = [(" ".join(row.tuples), " ".join(row.paths), " ".join(row.parts)) for row in rows]
+    return Block(_columns(formulas, rows, numbers), list(numbers), terms, keys, counts)
+
+
+def _sectors(row: Features) -> npt.NDArray[np.uint32]:
+    """The key of each group of paths that share upper end and key."""
+    above, keys = row.ways.above, row.ways.keys
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = (above[1:] != above[:-1]) | (keys[1:] != keys[:-1])
+    return keys[first]
+
+
+def _columns(formulas: Sequence[Raw], rows: list[Features], numbers: dict[str, int]) -> dict[str, npt.NDArray[Any]]:
+    latex = [raw.latex.encode("utf-8", "surrogatepass") for raw in formulas]
+    layout = [[numbers[label] for label in row.layout.labels] for row in rows]
+    operators = [np.array([numbers[label] for label in row.operators.labels], np.int32) for row in rows]
+    columns: dict[str, npt.ArrayLike] = {
+        "visual": [raw.visual_id for raw in formulas],
+        "expression": [raw.expression_id for raw in formulas],
+        "leaves": [row.ways.leaves for row in rows],
+        "latex_at": np.cumsum([len(text) for text in latex]),
+        "latex": np.frombuffer(b"".join(latex), np.uint8),
+        "layout_at": np.cumsum([len(part) for part in layout]),
+        "layout_label": list(chain.from_iterable(layout)),
+        "layout_edge": list(chain.from_iterable(row.layout.edges for row in rows)),
+        "operator_at": np.cumsum([len(part) for part in operators]),
+        "operator_label": np.concatenate(operators),
+        "path_at": np.cumsum([len(row.ways.keys) for row in rows]),
+        "path_above": np.concatenate([row.ways.above for row in rows]),
+        "path_key": np.concatenate([row.ways.keys for row in rows]),
+        "path_label": np.concatenate([part[row.ways.below] for part, row in zip(operators, rows, strict=True)]),
+    }
+    return {name: np.asarray(values, TYPES[name]) for name, values in columns.items()}

@@ -1,0 +1,121 @@
+"""Paths of operator trees: every node with every node above it, the way between them as a number.
+
+After Approach Zero (Zhong and Zanibbi, ECIR 2019): the nodes that reach an ancestor by the same classes of operators are
+comparable, whatever their symbols. A letter stands for itself with whatever hangs on it (`x`, `x^2` and `x_1` reach a sum by the same
+path). Operands of free operators have no position. Inner operators are entries of their own, so that `sin` against `cos` and `<`
+against `=` count as symbols do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from porism.index.classes import NO_SCRIPT, trait
+from porism.index.flat import FlatOperators
+
+MAX_STEPS = 12
+_HANGER, _BASE, _INNER, _UNDER = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
+
+
+class Traits(NamedTuple):
+    """What the kernel must know of each label, as columns."""
+
+    codes: npt.NDArray[np.uint32]
+    letters: npt.NDArray[np.bool_]
+    free: npt.NDArray[np.bool_]
+    scripts: npt.NDArray[np.uint8]
+
+
+class Paths(NamedTuple):
+    """The paths of a tree, sorted by upper end, key and lower end (ends are numbers of nodes), and the number of its leaves."""
+
+    above: npt.NDArray[np.uint8]
+    keys: npt.NDArray[np.uint32]
+    below: npt.NDArray[np.int32]
+    leaves: int
+
+
+def traits_of(labels: list[str]) -> Traits:
+    """The traits of labels as columns."""
+    found = [trait(label) for label in labels]
+    letter = trait("V!x").code
+    return Traits(
+        np.array([one.code for one in found], np.uint32),
+        np.array([one.code == letter for one in found], np.bool_),
+        np.array([one.free for one in found], np.bool_),
+        np.array([one.script for one in found], np.uint8),
+    )
+
+
+def tree_paths(tree: FlatOperators) -> Paths:
+    """All paths of an operator tree."""
+    size = len(tree.labels) * (MAX_STEPS + 1)
+    above, keys, below = np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.int32)
+    parents, ranks = np.array(tree.parents, np.int32), np.array(tree.ranks, np.int32)
+    count, leaves = climb(parents, ranks, *traits_of(tree.labels), above, keys, below)
+    order = np.lexsort((below[:count], keys[:count], above[:count]))
+    return Paths(above[:count][order], keys[:count][order], below[:count][order], leaves)
+
+
+@njit(cache=True, nogil=True)
+def climb(  # type: ignore[no-untyped-def]
+    parents, ranks, codes, letters, free, scripts, above, keys, below
+):
+    """Fill `above`, `keys`, `below` with all paths of a tree; how many there are, and how many leaves the tree has."""
+    size = len(parents)
+    inner = np.zeros(size, np.bool_)
+    for node in range(1, size):
+        inner[parents[node]] = True
+    count = leaves = 0
+    for node in range(size):
+        if inner[node] and scripts[node] != NO_SCRIPT:
+            continue
+        at = node
+        key = np.uint32(codes[node])
+        if inner[node]:
+            key = step(key, _INNER)
+        else:
+            leaves += 1
+            if letters[node]:
+                key = step(key, _HANGER)
+                at = hanger(at, parents, ranks, scripts)
+        if not inner[node] or parents[node] < 0:
+            above[count], keys[count], below[count] = at, key, node
+            count += 1
+        for _ in range(MAX_STEPS):
+            up = parents[at]
+            if up < 0:
+                break
+            if scripts[up] == NO_SCRIPT:
+                place = 0 if free[up] else min(ranks[at], 2) + 1
+                key = step(key, np.uint32(codes[up]) + np.uint32(place))
+                at = up
+            elif ranks[at] == 0:
+                key = step(key, _BASE + scripts[up])
+                at = up
+            else:
+                key = step(step(key, _UNDER + scripts[up]), _HANGER)
+                at = hanger(up, parents, ranks, scripts)
+            above[count], keys[count], below[count] = at, key, node
+            count += 1
+    return count, leaves
+
+
+@njit(cache=True, nogil=True)
+def hanger(at, parents, ranks, scripts):  # type: ignore[no-untyped-def]
+    """The outermost script whose first operand is this node, or the node itself."""
+    while parents[at] >= 0 and scripts[parents[at]] != NO_SCRIPT and ranks[at] == 0:
+        at = parents[at]
+    return at
+
+
+@njit(cache=True, nogil=True)
+def step(key, code):  # type: ignore[no-untyped-def]
+    """One step up a path: mixes a number of 32 bits into another (after MurmurHash3's finaliser)."""
+    mixed = np.uint32(np.uint32(key) * np.uint32(31) + np.uint32(code))
+    mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+    return np.uint32(mixed ^ (mixed >> np.uint32(13)))

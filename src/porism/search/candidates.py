@@ -1,0 +1,56 @@
+"""Formulas worth a closer look: united from several families of terms, since each family misses what another finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.formula_store import FormulaStore
+from porism.index.postings import Found, Term
+from porism.search.formula_query import FormulaQuery
+
+K1, B = 1.2, 0.75
+TUPLE_DEPTH, PATH_DEPTH, PART_DEPTH = 1000, 400, 300
+# A formula outside the tuples' list scored less than its last; how much less is not known.
+MISSED = 0.5
+
+
+class Candidates(NamedTuple):
+    """Rows of the store, in order, and their tuple score: BM25 as a share of what the query would score against itself."""
+
+    rows: npt.NDArray[np.int64]
+    tuples: npt.NDArray[np.float64]
+
+
+def candidates(query: FormulaQuery, store: FormulaStore, k: int) -> Candidates:
+    """At least k formulas, where the index has so many."""
+    depth = max(k, TUPLE_DEPTH)
+    tuples = store.postings.search(_terms("tuples", query.tuples), depth)
+    paths = store.postings.search(_terms("paths", Counter(query.features.paths)), PATH_DEPTH)
+    parts = store.postings.search(_terms("parts", Counter(query.features.parts)), PART_DEPTH)
+    rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys)))
+    scores = np.full(len(rows), MISSED * _last(tuples, depth))
+    scores[np.searchsorted(rows, tuples.keys)] = tuples.scores
+    return Candidates(rows, scores / self_score(query.tuples, store))
+
+
+def _terms(field: str, counts: Counter[str]) -> Iterable[Term]:
+    return (Term(field, text, float(count)) for text, count in counts.items())
+
+
+def _last(found: Found, depth: int) -> float:
+    """The score that a formula outside the list cannot exceed."""
+    return float(found.scores[-1]) if len(found.scores) == depth else 0.0
+
+
+def self_score(tuples: Counter[str], store: FormulaStore) -> float:
+    """BM25 of a formula against itself."""
+    length = K1 * (1 - B + B * tuples.total() / max(1.0, store.average_tuples))
+    count = np.array(list(tuples.values()), np.float64)
+    holders = np.array([store.postings.document_frequency("tuples", text) for text in tuples], np.float64)
+    rarity = np.log1p((store.formulas - holders + 0.5) / (holders + 0.5))
+    return max(1e-9, float((count * rarity * (K1 + 1) * count / (count + length)).sum()))
