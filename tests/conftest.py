@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shared_data() -> Path:
     """The folder of real data."""
     return SHARED / "data"
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample as `porism demo` builds it: `collection` and `index`. Not to be changed; copy it."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    command = [
+        sys.executable,
+        "-m",
+        "porism.cli",
+        "demo",
+        "--build-only",
+        "--directory",
+        str(folder),
+        "--sample",
+        str(ROOT / "sample"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder

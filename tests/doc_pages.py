@@ -1,0 +1,177 @@
+"""The pages of the documentation as blocks that can be run, and the comparison of what they show with what they do.
+
+A fenced block names its language. `console` blocks hold commands after `$ ` (going on after `\\` with `> `), each followed by what it
+prints, on both streams. `sh` blocks are run as a whole; what they print is not shown. `python` blocks of a page share their names; a `text`
+block directly after one shows what it prints. Other languages are data and are not run. A block that must not run has
+`<!-- not run: reason -->` above it.
+
+In shown output a line `...` stands for any lines, and the character `…` for any text within a line: what is long, or differs from machine to
+machine (times, digests).
+
+`python tests/doc_pages.py FOLDER PAGE..` prints, for every block that differs, what it prints now; FOLDER has `sample` and `demo`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("README.md")])
+RUN = ("console", "sh", "python")
+DATA = ("text", "json", "xml", "tsv", "csv", "html", "toml", "latex", "make")
+FENCE = re.compile(r"^(?P<mark>```+)(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=mark)\s*$", re.S | re.M)
+NOT_RUN = re.compile(r"<!-- not run: (?P<reason>.+?) -->\s*$", re.S)
+LIMIT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block: where it is, what it holds, why it is not run, and the output that the next block shows."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    reason: str = ""
+    shown: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Page and line."""
+        page = self.page.relative_to(ROOT) if self.page.is_relative_to(ROOT) else self.page
+        return f"{page}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a page shows is not what happens."""
+
+    where: str
+    command: str
+    shown: str
+    printed: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.command}\n--- shown\n{self.shown}\n--- printed\n{self.printed}"
+
+
+def blocks(page: Path) -> list[Block]:
+    """All blocks of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = list(FENCE.finditer(text))
+    made = []
+    for one, after in zip(found, [*found[1:], None], strict=True):
+        follows = after is not None and not text[one.end() : after.start()].strip()
+        output = after["text"] if after is not None and follows and after["language"] == "text" else None
+        reason = NOT_RUN.search(text[: one.start()])
+        line = text.count("\n", 0, one.start()) + 1
+        words = " ".join(reason["reason"].split()) if reason else ""
+        made.append(
+            Block(page, line, one["language"], one["text"], words, output if one["language"] == "python" else None)
+        )
+    return made
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether the printed text is what is shown, but for the two signs of omission."""
+    lines = shown.strip("\n").split("\n")
+    parts = [
+        r"(?:.*\n)*?" if line.strip() == "..." else ".+".join(map(re.escape, line.rstrip().split("…"))) + r"[ \t]*\n"
+        for line in lines
+    ]
+    # The last line may be open: nothing printed, nothing shown.
+    return re.fullmatch("".join(parts), printed.strip("\n") + "\n") is not None
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with what is shown of its output."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif line.startswith("> ") and found and found[-1][0][-1].endswith("\\") and not found[-1][1]:
+            found[-1][0].append(line[2:])
+        elif found:
+            found[-1][1].append(line)
+        else:
+            raise ValueError(f"a console block starts with '$ ', not with {line!r}")
+    return [("\n".join(command), "\n".join(output)) for command, output in found]
+
+
+@dataclass(slots=True)
+class Reader:
+    """Does what a page says, in a folder, as a reader would."""
+
+    folder: Path
+    names: dict[str, object] = field(default_factory=dict)
+
+    def shell(self, script: str) -> tuple[str, int]:
+        """What a shell prints on both streams, in the order of a terminal 100 characters wide, and its exit code."""
+        paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        settings = {
+            **os.environ,
+            "PATH": paths,
+            "PYTHONUNBUFFERED": "1",
+            "COLUMNS": "100",
+            "NO_COLOR": "1",
+            "LC_ALL": "C.UTF-8",
+        }
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=self.folder, env=settings, text=True, encoding="utf-8", stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=LIMIT,
+        )  # fmt: skip
+        return done.stdout, done.returncode
+
+    def python(self, block: Block) -> str:
+        """What a Python block prints."""
+        import contextlib
+        import io
+
+        out = io.StringIO()
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out):
+            exec(compile("\n" * block.line + block.text, str(block.page), "exec"), self.names)
+        return out.getvalue()
+
+    def follow(self, block: Block) -> list[Difference]:
+        """Run one block; what differs from what it shows."""
+        if block.reason or block.language not in RUN:
+            return []
+        if block.language == "python":
+            printed = self.python(block)
+            shown = printed if block.shown is None else block.shown
+            return (
+                []
+                if same(shown, printed)
+                else [Difference(block.where, "python", shown.strip("\n"), printed.strip("\n"))]
+            )
+        if block.language == "sh":
+            printed, code = self.shell("set -e\n" + block.text)
+            return [Difference(block.where, block.text, "exit code 0", f"{printed}exit code {code}")] if code else []
+        ran = [(command, shown, self.shell(command)[0]) for command, shown in commands(block.text)]
+        return [
+            Difference(block.where, command, shown, printed.strip("\n"))
+            for command, shown, printed in ran
+            if not same(shown, printed)
+        ]
+
+
+def main() -> int:
+    """Print what differs, with the output of now."""
+    reader_folder, *names = sys.argv[1:]
+    found: list[Difference] = []
+    for name in names:
+        reader = Reader(Path(reader_folder))
+        for block in blocks(Path(name).resolve()):
+            found += reader.follow(block)
+    for one in found:
+        print(one, end="\n\n")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
