@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("README.md")])
 RUN = ("console", "sh", "python")
 DATA = ("text", "json", "xml", "tsv", "csv", "html", "toml", "latex", "make")
-FENCE = re.compile(r"^(?P<mark>```+)(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=mark)\s*$", re.S | re.M)
+FENCE = re.compile(r"^(?P<mark>```+)(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=mark)[ \t]*$", re.S | re.M)
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>.+?) -->\s*$", re.S)
 LIMIT = 120
 
@@ -65,7 +65,7 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = list(FENCE.finditer(text))
     made = []
-    for one, after in zip(found, [*found[1:], None], strict=True):
+    for one, after in zip(found, [*found[1:], None], strict=False):
         follows = after is not None and not text[one.end() : after.start()].strip()
         output = after["text"] if after is not None and follows and after["language"] == "text" else None
         reason = NOT_RUN.search(text[: one.start()])
