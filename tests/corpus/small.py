@@ -16,7 +16,16 @@ DATE = "2015-03-01T10:00:00.000"
 
 
 def question(number: int, body: str = "<p>Why?</p>", title: str = "A title", **more: object) -> Row:
-    return {"Id": number, "PostTypeId": 1, "CreationDate": DATE, "Score": 1, "Title": title, "Body": body, "Tags": "<algebra>", **more}
+    return {
+        "Id": number,
+        "PostTypeId": 1,
+        "CreationDate": DATE,
+        "Score": 1,
+        "Title": title,
+        "Body": body,
+        "Tags": "<algebra>",
+        **more,
+    }
 
 
 def answer(number: int, parent: int, body: str = "<p>Because.</p>", **more: object) -> Row:
@@ -28,7 +37,9 @@ def comment(number: int, post: int, text: str = "Nice.", **more: object) -> Row:
 
 
 def xml(root: str, rows: list[Row]) -> str:
-    lines = ["  <row " + " ".join(f"{name}={quoteattr(str(value))}" for name, value in row.items()) + " />\n" for row in rows]
+    lines = [
+        "  <row " + " ".join(f"{name}={quoteattr(str(value))}" for name, value in row.items()) + " />\n" for row in rows
+    ]
     return f'<?xml version="1.0" encoding="utf-8"?>\n<{root}>\n' + "".join(lines) + f"</{root}>\n"
 
 

@@ -89,12 +89,30 @@ def test_years_votes_links_users_and_badges(tmp_path: Path) -> None:
     late = "2019-01-01T00:00:00.000"
     source = write_dump(
         tmp_path / "d",
-        Posts=[question(1, AcceptedAnswerId=2, OwnerUserId=7), answer(2, 1), answer(3, 1, CreationDate=late), question(4, CreationDate=late), answer(5, 4)],
+        Posts=[
+            question(1, AcceptedAnswerId=2, OwnerUserId=7),
+            answer(2, 1),
+            answer(3, 1, CreationDate=late),
+            question(4, CreationDate=late),
+            answer(5, 4),
+        ],
         Comments=[comment(1, 2), comment(2, 1, CreationDate=late), comment(3, 4)],
-        PostLinks=[{"Id": 1, "PostId": 1, "RelatedPostId": 99, "LinkTypeId": 3}, {"Id": 2, "PostId": 1, "RelatedPostId": 4, "PostLinkTypeId": 1}, {"Id": 3, "PostId": 4, "RelatedPostId": 1, "LinkTypeId": 1}],
-        Votes=[{"Id": 1, "PostId": 1, "VoteTypeId": 2}, {"Id": 2, "PostId": 1, "VoteTypeId": 2}, {"Id": 3, "PostId": 4, "VoteTypeId": 2}],
+        PostLinks=[
+            {"Id": 1, "PostId": 1, "RelatedPostId": 99, "LinkTypeId": 3},
+            {"Id": 2, "PostId": 1, "RelatedPostId": 4, "PostLinkTypeId": 1},
+            {"Id": 3, "PostId": 4, "RelatedPostId": 1, "LinkTypeId": 1},
+        ],
+        Votes=[
+            {"Id": 1, "PostId": 1, "VoteTypeId": 2},
+            {"Id": 2, "PostId": 1, "VoteTypeId": 2},
+            {"Id": 3, "PostId": 4, "VoteTypeId": 2},
+        ],
         Users=[{"Id": 7, "Reputation": 12, "DisplayName": "Ada"}],
-        Badges=[{"Id": 1, "UserId": 7, "Class": 1}, {"Id": 2, "UserId": 7, "Class": 3}, {"Id": 3, "UserId": 7, "Class": 3}],
+        Badges=[
+            {"Id": 1, "UserId": 7, "Class": 1},
+            {"Id": 2, "UserId": 7, "Class": 3},
+            {"Id": 3, "UserId": 7, "Class": 3},
+        ],
     )
     made = built(tmp_path / "c", source, options=Options(None, 2018))
     assert [post.id for post in made.posts()] == [1, 2]
@@ -163,7 +181,9 @@ def test_killed_at_ten_random_moments_it_goes_on_to_the_same_digest(tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c"], "nothing else is left"
 
 
-def test_a_build_that_fails_in_any_stage_goes_on(tmp_path: Path, sample: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_fails_in_any_stage_goes_on(
+    tmp_path: Path, sample: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every single commit is a place to die: raise at the n-th one, then run again."""
     monkeypatch.setattr(staging, "BATCH", 400)
     target = tmp_path / "c"
@@ -208,7 +228,9 @@ def test_the_second_build_into_one_target_says_so(tmp_path: Path) -> None:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(PorismError) as error:
             build([open_source(source)], tmp_path / "c", jobs=1)
-    assert str(error.value) == f"{tmp_path}/c: another build is writing it now\n  fix: wait for it, or name another target"
+    assert (
+        str(error.value) == f"{tmp_path}/c: another build is writing it now\n  fix: wait for it, or name another target"
+    )
     built(tmp_path / "c", source)
     with pytest.raises(PorismError) as error:
         build([open_source(source)], tmp_path / "c", jobs=1)
@@ -216,7 +238,9 @@ def test_the_second_build_into_one_target_says_so(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_no_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = write_dump(tmp_path / "d", Posts=[question(n, "<p>" + "$x_{%d}$ " % n * 200 + "</p>") for n in range(1, 400)])
+    source = write_dump(
+        tmp_path / "d", Posts=[question(n, "<p>" + "$x_{%d}$ " % n * 200 + "</p>") for n in range(1, 400)]
+    )
     connect = sqlite3.connect
 
     def small(name: object, **more: object) -> sqlite3.Connection:
@@ -227,7 +251,10 @@ def test_a_full_disk_is_told_and_leaves_no_collection(tmp_path: Path, monkeypatc
     monkeypatch.setattr(sqlite3, "connect", small)
     with pytest.raises(PorismError) as error:
         build([open_source(source)], tmp_path / "c", jobs=1)
-    assert str(error.value) == f"{tmp_path}/c: cannot be written: database or disk is full\n  fix: free some space or name another place"
+    assert (
+        str(error.value)
+        == f"{tmp_path}/c: cannot be written: database or disk is full\n  fix: free some space or name another place"
+    )
     assert not (tmp_path / "c").exists()
     monkeypatch.undo()
     assert built(tmp_path / "c", source).count("posts") == 399, "with space it goes on"
@@ -269,7 +296,12 @@ def test_two_dumps_do_not_clash(tmp_path: Path) -> None:
         PostLinks=[{"Id": 1, "PostId": 1, "RelatedPostId": 2, "LinkTypeId": 1}],
     )  # fmt: skip
     made = built(tmp_path / "c", first, second)
-    assert [(post.id, post.thread_id, post.source) for post in made.posts()] == [(1, 1, "one"), (12, 1, "one"), (1001, 1001, "two"), (1002, 1001, "two")]
+    assert [(post.id, post.thread_id, post.source) for post in made.posts()] == [
+        (1, 1, "one"),
+        (12, 1, "one"),
+        (1001, 1001, "two"),
+        (1002, 1001, "two"),
+    ]
     assert made.post(1001).accepted_id == 1002
     assert [each.id for each in made.comments(1002)] == [1345]
     assert made.links(1001)[0].other_id == 1002

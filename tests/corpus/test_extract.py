@@ -101,7 +101,30 @@ def test_only_spans() -> None:
     assert sensible(f"$x$ {SPAN}y</span>", "html", only_spans=True).latex == ("y",)
 
 
-PIECES = st.sampled_from(["$", "$$", "\\(", "\\)", "\\[", "{", "}", "\\", "<p>", "</p>", "<code>", "`", "5", "x", " and ", "\\begin{align}", SPAN, "</span>", "&lt;", "\n"])
+PIECES = st.sampled_from(
+    [
+        "$",
+        "$$",
+        "\\(",
+        "\\)",
+        "\\[",
+        "{",
+        "}",
+        "\\",
+        "<p>",
+        "</p>",
+        "<code>",
+        "`",
+        "5",
+        "x",
+        " and ",
+        "\\begin{align}",
+        SPAN,
+        "</span>",
+        "&lt;",
+        "\n",
+    ]
+)
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))

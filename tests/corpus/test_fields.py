@@ -35,7 +35,9 @@ def test_compat_keeps_a_formula_that_has_no_place() -> None:
 
 
 def test_placed() -> None:
-    text = '<p><span class="math-container" id="5">a &amp; <span>b</span></span> <span class="math-container">c</span></p>'
+    text = (
+        '<p><span class="math-container" id="5">a &amp; <span>b</span></span> <span class="math-container">c</span></p>'
+    )
     field = make_field(text, "placed", False)
     assert field == Field(f"<p>{token(0)} {token(1)}</p>", ("a & <span>b</span>", "c"), (5, 0))
 

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.corpus.html import Segment, clean, fill, formula_ids, place, plain, render, segments, span, token, tokens_in_text, unescape
+from porism.corpus.html import (
+    Segment,
+    clean,
+    fill,
+    formula_ids,
+    place,
+    plain,
+    render,
+    segments,
+    span,
+    token,
+    tokens_in_text,
+    unescape,
+)
 
 POST = '<p>Let <span class="math-container" id="7">a&lt;b &amp; c</span> be.</p><ul><li>x &lt; y</li></ul>'
 
@@ -23,7 +36,9 @@ def test_plain_with_formulas_dropped_or_replaced() -> None:
 
 def test_render_and_ids() -> None:
     assert formula_ids(POST) == [7]
-    assert render(POST, lambda number, latex: f"<math>{number}:{latex}</math>").startswith("<p>Let <math>7:a<b & c</math> be.")
+    assert render(POST, lambda number, latex: f"<math>{number}:{latex}</math>").startswith(
+        "<p>Let <math>7:a<b & c</math> be."
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,7 +59,13 @@ def test_clean(dirty: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("&lt;", "<"), ("&amp;lt;", "&lt;"), ("a&notin b", "a&notin b"), ("&#60;&#x3c;", "<<"), ("&unknown;", "&unknown;")],
+    [
+        ("&lt;", "<"),
+        ("&amp;lt;", "&lt;"),
+        ("a&notin b", "a&notin b"),
+        ("&#60;&#x3c;", "<<"),
+        ("&unknown;", "&unknown;"),
+    ],
 )
 def test_unescape_once_and_only_whole_entities(text: str, expected: str) -> None:
     assert unescape(text) == expected

@@ -14,7 +14,9 @@ from .small import answer, built, comment, question, write_dump
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    folder = write_dump(tmp_path / "d", Posts=[question(1, "<p>$x$</p>"), answer(2, 1, "<p>$y$</p>")], Comments=[comment(1, 2, "$z$")])
+    folder = write_dump(
+        tmp_path / "d", Posts=[question(1, "<p>$x$</p>"), answer(2, 1, "<p>$y$</p>")], Comments=[comment(1, 2, "$z$")]
+    )
     with py7zr.SevenZipFile(tmp_path / "site.7z", "w") as out:
         for file in sorted(folder.iterdir()):
             out.write(file, file.name)
@@ -53,4 +55,6 @@ def test_an_archive_of_something_else(tmp_path: Path) -> None:
         out.write(tmp_path / "x.txt", "x.txt")
     with pytest.raises(PorismError) as error:
         built(tmp_path / "a", tmp_path / "x.7z")
-    assert str(error.value) == f"{tmp_path}/x.7z: there is no Posts.xml in the archive\n  fix: name the archive of a dump"
+    assert (
+        str(error.value) == f"{tmp_path}/x.7z: there is no Posts.xml in the archive\n  fix: name the archive of a dump"
+    )

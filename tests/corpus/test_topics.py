@@ -165,7 +165,9 @@ def test_official_topics(shared_data: Path, tmp_path: Path, year: int, task: int
     named = [formula for topic in found for formula in topic.formulas]
     assert len(named) == len({formula.id for formula in named}) == formulas
     assert all(formula.id and "</" not in formula.latex for formula in named)
-    assert [formula.id for formula in named if not formula.latex] == (["q_217"] if year == 2020 else [])  # a blank in the table itself
+    assert [formula.id for formula in named if not formula.latex] == (
+        ["q_217"] if year == 2020 else []
+    )  # a blank in the table itself
     if task == 2:
         assert all(topic.latex and topic.formula_id in {formula.id for formula in topic.formulas} for topic in found)
     write_topics(found, tmp_path / "again.xml")

@@ -34,8 +34,14 @@ BOMB = '<!DOCTYPE p [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'<posts>\n<row Id="1"/>\n<row Id="2" Bo', "Posts.xml:3: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
-        (b'<posts>\n<row Id="1"/>\n', "Posts.xml:3: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
+        (
+            b'<posts>\n<row Id="1"/>\n<row Id="2" Bo',
+            "Posts.xml:3: the file ends in the middle\n  fix: fetch the file again; it is truncated",
+        ),
+        (
+            b'<posts>\n<row Id="1"/>\n',
+            "Posts.xml:3: the file ends in the middle\n  fix: fetch the file again; it is truncated",
+        ),
         (b"", "Posts.xml:1: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
         (
             b'<posts>\n<row Id="\xff"/></posts>',

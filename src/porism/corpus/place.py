@@ -72,6 +72,8 @@ class Placer:
         self.shift = shift
         self.stage = f"place {source}"
         self.found: list[RawRow] = []
+        # Official ids that stand in spans only, met in this batch: the same id may stand in several places.
+        self.met: dict[int, str] = {}
         query = "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)"
         self.has_revisions = bool(work.execute(query, (source,)).fetchone()[0])
 
@@ -83,6 +85,7 @@ class Placer:
             self._write(batch, iter(fields), compat)
             self.work.executemany(INSERT_FOUND, self.found)
             self.found.clear()
+            self.met.clear()
             note(self.work, self.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is placed again with the same ids.
@@ -126,9 +129,9 @@ class Placer:
         title_field, body_field = next(fields), next(fields)
         title = self._field(title_field, post, thread, TITLE, None)
         body = self._field(body_field, post, thread, QUESTION if is_question else ANSWER, None)
-        if self.has_revisions and not compat:
+        if self.has_revisions:
             present = {*title_field.latex, *body_field.latex}
-            for latex, in_title in removed_formulas(self.work, self.source, number, present):
+            for latex, in_title in removed_formulas(self.work, self.source, number, present, compat):
                 where = TITLE if in_title else QUESTION if is_question else ANSWER
                 self._number(latex, post, thread, where, None, "d")
         ids = (self._shifted(parent), self._shifted(accepted))
@@ -158,7 +161,7 @@ class Placer:
     def _field(self, field: Field, post: int, thread: int, kind: int, comment: int | None) -> str:
         """Number the formulas of a field and put them in place."""
         given = [number for number in field.ids if number]
-        known = known_latex(self.work, given) if given else {}
+        known = {**known_latex(self.work, given), **self.met} if given else {}
         latex = list(field.latex)
         ids = list(field.ids)
         for at, number in enumerate(ids):
@@ -166,6 +169,8 @@ class Placer:
                 latex[at] = known[number]
             else:
                 ids[at] = self._number(latex[at], post, thread, kind, comment, "", number)
+                if number:
+                    self.met[number] = known[number] = latex[at]
             if number:
                 self.work.execute("INSERT OR IGNORE INTO placed VALUES(?, ?)", (number, comment))
         for lost in field.lost:

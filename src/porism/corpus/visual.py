@@ -19,11 +19,14 @@ CREATE TABLE IF NOT EXISTS expression_visuals(id INTEGER PRIMARY KEY, key INTEGE
 """
 
 
+NOTHING = ("", "[W!]")
+
+
 def visual_text(parsed: Parsed) -> tuple[str, str]:
     """The key in words: ("slt", string) or ("latex", string)."""
-    if parsed.path == "opaque":
-        return "latex", "".join(parsed.latex.split())
-    return "slt", tangent(parsed.layout)
+    text = "" if parsed.path == "opaque" else tangent(parsed.layout)
+    # A formula of which nothing is seen (definitions only) looks like no other.
+    return ("latex", "".join(parsed.latex.split())) if text in NOTHING else ("slt", text)
 
 
 def visual_key(parsed: Parsed) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from unicodedata import normalize
 
 from porism.corpus.documents.section import Document, Section, with_spans
 from porism.corpus.extract import sensible
@@ -113,7 +114,7 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _blocks(text: str) -> str:
-    paragraphs = (_environments(_inline(part)) for part in re.split(r"\n\s*\n", text))
+    paragraphs = (normalize("NFC", _environments(_inline(part))) for part in re.split(r"\n\s*\n", text))
     return "".join(f"<p>{part.strip()}</p>\n" for part in paragraphs if part.strip())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from porism.corpus.documents.section import Document, Section, with_spans
@@ -55,7 +56,7 @@ def _sections(text: str, latex: tuple[str, ...]) -> Iterator[Section]:
         return with_spans(clean(str(parser.renderer.render(part, parser.options, {}))), latex)
 
     yield Section("", render(tokens[: starts[0] if starts else len(tokens)]))
-    for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
+    for start, end in pairwise([*starts, len(tokens)]):
         # A heading is three tokens: open, inline, close.
         heading = with_spans(clean(html.escape(tokens[start + 1].content, quote=False)), latex)
         yield Section(heading, render(tokens[start + 3 : end]))

@@ -50,6 +50,6 @@ def _sections(text: str, latex: tuple[str, ...]) -> Iterator[Section]:
     last, title = 0, ""
     for heading in HEADING.finditer(text):
         # A piece of a page may end inside a block: cleaning closes it.
-        yield Section(title, with_spans(clean(text[last : heading.start()]), latex))
+        yield Section(title, with_spans(clean(text[last : heading.start()]).strip(), latex))
         title, last = with_spans(heading[1].strip(), latex), heading.end()
-    yield Section(title, with_spans(clean(text[last:]), latex))
+    yield Section(title, with_spans(clean(text[last:]).strip(), latex))

@@ -1,0 +1,130 @@
+"""The lab's own files: versions by header, official ids, what the text does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porism.corpus.arqmath import V1, V2, V3, ArqMath, version_of
+from porism.errors import PorismError
+
+from .small import answer, built, comment, question, tally, xml
+
+
+def span(number: int, latex: str) -> str:
+    return f'<span class="math-container" id="{number}">{latex}</span>'
+
+
+def write_table(folder: Path, columns: tuple[str, ...], *rows: tuple[object, ...], name: str = "1.tsv") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("".join("\t".join(map(str, row)) + "\n" for row in (columns, *rows)), "utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "lab"
+    place.mkdir()
+    posts = [
+        question(1, f"<p>{span(11, 'a &amp;lt; b')} and {span(12, 'y')}</p>", f"On {span(10, 't')}"),
+        answer(2, 1, f"<p>{span(13, 'z')}</p>"),
+    ]
+    comments = [comment(5, 2, f"So {span(14, 'c')} and again {span(14, 'c')}, {span(15, 'd')}")]
+    (place / "Posts.V1.3.xml").write_text(xml("posts", posts).replace("&amp;amp;lt;", "&amp;lt;"), "utf-8")
+    (place / "Comments.v1.3.xml").write_text(xml("comments", comments), "utf-8")
+    return place
+
+
+ROWS = (
+    (10, 1, 1, "title", "", 7, 70, "v", "t"),
+    (11, 1, 1, "question", "", 8, 80, "", "a < b"),
+    (12, 1, 1, "question", "", 9, 90, "", '"y""s"'),
+    (13, 2, 1, "answer", "", 9, 90, "", "z"),
+    (14, 2, 1, "comment", 5, 9, 91, "", "c"),
+    (16, 2, 1, "answer", "", 9, 92, "d", "gone"),
+    (17, 2, 1, "answer", "", 9, 93, "", "lost"),
+    (18, 99, 99, "answer", "", 9, 94, "", "elsewhere"),
+)
+
+
+def test_version_three(folder: Path, tmp_path: Path) -> None:
+    write_table(folder / "latex_representation_v3", V3, *ROWS)
+    write_table(
+        folder / "slt_representation_v3",
+        V3,
+        (10, 1, 1, "title", "", 7, 70, "v", "<math><mi>t</mi></math>"),
+        (11, 1, 1, "question", "", 8, 80, "", ""),
+    )
+    write_table(folder / "opt_representation_v3", V3, (10, 1, 1, "title", "", 7, 70, "v", "<math><ci>t</ci></math>"))
+    made = built(tmp_path / "c", folder)
+    rows = [(f.id, f.latex, f.visual_id, f.old_visual_id, f.comment_id, f.issue) for f in made.formulas()]
+    assert rows == [
+        (10, "t", 70, 7, None, "v"),
+        (11, "a < b", 80, 8, None, ""),
+        (12, 'y"s', 90, 9, None, ""),
+        (13, "z", 90, 9, None, ""),
+        (14, "c", 91, 9, 5, ""),
+        (15, "d", 95, None, 5, ""),  # only in the text: it has no official visual id
+        (16, "gone", 92, 9, None, "d"),
+        (17, "lost", 93, 9, None, "d"),  # only in the table: not in the text
+        (18, "elsewhere", 94, 9, None, ""),
+    ]
+    assert tally(made)["formulas", "given, but not in the text (issue d)"] == 1
+    assert made.post(1).title == f"On {span(10, 't')}"
+    assert made.post(1).body == f"<p>{span(11, 'a &lt; b')} and {span(12, 'y' + chr(34) + 's')}</p>", (
+        "the table is right, the span gives the place"
+    )
+    first = made.expression_of(10)
+    assert (first.mathml, first.content) == ("<math><mi>t</mi></math>", "<math><ci>t</ci></math>")
+
+
+@pytest.mark.parametrize(("columns", "version"), [(V1, 1), (V2, 2), (V3, 3)])
+def test_versions_are_known_by_their_header(columns: tuple[str, ...], version: int, tmp_path: Path) -> None:
+    write_table(tmp_path, columns)
+    assert version_of(tmp_path / "1.tsv") == version
+
+
+def test_versions_one_and_two_name_no_comment_but_the_text_does(folder: Path, tmp_path: Path) -> None:
+    write_table(folder / "latex_representation", V1, (14, 2, 1, "comment", "c"), (13, 2, 1, "answer", "z"))
+    made = built(tmp_path / "c", folder)
+    assert made.formula(14).comment_id == 5
+    assert made.formula(10).latex == "t", "a formula that no table names comes from the text"
+
+
+def test_unknown_header(tmp_path: Path) -> None:
+    write_table(tmp_path, ("id", "latex"))
+    with pytest.raises(PorismError) as error:
+        version_of(tmp_path / "1.tsv")
+    assert (
+        str(error.value)
+        == f"{tmp_path}/1.tsv:1: the header 'id latex' is of no version\n  fix: name a formula table of the lab"
+    )
+
+
+def test_parts_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for name in ("10.tsv", "2.tsv", "1.tsv"):
+        write_table(tmp_path / "latex_representation_v3", V3, name=name)
+    assert [path.name for path in ArqMath(tmp_path).table_files("latex")] == ["1.tsv", "2.tsv", "10.tsv"]
+
+
+def test_faults_in_a_table_name_the_line(folder: Path, tmp_path: Path) -> None:
+    write_table(folder / "latex_representation", V1, (1, 2, 1, "answer", "x"), ("x", 2, 1, "answer", "y"))
+    with pytest.raises(PorismError) as error:
+        built(tmp_path / "c", folder)
+    assert (
+        str(error.value) == f"{folder}/latex_representation/1.tsv:3: id is 'x', not a number\n  fix: correct the file"
+    )
+    write_table(folder / "latex_representation", V1, (1, 2, 1))
+    with pytest.raises(PorismError, match="1.tsv:2: has 3 cells, the header 5"):
+        built(tmp_path / "c", folder)
+
+
+@pytest.mark.shared
+def test_rows_of_the_official_posts(shared_data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "lab"
+    place.mkdir()
+    (place / "Posts.V1.0.xml").symlink_to(shared_data / "arqmath-format" / "Posts.V1.x.sample.xml")
+    made = built(tmp_path / "c", place)
+    assert [post.id for post in made.posts()] == [1, 3, 4, 5, 6, 7, 8]
+    assert made.formula(39).latex == r"\sqrt{2}"
+    assert made.post(5).body.count("math-container") == 2

@@ -1,0 +1,126 @@
+"""A cut of the lab's collection and tables of formulas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from porism.corpus.html import formula_ids
+from porism.errors import PorismError
+
+from .small import built, tally
+
+
+def write_cut(folder: Path) -> Path:
+    folder.mkdir()
+    posts = [
+        {
+            "id": 5,
+            "type": "question",
+            "thread_id": 5,
+            "title": 'A <span class="math-container" id="31">t</span>',
+            "tags": ["a", "b"],
+            "body": '<p><span class="math-container" id="32">x</span></p>',
+            "comments": [{"id": 8, "body": 'is 1 < 2? <span class="math-container" id="x5_1">y</span>'}],
+        },
+        {"id": 6, "type": "answer", "thread_id": 5, "parent_id": 5, "body": "<p>no</p>", "comments": []},
+    ]
+    (folder / "posts.jsonl").write_text("".join(json.dumps(post) + "\n" for post in posts))
+    rows = [
+        "id\tpost_id\tthread_id\ttype\tvisual_id\tlatex\tcomment_id",
+        "31\t5\t5\ttitle\t100\tt\t",
+        "32\t5\t5\tquestion\t101\tx\t",
+        "x5_1\t5\t5\tcomment\t\ty\t8",
+        "x5_2\t9\t9\ttitle\t\tx\t",
+    ]
+    (folder / "formulas.tsv").write_text("\n".join(rows) + "\n")
+    (folder / "links.tsv").write_text(
+        "post_id\tother_id\tkind\tother_body_in_slice\tother_title\n5\t9\trelated\t0\tOther\n"
+    )
+    (folder / "titles.jsonl").write_text(
+        json.dumps({"id": 9, "title": 'On <span class="math-container" id="x5_2">x</span>'}) + "\n"
+    )
+    (folder / "slt.tsv").write_text("id\tmathml\n31\t<math><mi>t</mi></math>\n")
+    return folder
+
+
+def test_official_ids_are_kept_and_names_get_numbers(tmp_path: Path) -> None:
+    made = built(tmp_path / "c", write_cut(tmp_path / "cut"))
+    rows = [(f.id, f.latex, f.visual_id, f.comment_id) for f in made.formulas()]
+    # 33 and 34 are x5_1 and x5_2: y is new, x looks like formula 32.
+    assert rows == [(31, "t", 100, None), (32, "x", 101, None), (33, "y", 102, 8), (34, "x", 101, None)]
+    assert made.post(5).tags == ("a", "b")
+    assert made.comments(5)[0].body == 'is 1 &lt; 2? <span class="math-container" id="33">y</span>'
+    assert made.title(9) == 'On <span class="math-container" id="34">x</span>'
+    assert [link.other_id for link in made.thread(6).links] == [9]
+    assert made.expression_of(31).mathml == "<math><mi>t</mi></math>"
+
+
+def test_formula_table_first_or_last_gives_the_same(tmp_path: Path) -> None:
+    cut = write_cut(tmp_path / "cut")
+    table = tmp_path / "formulas.tsv"
+    table.write_text('visual_id\tlatex\tmathml\n101\tx\t\n200\tq "r\t<math><mi>q</mi></math>\n300\t\t\n')
+    one, two = built(tmp_path / "one", table, cut), built(tmp_path / "two", cut, table)
+    assert one.digest == two.digest
+    rows = [(f.id, f.post_id, f.visual_id, f.latex) for f in one.formulas() if f.post_id == 0]
+    assert rows == [(35, 0, 101, "x"), (36, 0, 200, 'q "r')]
+    assert tally(one)["formulas", "empty"] == 1
+    assert [(v.id, v.formulas, v.posts) for v in one.visuals()] == [(100, 1, 1), (101, 3, 2), (200, 1, 0), (201, 1, 1)]
+
+
+def test_a_table_with_ids_keeps_them(tmp_path: Path) -> None:
+    table = tmp_path / "formulas.tsv"
+    table.write_text("id\tlatex\n7\tx\n9\ty\n7\tz\n")
+    made = built(tmp_path / "c", table)
+    assert [(f.id, f.latex, f.visual_id) for f in made.formulas()] == [(7, "x", 1), (9, "y", 2)]
+    assert tally(made)["formulas", "the id appeared before"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("posts.jsonl", "{", "posts.jsonl:1: is not a line of JSON\n  fix: fetch the file again"),
+        (
+            "links.tsv",
+            "post_id\tother_id\n1\t2\n",
+            "links.tsv:1: the header has no column kind\n  fix: add the header line",
+        ),
+        (
+            "links.tsv",
+            "post_id\tother_id\tkind\n1\t2\tsame\n",
+            "links.tsv:2: kind is 'same', not one of related, duplicate\n  fix: correct the file",
+        ),
+        ("slt.tsv", "id\tmathml\nx9\tm\n", "slt.tsv:2: formula id 'x9' is not in formulas.tsv\n  fix: check the file"),
+    ],
+)
+def test_faults_name_file_and_line(name: str, text: str, message: str, tmp_path: Path) -> None:
+    cut = write_cut(tmp_path / "cut")
+    (cut / name).write_text(text)
+    with pytest.raises(PorismError) as error:
+        built(tmp_path / "c", cut)
+    assert str(error.value) == f"{cut}/{message}"
+
+
+@pytest.mark.shared
+def test_the_real_cut_is_built_without_loss(shared_data: Path, tmp_path: Path) -> None:
+    made = built(tmp_path / "c", shared_data / "slice", jobs=2)
+    kinds = [post.kind for post in made.posts()]
+    assert (kinds.count("question"), kinds.count("answer")) == (2769, 3395)
+    assert (made.count("comments"), made.count("formulas"), made.count("links")) == (16712, 81493, 7027)
+    official: dict[int, tuple[str, str]] = {}
+    with open(shared_data / "slice" / "formulas.tsv", encoding="utf-8") as table:
+        next(table)
+        for line in table:
+            cells = line.rstrip("\n").split("\t")
+            if cells[0].isdecimal():
+                official[int(cells[0])] = (cells[4], cells[5])
+    found = {f.id: (str(f.visual_id), f.latex) for f in made.formulas()}
+    assert all(found[number][1] == latex for number, (_, latex) in official.items())
+    assert all(found[number][0] == visual for number, (visual, _) in official.items() if visual)
+    placed = {number for post in made.posts() for number in formula_ids(post.title) + formula_ids(post.body)}
+    placed |= {number for each in made.all_comments() for number in formula_ids(each.body)}
+    here = {post.id for post in made.posts()}
+    assert {f.id for f in made.formulas() if f.post_id in here} <= placed
+    assert not any(f.issue for f in made.formulas())
