@@ -1,0 +1,203 @@
+"""Assessment under load: 20 assessors save 50 judgments each at once; how long a save and the next item take.
+
+`python -m bench assess` builds the sample collection, starts the real server and drives it over HTTP.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+ASSESSORS, JUDGMENTS = 20, 50
+PASSWORD = "a long bench password"
+TOPIC = "A.1"
+SAMPLE = Path(__file__).resolve().parents[1] / "sample"
+
+
+@dataclass
+class Load:
+    """A journal with work for everyone, and where its server listens."""
+
+    journal: Path
+    collection: Path
+    port: int
+    assessors: int = ASSESSORS
+    judgments: int = JUDGMENTS
+
+    @property
+    def url(self) -> str:
+        """Address of the server."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the server as a user would, and wait until it answers."""
+        command = [
+            sys.executable,
+            "-m",
+            "porism.cli",
+            "assess",
+            "serve",
+            str(self.journal),
+            "--collection",
+            str(self.collection),
+            "--port",
+            str(self.port),
+        ]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            try:
+                httpx.get(self.url + "/login")
+                return server
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise RuntimeError("the server did not start")
+
+
+@dataclass
+class Times:
+    """Seconds of every save and of every next item; retries are counted."""
+
+    saves: list[float] = field(default_factory=list)
+    items: list[float] = field(default_factory=list)
+    retries: int = 0
+
+
+def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgments: int = JUDGMENTS) -> Load:
+    """A journal in which every assessor has the same answers of the collection to judge."""
+    from porism.corpus.collection import Collection
+    from porism.corpus.topics import read_topics
+    from porism.lab.accounts import add_account
+    from porism.lab.assignment import give
+    from porism.lab.journal import Journal
+    from porism.lab.loading import load_pool, load_topics, opaque_key
+    from porism.lab.pool import PoolItem
+
+    journal = Journal.create(folder / "load.journal")
+    load_topics(journal, 1, read_topics(SAMPLE / "topics" / "task1.xml"))
+    posts = [
+        str(post.id) for post, _ in zip(Collection.open(collection).posts("answer"), range(judgments), strict=False)
+    ]
+    load_pool(journal, 1, [PoolItem(TOPIC, post) for post in posts])
+    keys = [opaque_key(1, TOPIC, post) for post in posts]
+    for number in range(assessors):
+        add_account(journal, f"a{number}", "assessor", PASSWORD)
+        give(journal, f"a{number}", 1, TOPIC, "dual", keys)
+    journal.close()
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = int(one.getsockname()[1])
+    return Load(folder / "load.journal", collection, port, assessors, judgments)
+
+
+def patiently(times: Times, call: Callable[[], httpx.Response]) -> httpx.Response:
+    """Repeat a request until it is answered, as a person's browser and patience would: the server may be gone for a while."""
+    while True:
+        try:
+            answer = call()
+            if answer.status_code < 500:
+                return answer
+        except httpx.TransportError:
+            pass
+        times.retries += 1
+        time.sleep(0.1)
+
+
+def hidden(page: str) -> dict[str, str]:
+    """The hidden fields of the judging form, or of the only form."""
+    form = page[page.index('id="judging"') :] if 'id="judging"' in page else page
+    return {
+        name: html.unescape(value)
+        for name, value in re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form)
+    }
+
+
+def grade_of(assessor: int, place: int) -> int:
+    """What this assessor says of the item at this place: known in advance, so that nothing can get lost or mixed up unseen."""
+    return (assessor * 7 + place * 3) % 4
+
+
+def judge_all(load: Load, assessor: int, times: Times, ready: threading.Barrier) -> None:
+    """Log in, then judge every item: load the next one, save it, be led to the one after."""
+    with httpx.Client(base_url=load.url, timeout=60) as http:
+        fields = hidden(patiently(times, lambda: http.get("/login")).text)
+        data = {**fields, "name": f"a{assessor}", "password": PASSWORD}
+        patiently(times, lambda: http.post("/login", data=data))
+        job = assessor + 1
+        ready.wait()
+        for place in range(1, load.judgments + 1):
+            start = time.perf_counter()
+            page = patiently(times, lambda place=place: http.get(f"/judge/{job}/{place}"))
+            times.items.append(time.perf_counter() - start)
+            form = {
+                **hidden(page.text),
+                "grade_1": str(grade_of(assessor, place)),
+                "comment_1": f"said by {assessor}",
+                "go": "next",
+            }
+            start = time.perf_counter()
+            answer = patiently(times, lambda place=place, form=form: http.post(f"/judge/{job}/{place}", data=form))
+            times.saves.append(time.perf_counter() - start)
+            assert answer.status_code == 303, answer.text
+
+
+def drive(load: Load, during: Callable[[Times], None] = lambda times: None) -> tuple[Times, float]:
+    """All assessors at once; `during` runs beside them. Returns the times and the seconds it took."""
+    times = Times()
+    ready = threading.Barrier(load.assessors + 1)
+    threads = [threading.Thread(target=judge_all, args=(load, n, times, ready)) for n in range(load.assessors)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    start = time.perf_counter()
+    during(times)
+    for thread in threads:
+        thread.join()
+    return times, time.perf_counter() - start
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which this share lies."""
+    return statistics.quantiles(values, n=100)[round(share * 100) - 1]
+
+
+def main() -> None:
+    """Print a table."""
+    from porism.corpus.build import build
+    from porism.corpus.sources import open_source
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        load = prepare(folder, build([open_source(SAMPLE / "dump")], folder / "collection", jobs=1))
+        server = load.start()
+        try:
+            times, seconds = drive(load)
+        finally:
+            server.terminate()
+            server.wait()
+    print(
+        f"{load.assessors} assessors x {load.judgments} judgments at once, {os.cpu_count()} cores, every save on the disk before it is confirmed"
+    )
+    print("what\tcount\tmean ms\tmedian ms\tp95 ms\tmax ms")
+    for what, values in (("save", times.saves), ("next item", times.items)):
+        row = [statistics.fmean(values), statistics.median(values), percentile(values, 0.95), max(values)]
+        print(f"{what}\t{len(values)}\t" + "\t".join(f"{value * 1000:.1f}" for value in row))
+    print(
+        f"{(len(times.saves) + len(times.items)) / seconds:.0f} requests/s, {len(times.saves) / seconds:.0f} judgments/s"
+    )
+
+
+if __name__ == "__main__":
+    main()
