@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -39,9 +40,10 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def measure(dump: Path, target: Path) -> tuple[float, int]:
-    """Seconds and peak memory of a build in its own process."""
+def measure(dump: Path, target: Path) -> tuple[float, float, int]:
+    """Seconds, processor seconds and peak memory of a build in its own process."""
     start = time.perf_counter()
+    before = _processor()
     peak = 0
     with subprocess.Popen([sys.executable, "-c", BUILD, str(dump), str(target)], stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
@@ -49,7 +51,13 @@ def measure(dump: Path, target: Path) -> tuple[float, int]:
             time.sleep(0.5)
         if process.returncode:
             raise SystemExit(f"the build failed with {process.returncode}")
-    return time.perf_counter() - start, peak
+    return time.perf_counter() - start, _processor() - before, peak
+
+
+def _processor() -> float:
+    """Processor seconds of all children that have ended, theirs included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -60,7 +68,7 @@ def main() -> None:
         start = time.perf_counter()
         generate(dump, posts)
         made = time.perf_counter() - start
-        seconds, peak = measure(dump, target)
+        seconds, processor, peak = measure(dump, target)
         counts = json.loads((target / "manifest.json").read_text())["counts"]
         size = sum(file.stat().st_size for file in target.iterdir())
         read = sum(file.stat().st_size for file in dump.iterdir())
@@ -70,7 +78,7 @@ def main() -> None:
         "formulas": f"{formulas:,}",
         "distinct formulas": f"{counts['expressions']:,}",
         "dump": f"{read / 1e6:,.0f} MB, generated in {made:,.0f} s",
-        "built in": f"{seconds:,.0f} s",
+        "built in": f"{seconds:,.0f} s ({processor:,.0f} s of processor, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
         "posts per second": f"{counts['posts'] / seconds:,.0f}",
         "formulas per second": f"{formulas / seconds:,.0f}",
         "peak memory, all processes": f"{peak / 1e6:,.0f} MB",

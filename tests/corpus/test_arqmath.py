@@ -115,7 +115,7 @@ def test_faults_in_a_table_name_the_line(folder: Path, tmp_path: Path) -> None:
         str(error.value) == f"{folder}/latex_representation/1.tsv:3: id is 'x', not a number\n  fix: correct the file"
     )
     write_table(folder / "latex_representation", V1, (1, 2, 1))
-    with pytest.raises(PorismError, match="1.tsv:2: has 3 cells, the header 5"):
+    with pytest.raises(PorismError, match=r"1\.tsv:2: has 3 cells, the header 5"):
         built(tmp_path / "c", folder)
 
 

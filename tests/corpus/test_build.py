@@ -238,9 +238,7 @@ def test_the_second_build_into_one_target_says_so(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_no_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = write_dump(
-        tmp_path / "d", Posts=[question(n, "<p>" + "$x_{%d}$ " % n * 200 + "</p>") for n in range(1, 400)]
-    )
+    source = write_dump(tmp_path / "d", Posts=[question(n, f"<p>{f'$x_{n}$ ' * 200}</p>") for n in range(1, 400)])
     connect = sqlite3.connect
 
     def small(name: object, **more: object) -> sqlite3.Connection:

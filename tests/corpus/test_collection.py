@@ -1,0 +1,69 @@
+"""Opening a collection, or saying why not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from porism.corpus.collection import Collection
+from porism.errors import PorismError
+from porism.formula.binary import unpack
+
+from .small import answer, built, question, write_dump
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Collection:
+    return built(tmp_path / "c", write_dump(tmp_path / "d", Posts=[question(1, "<p>$x$</p>"), answer(2, 1)]))
+
+
+def test_no_collection(tmp_path: Path) -> None:
+    with pytest.raises(PorismError) as error:
+        Collection.open(tmp_path)
+    assert (
+        str(error.value)
+        == f"{tmp_path}: is not a collection (no manifest.json)\n  fix: porism build SOURCE -o {tmp_path}"
+    )
+
+
+def test_another_format(made: Collection) -> None:
+    path = made.path / "manifest.json"
+    path.write_text(json.dumps({**made.manifest, "format": 99}))
+    with pytest.raises(PorismError) as error:
+        Collection.open(made.path)
+    message = f"{made.path}: is a collection of format 99, not a collection of format 1"
+    assert str(error.value) == f"{message}\n  fix: build the collection again with this version"
+    path.write_text("{")
+    with pytest.raises(PorismError, match="the manifest cannot be read"):
+        Collection.open(made.path)
+
+
+def test_missing_store(made: Collection) -> None:
+    (made.path / "collection.sqlite").unlink()
+    with pytest.raises(PorismError, match=r"collection\.sqlite is missing"):
+        Collection.open(made.path)
+
+
+def test_it_opens_where_nothing_can_be_written(made: Collection) -> None:
+    made.close()
+    made.path.chmod(0o555)
+    (made.path / "collection.sqlite").chmod(0o444)
+    with Collection.open(made.path) as again:
+        assert [post.id for post in again.posts("answer")] == [2]
+    assert sorted(path.name for path in made.path.iterdir()) == ["collection.sqlite", "manifest.json"]
+
+
+def test_what_is_not_there(made: Collection) -> None:
+    for ask in (made.post, made.formula, made.expression, made.visual, made.thread, made.expression_of):
+        with pytest.raises(PorismError, match=r"no .* 77 in this collection"):
+            ask(77)
+    assert made.user(77) is None
+    assert made.title(77) is None
+    assert not made.has_post(77)
+
+
+def test_expressions_carry_both_trees(made: Collection) -> None:
+    layout, operators = unpack(made.expression(1).trees)
+    assert (layout.label, operators.label) == ("V!x", "V!x")
