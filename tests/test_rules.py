@@ -15,21 +15,35 @@ SOURCE = ROOT / "src" / "porism"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Imports go down only: a package may import those of a lower level, and itself.
-LEVEL = {
-    "records": 0,
-    "errors": 0,
-    "files": 0,
-    "formula": 1,
-    "corpus": 2,
-    "index": 3,
-    "evaluate": 4,
-    "search": 5,
-    "lab": 6,
-    "systems": 6,
-    "web": 7,
-    "cli": 8,
-}
-HEAVY = ("numpy", "scipy", "numba", "lxml", "tantivy", "starlette", "uvicorn", "jinja2", "pytrec_eval", "rich", "matplotlib", "math_core")
+LEVELS = (
+    "errors",
+    "records",
+    "files",
+    "formula",
+    "corpus",
+    "index",
+    "evaluate",
+    "search",
+    "systems",
+    "lab",
+    "web",
+    "cli",
+)
+LEVEL = {name: number for number, name in enumerate(LEVELS)}
+HEAVY = (
+    "numpy",
+    "scipy",
+    "numba",
+    "lxml",
+    "tantivy",
+    "starlette",
+    "uvicorn",
+    "jinja2",
+    "pytrec_eval",
+    "rich",
+    "matplotlib",
+    "math_core",
+)
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 
 
@@ -63,7 +77,11 @@ def test_imports_go_down_only(path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["-c", "import porism"], ["-m", "porism.cli", "--help"]], ids=["import", "help"])
 def test_light_core(arguments: list[str]) -> None:
     run = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True)
-    loaded = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in run.stderr.splitlines() if line.startswith("import time:")}
+    loaded = {
+        line.rsplit("|", 1)[-1].strip().split(".")[0]
+        for line in run.stderr.splitlines()
+        if line.startswith("import time:")
+    }
     assert not loaded & set(HEAVY)
 
 
@@ -78,7 +96,11 @@ def public_definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunc
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
             found.append(node)
             if isinstance(node, ast.ClassDef):
-                found += [n for n in node.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and not n.name.startswith("_")]
+                found += [
+                    n
+                    for n in node.body
+                    if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and not n.name.startswith("_")
+                ]
     return found
 
 
@@ -87,7 +109,9 @@ def test_public_things_are_typed_and_documented(path: Path) -> None:
     for node in public_definitions(ast.parse(path.read_text())):
         assert ast.get_docstring(node), f"{path}:{node.lineno}: {node.name} has no docstring"
         if not isinstance(node, ast.ClassDef):
-            bare = [a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if a.annotation is None]
+            bare = [
+                a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if a.annotation is None
+            ]
             assert set(bare) <= {"self", "cls"}, f"{path}:{node.lineno}: {node.name}({bare}) has no type"
             assert node.returns is not None, f"{path}:{node.lineno}: {node.name} has no return type"
 
@@ -102,8 +126,12 @@ def test_no_module_or_function_grows_without_end(path: Path) -> None:
 
 
 def test_the_project_speaks_of_itself_alone() -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    texts = [ROOT / name for name in tracked if re.search(r"\.(py|md|toml|txt|html|js|css|xml|tsv)$|Makefile|\.ci/run", name)]
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    texts = [
+        ROOT / name for name in tracked if re.search(r"\.(py|md|toml|txt|html|js|css|xml|tsv)$|Makefile|\.ci/run", name)
+    ]
     machine = re.compile(r"/" + r"work/(main|shared)|/" + r"root/|/" + r"home/\w")
     wrong = [str(p) for p in texts if p.exists() and machine.search(p.read_text(encoding="utf-8", errors="ignore"))]
     assert not wrong
@@ -114,7 +142,9 @@ def blocks(path: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.S | re.M)
 
 
-def test_readme_example_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_example_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Every Python block of the README runs, and what follows it as a text block is its output."""
     text = (ROOT / "README.md").read_text()
     pairs = re.findall(r"^```python\n(.*?)^```\n+(?:```text\n(.*?)^```)?", text, flags=re.S | re.M)
