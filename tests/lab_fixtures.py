@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from lab_case import LabCase
+from porism.corpus.build import build
+from porism.corpus.sources import open_source
 from porism.lab import accounts
 from porism.lab.journal import Journal
+
+SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +34,9 @@ def journal(case: LabCase, tmp_path: Path, cheap_passwords: None) -> Iterator[Jo
     made = case.journal(tmp_path / "lab.journal", training=True)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def sample_collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The collection of the sample."""
+    return build([open_source(SAMPLE / "dump")], tmp_path_factory.mktemp("sample") / "collection", jobs=1)

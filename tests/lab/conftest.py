@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from lab_fixtures import case, cheap_passwords, journal
+from lab_fixtures import case, cheap_passwords, journal, sample_collection
 
-__all__ = ["case", "cheap_passwords", "journal"]
+__all__ = ["case", "cheap_passwords", "journal", "sample_collection"]
