@@ -17,7 +17,7 @@ from porism.corpus.stats import distributions
 from porism.formula import parse
 from porism.formula.mathml import light
 from porism.search.engine import Engine
-from porism.search.query import split
+from porism.search.query import parts
 from porism.search.results import FoundFormula, Segment
 from porism.web.views import PostView, ThreadView
 
@@ -38,9 +38,9 @@ def formula_link(latex: str, mathml: str) -> Markup:
     return Markup('<a class="math-link" href="{}" title="Similar formulas">{}</a>').format(address, Markup(mathml))
 
 
-def segments(parts: Iterable[Segment], links: bool = True) -> Markup:
+def segments(pieces: Iterable[Segment], links: bool = True) -> Markup:
     """Text and formulas of a hit, with what matched lit."""
-    return Markup("").join(segment(part, links) for part in parts)
+    return Markup("").join(segment(piece, links) for piece in pieces)
 
 
 def segment(part: Segment, links: bool) -> Markup:
@@ -59,7 +59,7 @@ def lit_formula(hit: FoundFormula) -> Markup:
 
 def query(text: str) -> Markup:
     """A query or a reason as people read it: its formulas are set, not spelled."""
-    return Markup("").join(Markup(mathml_of(source)) if kind == "formula" else escape(source) for kind, source in split(text))
+    return Markup("").join(Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in parts(text))
 
 
 def name(latex: str) -> Markup:

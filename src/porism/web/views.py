@@ -7,9 +7,10 @@ from typing import Any
 
 from porism.corpus.html import plain
 from porism.errors import PorismError
-from porism.formula import parse
+from porism.formula import Parsed, parse, parse_mathml
 from porism.records import Comment, Explanation, Link, Post
 from porism.search.engine import Engine
+from porism.search.query import Part, parts
 from porism.search.results import Extract, FormulaResults, Results
 from porism.web.parameters import BadRequest, Parameter
 
@@ -119,16 +120,15 @@ def explain(engine: Engine, q: str, id: int) -> Explanation:
 
 def preview(engine: Engine, q: str) -> Preview:
     """How the engine reads a query while it is being typed."""
-    from porism.search.query import split
+    return Preview(tuple(preview_part(part) for part in parts(q)))
 
-    parts = []
-    for kind, source in split(q):
-        problems, mathml = (), ""
-        if kind == "formula":
-            parsed = parse(source, wildcards=True)
-            mathml, problems = parsed.mathml, problem_records(parsed)
-        parts.append(PreviewPart(kind, source, mathml, problems))
-    return Preview(tuple(parts))
+
+def preview_part(part: Part) -> PreviewPart:
+    """A piece of the query; a formula with its MathML and what is wrong with it."""
+    if part.kind == "text":
+        return PreviewPart(part.kind, part.source, "", ())
+    parsed = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+    return PreviewPart(part.kind, part.source, parsed.mathml, problem_records(parsed))
 
 
 def formula(engine: Engine, q: str) -> FormulaView:
@@ -168,7 +168,7 @@ def post_view(engine: Engine, one: Post) -> PostView:
     return PostView(one, plain(one.body), tuple(engine.collection.comments(one.id)))
 
 
-def problem_records(parsed: Any) -> tuple[PreviewProblem, ...]:
+def problem_records(parsed: Parsed) -> tuple[PreviewProblem, ...]:
     """The problems of a formula as records of the API."""
     return tuple(PreviewProblem(p.message, p.start, p.end) for p in parsed.problems)
 
