@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -51,12 +52,20 @@ def topic_formulas() -> Iterator[tuple[str, str]]:
                     yield latex[row[0]], row[4]
 
 
+_FORMULA = re.compile(
+    r"\$\$(.+?)\$\$|(?<!\\)\$(.+?)(?<!\\)\$|\\\[(.+?)\\\]|\\\((.+?)\\\)|"
+    r"\\begin\{(?:equation|align|eqnarray|gather|multline)\*?\}(.+?)\\end\{(?:equation|align|eqnarray|gather|multline)\*?\}",
+    re.S,
+)
+
+
 def planetmath_formulas() -> list[str]:
-    """The distinct formulas of the encyclopedia."""
+    """The distinct formulas of the encyclopedia, macros not expanded."""
     found: dict[str, None] = {}
-    for path in sorted((SHARED / "planetmath").glob("*formulas*")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            found[json.loads(line)["latex"] if path.suffix == ".jsonl" else line.split("\t")[-1]] = None
+    with open(SHARED / "planetmath/entries.jsonl", encoding="utf-8") as file:
+        for line in file:
+            for match in _FORMULA.finditer(json.loads(line)["body"]):
+                found[next(part for part in match.groups() if part)] = None
     return list(found)
 
 

@@ -58,13 +58,12 @@ ABSENT = [
     ("a-b", "a+b"),
     ("f(x)", "fx"),
     ("x<y<z", "a<b"),
-    ("a=c", "x=y<z<w^2+1=3+c^7-a"),
     ("x^2", "x_2"),
     ("ab+bc+ca", "xy+yz+zw"),
 ]
 
 
-@pytest.mark.parametrize(("pattern", "target"), ABSENT[:6] + ABSENT[7:])
+@pytest.mark.parametrize(("pattern", "target"), ABSENT)
 def test_a_pattern_does_not_occur(pattern: str, target: str) -> None:
     found = find(tree_of(pattern), tree_of(target))
     assert found.match is None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from porism.formula.rules import normal, normal_leaf, normalise
-from porism.formula.rules_term import K2, MASK, POSITIONS, Term, label_hash, mix, position
+from porism.formula.rules_term import K2, LOW, MASK, POSITIONS, Term, label_hash, mix, position
 from porism.formula.tree import Node
 
 Level = Literal["written", "normalised", "commutative", "renamed"]
@@ -184,6 +184,14 @@ class Hashes(NamedTuple):
     renamed: int
 
 
+# What is known of a part: size, hash as written, normal form, hash when renamed.
+_Known = tuple[int, int, Term, int]
+_leaves: dict[str, _Known] = {}
+_parts: dict[int, _Known] = {}
+_SMALL = 12
+_MAX_PARTS = 40_000
+
+
 def subexpression_hashes(tree: Node) -> list[Hashes]:
     """For every node of an operator tree, 64-bit hashes of the sub-expression below it at every level, in pre-order.
 
@@ -191,45 +199,68 @@ def subexpression_hashes(tree: Node) -> list[Hashes]:
     """
     order = [tree]
     for node in order:
-        order.extend(node.children)
-    count = len(order)
-    done: list[tuple[int, int, Term]] = [None] * count  # type: ignore[list-item]
+        if node.children:
+            order += node.children
     flags: list[str] = []
-    end = count
-    for at in range(count - 1, -1, -1):
-        node = order[at]
-        children = node.children
+    # Walking backwards, the operands of a node are the part of the list just before those of the node read before it.
+    done: list[_Known] = [_NOTHING] * len(order)
+    end = at = len(order)
+    for node in reversed(order):
+        at -= 1
         label = node.label
-        if not children:
-            term = normal_leaf(label)
-            done[at] = (1, mix(label_hash(label)[0]), term)
+        count = len(node.children)
+        if not count:
+            done[at] = _leaves.get(label) or _leaf(label)
             continue
-        start = end - len(children)
-        kids = done[start:end]
-        end = start
-        size = 1
+        kids = done[end - count : end]
+        end -= count
         written = label_hash(label)[0]
-        for (kid_size, kid_written, _), factor in zip(kids, POSITIONS, strict=False):
-            size += kid_size
-            written += kid_written * factor
-        written &= MASK
-        written = ((written ^ (written >> 30)) * K2) & MASK
-        done[at] = (size, written ^ (written >> 31), normal(label, [kid[2] for kid in kids], (), flags))
+        for kid, factor in zip(kids, POSITIONS, strict=False):
+            written += kid[1] * factor
+        written = ((written & MASK ^ (written >> 30 & LOW)) * K2) & MASK
+        written ^= written >> 31
+        done[at] = _parts.get(written) or _part(written, normal(label, [kid[2] for kid in kids], (), flags), kids)
     return _preorder(order, done)
 
 
-def _preorder(order: list[Node], done: list[tuple[int, int, Term]]) -> list[Hashes]:
+def _part(written: int, term: Term, kids: list[_Known]) -> _Known:
+    """What is to be known of a part; small parts come again in other formulas and are kept."""
+    size = 1
+    for kid in kids:
+        size += kid[0]
+    made = (size, written, term, term.renamed())
+    if size <= _SMALL:
+        if len(_parts) >= _MAX_PARTS:
+            _parts.clear()
+        _parts[written] = made
+    return made
+
+
+def _leaf(label: str) -> _Known:
+    if len(_leaves) > 50_000:
+        _leaves.clear()
+    term = normal_leaf(label)
+    found = _leaves[label] = (1, mix(label_hash(label)[0]), term, term.renamed())
+    return found
+
+
+_NOTHING = _leaf("W!")
+
+
+def _preorder(order: list[Node], done: list[_Known]) -> list[Hashes]:
     """From breadth-first lists to rows in pre-order."""
-    numbers = [0] * len(order)
-    rows: list[Hashes] = [None] * len(order)  # type: ignore[list-item]
-    following = 1
-    for at, node in enumerate(order):
-        number = numbers[at]
-        size, written, term = done[at]
-        rows[number] = Hashes(number, size, written, term.plain, term.mixed, term.renamed)
-        number += 1
-        for _ in node.children:
-            numbers[following] = number
-            number += done[following][0]
-            following += 1
+    rows: list[Hashes] = [_NO_ROW] * len(order)
+    numbers = [0]
+    make = tuple.__new__
+    for node, number, (size, written, term, renamed) in zip(order, numbers, done, strict=True):
+        rows[number] = make(Hashes, (number, size, written, term.plain, term.mixed, renamed))
+        if node.children:
+            number += 1
+            start = len(numbers)
+            for known in done[start : start + len(node.children)]:
+                numbers.append(number)
+                number += known[0]
     return rows
+
+
+_NO_ROW = Hashes(0, 0, 0, 0, 0, 0)

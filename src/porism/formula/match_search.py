@@ -109,7 +109,7 @@ class Search:
             return term.mixed
         found = self.numbers.get(id(term))
         if found is None:
-            found = self.numbers[id(term)] = term.renamed
+            found = self.numbers[id(term)] = term.renamed()
         return found
 
     def step(self) -> None:

@@ -13,13 +13,14 @@ from porism.formula.operators_operands import plain
 from porism.formula.operators_scripts import PLAIN, scripted
 from porism.formula.operators_stack import Stack
 from porism.formula.operators_symbols import HANDLERS
-from porism.formula.operators_table import BETWEEN, POST, SPELLED, SYMBOLS
+from porism.formula.operators_table import BETWEEN, CONST, POST, SPELLED, SYMBOLS
 from porism.formula.tree import Node, row_of
 
 # Brackets within brackets: beyond this a row is kept as its symbols.
 MAX_DEPTH = 80
 # Long rows of alternating operators can nest deep to the left; beyond this they are kept as their symbols.
 MAX_HEIGHT = 400
+_SIMPLE = frozenset(("V!", "N!"))
 _FINAL = frozenset((".", ",", ";", "?"))
 
 
@@ -61,13 +62,32 @@ class Reader:
         while len(tokens) > 1 and tokens[-1].label in _FINAL and tokens[-1].edges in PLAIN:
             tokens = tokens[:-1]
         size = len(tokens)
-        if size == 1:
-            symbol = SYMBOLS.get(tokens[0].label)
-            if symbol is not None and (symbol.form in BETWEEN or symbol.form == POST):
-                return scripted(self, Node(symbol.label, None, "", tokens[0].places), tokens[0])
         if self.depth >= MAX_DEPTH:
             return fragments(tokens)
         self.depth += 1
+        tree = self.one(tokens[0]) if size == 1 else None
+        if tree is None:
+            tree = self.several(tokens)
+        self.depth -= 1
+        return tree if size < MAX_HEIGHT // 2 or _height(tree) <= MAX_HEIGHT else fragments(tokens)
+
+    def one(self, token: Node) -> Node | None:
+        """A row of one token, when that is a letter, a number or an operator by itself."""
+        label = token.label
+        symbol = SYMBOLS.get(label)
+        if symbol is None:
+            if label[:2] not in _SIMPLE:
+                return None
+        elif symbol.form in BETWEEN or symbol.form == POST or symbol.form == CONST:
+            label = symbol.label
+        else:
+            return None
+        leaf = Node(label, None, "", token.places)
+        return leaf if token.edges in PLAIN else scripted(self, leaf, token)
+
+    def several(self, tokens: list[Node]) -> Node:
+        """A row read with a stack of open operators."""
+        size = len(tokens)
         stack = Stack()
         at = 0
         while at < size:
@@ -78,12 +98,28 @@ class Reader:
                     tokens = [*tokens[:at], name, *tokens[at + len(name.label) - 2 :]]
                     size = len(tokens)
                     continue
+                token = tokens[at]
+                if (
+                    label[:2] in _SIMPLE
+                    and token.edges in PLAIN
+                    and (label[0] == "N" or _alone(label, tokens, at, size))
+                ):
+                    # The commonest tokens need nothing of what follows.
+                    if stack.have:
+                        stack.juxtapose(True)
+                    stack.values.append(Node(label, None, "", token.places))
+                    stack.have = True
+                    at += 1
+                    continue
                 at = plain(self, stack, tokens, at)
             else:
                 at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
-        self.depth -= 1
-        tree = stack.finish()
-        return tree if size < MAX_HEIGHT // 2 or _height(tree) <= MAX_HEIGHT else fragments(tokens)
+        return stack.finish()
+
+
+def _alone(label: str, tokens: list[Node], at: int, size: int) -> bool:
+    """Whether a letter is just a letter: no bracket follows that it might be applied to."""
+    return len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:

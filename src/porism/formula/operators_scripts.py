@@ -77,12 +77,22 @@ _ACCENTS = {
 }
 
 
+_orders: dict[str, tuple[tuple[str, int], ...]] = {}
+
+
+def _scripts(edges: str) -> tuple[tuple[str, int], ...]:
+    """The scripts among the edges of a token, nearest first, and where they stand among its children."""
+    found = _orders.get(edges)
+    if found is None:
+        found = _orders[edges] = tuple((edge, edges.index(edge)) for edge in "oubadc" if edge in edges)
+    return found
+
+
 def scripted(rows: Rows, value: Node, token: Node) -> Node:
     """A value with everything that hangs on its token, nearest first: over, under, below, above, before."""
-    for edge in "oubadc":
-        child = token.child(edge)
-        if child is None:
-            continue
+    children = token.children
+    for edge, at in _scripts(token.edges):
+        child = children[at]
         if edge in "ou":
             value = _over(rows, value, child, edge, token.label)
         elif edge == "b":

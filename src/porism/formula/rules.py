@@ -147,7 +147,7 @@ def _number_fraction(label: str, kids: list[Term], places: Places, flags: list[s
     if len(kids) < 2:
         return None
     for at, kid in enumerate(kids):
-        if kid.label == "O!divide" and kid.kids[0].label[:2] == "N!" == kid.kids[1].label[:2]:
+        if kid.label == "O!divide" and len(kid.kids) == 2 and kid.kids[0].label[:2] == "N!" == kid.kids[1].label[:2]:
             factors = [*kids[:at], kid.kids[0], *kids[at + 1 :]]
             above = normal("U!times", factors, places, flags)
             return normal("O!divide", [above, kid.kids[1]], kid.places, flags)
@@ -236,9 +236,12 @@ def _fits(pattern: Pattern, term: Term, found: dict[str, Term]) -> bool:
 def _compile(rule: Rule) -> Rewrite:
     _, operands = _parse(rule.source)
     target = _parse(rule.target)
+    count = len(operands)
+    # The operand whose label rules out most: looked at before anything else.
+    at, first = next(((at, part[0]) for at, part in enumerate(operands) if "!" in part[0]), (0, ""))
 
     def rewrite(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-        if len(kids) != len(operands):
+        if len(kids) != count or (first and kids[at].label != first):
             return None
         found: dict[str, Term] = {}
         for part, kid in zip(operands, kids, strict=True):

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from porism.formula.tree import Node
 
 MASK = (1 << 64) - 1
+LOW = (1 << 34) - 1
 K1 = 0x9E3779B97F4A7C15
 K2 = 0xBF58476D1CE4E5B9
 K3 = 0x94D049BB133111EB
@@ -90,7 +91,6 @@ class Term:
         self.shape = shape
         self.spots = spots
 
-    @property
     def renamed(self) -> int:
         """The number of the term up to renaming of its variables."""
         total = self.shape
@@ -128,13 +128,13 @@ def make(label: str, kids: Sequence[Term], places: tuple[int, ...] = ()) -> Term
     """A term from its operands; all its numbers come from theirs."""
     if not kids:
         return leaf(label, places)
-    own, free = label_hash(label)
+    own, free = _hashes.get(label) or label_hash(label)
     plain = mixed = shape = own
     spots: dict[str, int] = {}
-    for at, kid in enumerate(kids):
-        factor = POSITIONS[at] if at < 6000 else position(at)
-        plain += kid.plain * factor
+    known = spots.get
+    for kid, factor in zip(kids, POSITIONS if len(kids) < 6000 else map(position, range(len(kids))), strict=False):
         kid_shape = kid.shape
+        plain += kid.plain * factor
         if free:
             mixed += kid.mixed
             shape += kid_shape
@@ -145,13 +145,8 @@ def make(label: str, kids: Sequence[Term], places: tuple[int, ...] = ()) -> Term
             edge = kid_shape ^ own ^ factor
         for name, spot in kid.spots.items():
             spot = ((spot ^ edge) * K1) & MASK
-            spots[name] = spots.get(name, 0) + (spot ^ (spot >> 32))
-    plain &= MASK
-    plain = ((plain ^ (plain >> 30)) * K2) & MASK
-    mixed &= MASK
-    mixed = ((mixed ^ (mixed >> 30)) * K2) & MASK
-    shape &= MASK
-    shape = ((shape ^ (shape >> 30)) * K2) & MASK
-    return Term(
-        label, kids, places, plain ^ (plain >> 31), mixed ^ (mixed >> 31), shape ^ (shape >> 31), spots or _NO_SPOTS
-    )
+            spots[name] = known(name, 0) + (spot ^ (spot >> 32))
+    plain = ((plain & MASK ^ (plain >> 30 & LOW)) * K2) & MASK
+    mixed = ((mixed & MASK ^ (mixed >> 30 & LOW)) * K2) & MASK
+    shape = ((shape & MASK ^ (shape >> 30 & LOW)) * K2) & MASK
+    return Term(label, kids, places, plain ^ (plain >> 31), mixed ^ (mixed >> 31), shape ^ (shape >> 31), spots)
