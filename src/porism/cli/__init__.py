@@ -28,6 +28,7 @@ COMMANDS = (
     "show",
     "stats",
     "submissions",
+    "topics",
     "turkle",
 )
 
