@@ -6,7 +6,7 @@ import argparse
 import sys
 
 HELP = "score runs against judgments"
-EXAMPLE = "porism eval sample/lab/qrels.task1.txt sample/lab/runs/words.tsv sample/lab/runs/both.tsv --compare"
+EXAMPLE = "porism eval sample/qrels/task1.txt sample/runs/Abacus-task1-words-auto-text-P.tsv sample/runs/Tally-task1-both-auto-both-A.tsv"
 FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HELP = "choose which items of the runs are judged"
-EXAMPLE = "porism pool build demo --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1"
+EXAMPLE = "porism pool build demo/collection --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 HELP = "answer topics with an index; check, fix or fuse runs"
-EXAMPLE = "porism run check sample/lab/runs/words.tsv"
+EXAMPLE = "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv"
 METHODS = ("rrf", "score-rrf", "convex", "combsum", "combmnz")
 
 

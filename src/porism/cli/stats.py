@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HELP = "show what a collection holds: counts, distributions, commonest formulas and tags"
-EXAMPLE = "porism stats demo"
+EXAMPLE = "porism stats demo/collection"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

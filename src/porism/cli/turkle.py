@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HELP = "judge on a Turkle server: export, upload, download, import"
-EXAMPLE = "porism turkle export lab.journal --collection demo -o turkle"
+EXAMPLE = "porism turkle export lab.journal --collection demo/collection -o turkle"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
