@@ -20,7 +20,8 @@ SAMPLE = Path(__file__).resolve().parents[1] / "sample" / "dump"
 PARAGRAPH = re.compile(r"<(p|ul|ol|blockquote|pre)>.*?</\1>", re.DOTALL)
 FORMULA = re.compile(r"(\${1,2}[^$]+\${1,2})")
 TOKEN = re.compile(r"(&\w+;|\\[A-Za-z]+\*?|\\.|(?:begin|end|text|mathrm|operatorname)\{[^{}]*\}|[A-Za-z]|\d+)")
-LETTERS = ("abcd", "ijklmn", "pqrs", "tuvw", "xyz", "ABCD", "FGHK", "PQRS", "UVWXYZ", "fgh")
+# Letters that can stand for each other; d, e and i mean too much.
+LETTERS = ("abcfghjklmnpqrstuvwxyz", "ABCDEFGHIJKLMNPQRSTUVWXYZ")
 FORMULAS_PER_POST = 11
 COMMENTS_PER_POST = 1.5
 ANSWERS = (0, 1, 1, 1, 2, 2, 3)
@@ -55,11 +56,10 @@ class Varied:
     def start(self) -> None:
         """A new post: new names."""
         self.names: dict[str, str] = {}
-        for group in LETTERS:
-            if self.choice.random() < 0.3:
-                at = self.choice.randrange(len(group))
-                self.names.update(zip(group, group[at:] + group[:at], strict=True))
-        self.number = self.choice.random() < 0.35
+        for letters in LETTERS:
+            if self.choice.random() < 0.6:
+                self.names.update(zip(letters, self.choice.sample(letters, len(letters)), strict=True))
+        self.number = self.choice.random() < 0.4
 
     def text(self, text: str) -> str:
         """A text with varied formulas."""

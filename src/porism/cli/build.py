@@ -19,6 +19,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="dump (folder or .7z), lab files, formulas.tsv, folder of documents",
     )
     parser.add_argument("-o", "--output", required=True, metavar="COLLECTION", help="the folder to make")
+    parser.add_argument(
+        "--add", default="", metavar="COLLECTION", help="make a new collection of this one and the sources"
+    )
+    parser.add_argument(
+        "--apart", action="store_true", help="with --add: posts with the same ids are other posts (of another site)"
+    )
     parser.add_argument("--source-kind", default="", metavar="KIND", help="what the sources are, if detection is wrong")
     parser.add_argument(
         "--years", default="", metavar="FIRST-LAST", help="keep what was written in these years, e.g. 2010-2018, -2018"
@@ -38,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from porism.corpus.build import build
+    from porism.corpus.collection import Collection
     from porism.corpus.options import Options, parse_years
     from porism.corpus.progress import Bars, Silent
     from porism.corpus.report import report_lines
@@ -50,8 +57,16 @@ def run(args: argparse.Namespace) -> int:
         print(describe(source), file=sys.stderr)
     options = Options(first, last, args.compat, "answers" not in args.without, "comments" not in args.without)
     progress = Silent() if args.quiet else Bars()
+    base = Collection.open(args.add) if args.add else None
     place = build(
-        sources, args.output, options, jobs=args.jobs, progress=progress, say=lambda text: print(text, file=sys.stderr)
+        sources,
+        args.output,
+        options,
+        base=base,
+        apart=args.apart,
+        jobs=args.jobs,
+        progress=progress,
+        say=lambda text: print(text, file=sys.stderr),
     )
     for line in report_lines(json.loads((place / MANIFEST).read_text("utf-8"))):
         print(line)

@@ -13,6 +13,8 @@ from typing import Any
 
 from porism import __version__
 from porism.corpus import given, staging
+from porism.corpus.base import copy_store, make_tables, seed, top
+from porism.corpus.collection import Collection
 from porism.corpus.expressions import Numbers
 from porism.corpus.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.ledger import Ledger
@@ -37,11 +39,17 @@ def build(
     target: str | Path,
     options: Options | None = None,
     *,
+    base: Collection | None = None,
+    apart: bool = False,
     jobs: int = 0,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Build a collection; a build that was stopped goes on where it was."""
+    """Build a collection; a build that was stopped goes on where it was.
+
+    With `base`, the new collection is that one with the sources added; `apart` gives their posts ids above those of the base, as folders
+    always get, while otherwise equal ids mean equal posts.
+    """
     place = Path(target)
     if place.exists():
         raise PorismError("is already there", where=str(place), fix=f"remove it or name another: rm -r {place}")
@@ -50,8 +58,8 @@ def build(
     # Official ids first: what has none is numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
     with Lock(place.parent / f".{place.name}.lock", place), _words_for_errors(place):
-        _prepare(work, _plan(inputs, options or Options()), say)
-        _Build(work, inputs, options or Options(), jobs or cores(), progress or Silent()).run()
+        _prepare(work, _plan(inputs, options or Options(), base, apart), say)
+        _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
         (work / WORK).unlink()
         (work / PLAN).unlink()
         os.replace(work, place)
@@ -71,7 +79,7 @@ def _words_for_errors(place: Path) -> Iterator[None]:
         raise disk_error(error, place) from error
 
 
-def _plan(sources: Sequence[Source], options: Options) -> dict[str, Any]:
+def _plan(sources: Sequence[Source], options: Options, base: Collection | None, apart: bool) -> dict[str, Any]:
     """What makes two builds the same: if it differs, a stopped build cannot be continued."""
     inputs = [
         {
@@ -81,7 +89,8 @@ def _plan(sources: Sequence[Source], options: Options) -> dict[str, Any]:
         }
         for s in sources
     ]
-    return {"format": FORMAT, "version": __version__, "options": options.as_dict(), "sources": inputs}
+    added_to = {"digest": base.digest, "apart": apart} if base else None
+    return {"format": FORMAT, "version": __version__, "options": options.as_dict(), "sources": inputs, "base": added_to}
 
 
 def _prepare(work: Path, plan: dict[str, Any], say: Callable[[str], None]) -> None:
@@ -97,10 +106,21 @@ def _prepare(work: Path, plan: dict[str, Any], say: Callable[[str], None]) -> No
 
 
 class _Build:
-    def __init__(self, work: Path, sources: Sequence[Source], options: Options, jobs: int, progress: Progress) -> None:
+    def __init__(
+        self,
+        work: Path,
+        sources: Sequence[Source],
+        options: Options,
+        base: Collection | None,
+        apart: bool,
+        jobs: int,
+        progress: Progress,
+    ) -> None:
         self.folder = work
         self.sources = sources
         self.options = options
+        self.base = base
+        self.apart = apart
         self.jobs = jobs
         self.progress = progress
         self.names = [source.path.name for source in sources]
@@ -112,13 +132,19 @@ class _Build:
             contextlib.closing(self._store()) as self.store,
         ):
             self.work.executescript(given.TABLES)
+            make_tables(self.work)
             self.ledger = Ledger(self.work)
+            if self.base:
+                self._once("seed", lambda: seed(self.work, self.store))
             self._read()
+            self._once("shift", self._shift)
             self._select()
             self._find()
             self._finish()
 
     def _store(self) -> sqlite3.Connection:
+        if self.base:
+            copy_store(self.base.path, self.folder)
         store = sqlite3.connect(self.folder / DATABASE)
         store.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;")
         store.executescript(TABLES)
@@ -145,9 +171,9 @@ class _Build:
         self._once("select", lambda: select(self.work, self.options, self.names, official, self.ledger))
 
     def _find(self) -> None:
-        numbers = Numbers(self.work)
+        numbers = Numbers(self.work, self.store, top(self.work, "expressions"))
         for at in range(len(self.sources)):
-            given.take_given(self.work, at, numbers, self.ledger)
+            given.take_given(self.work, self.store, at, numbers, self.ledger)
         with workers(self.jobs) as pool:
             for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
                 total = self._number("SELECT count(*) FROM posts WHERE source = ?", at)
@@ -161,17 +187,24 @@ class _Build:
     def _number(self, query: str, *values: object) -> int:
         return int(self.work.execute(query, values).fetchone()[0])
 
-    def _shifts(self) -> list[int]:
-        """What is added to the ids of each source, so that no two clash: nothing for official ids and for the first source."""
-        shifts = []
-        top = 0
+    def _shift(self) -> None:
+        """What is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
+
+        What is added to a collection speaks of the same posts by the same ids, unless it is a folder or said to be apart.
+        """
+        highest = top(self.work, "ids")
         for at, source in enumerate(self.sources):
-            size = self._number("SELECT coalesce(max(id), 0) FROM posts WHERE source = ?", at)
-            size = max(size, self._number("SELECT coalesce(max(id), 0) FROM comments WHERE source = ?", at))
-            shift = 0 if source.official or not top else 10 ** len(str(top))
-            shifts.append(shift)
-            top = max(top, size + shift)
-        return shifts
+            queries = (
+                f"SELECT coalesce(max(id), 0) FROM {table} WHERE source = ?" for table in ("posts", "comments", "users")
+            )
+            size = max(self._number(query, at) for query in queries)
+            same = source.official or (at == 0 and self.base and not self.apart and source.kind != "folder")
+            shift = 0 if same or not highest else 10 ** len(str(highest))
+            self.work.execute("INSERT INTO shifts VALUES(?, ?)", (at, shift))
+            highest = max(highest, size + shift)
+
+    def _shifts(self) -> list[int]:
+        return [row[0] for row in self.work.execute("SELECT shift FROM shifts ORDER BY source")]
 
     def _finish(self) -> None:
         self.work.commit()
@@ -196,8 +229,11 @@ class _Build:
             "digest": content,
             "options": self.options.as_dict(),
             "sources": [
-                {"name": name, "kind": source.kind, "shift": shift}
-                for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
+                *(self.base.manifest["sources"] if self.base else ()),
+                *(
+                    {"name": name, "kind": source.kind, "shift": shift}
+                    for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
+                ),
             ],
             "counts": counts(self.store),
             "ledger": [

@@ -21,17 +21,19 @@ def hash64(text: str) -> int:
 class Numbers:
     """The numbers of distinct expressions, kept in the work database."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, store: sqlite3.Connection, top: int) -> None:
+        """`store` holds the expressions up to `top` of a collection that is added to."""
         self._database = database
-        database.executescript(TABLES)
-        self._next = database.execute("SELECT coalesce(max(id), 0) + 1 FROM latex").fetchone()[0]
+        self._store = store
+        self._top = top
+        self._next = 1 + max(top, database.execute("SELECT coalesce(max(id), 0) FROM latex").fetchone()[0])
         self._cache: dict[str, int] = {}
 
     def number(
         self, latex: str, mathml: str | None = None, content: str | None = None, visual_id: int | None = None
     ) -> int:
         """The number of an expression, a new one if it was not seen before. The first given MathML and visual id stay."""
-        key = _key(latex, mathml)
+        key = expression_key(latex, mathml)
         known: int | None = self._cache.get(key)
         if known is None:
             known = self._look_up(key, latex, mathml, content, visual_id)
@@ -44,7 +46,7 @@ class Numbers:
         hashed = hash64(key)
         # Two texts of one hash are as good as impossible, but a wrong formula would be silent: compare, and go on to the next.
         while row := self._database.execute("SELECT id FROM latex_keys WHERE hash = ?", (hashed,)).fetchone():
-            if _key(*self._database.execute("SELECT latex, mathml FROM latex WHERE id = ?", row).fetchone()) == key:
+            if self._written(row[0]) == key:
                 return int(row[0])
             hashed += 1
         number: int = self._next
@@ -53,7 +55,13 @@ class Numbers:
         self._database.execute("INSERT INTO latex_keys VALUES(?, ?)", (hashed, number))
         return number
 
+    def _written(self, number: int) -> str:
+        """The key of a known expression."""
+        database, table = (self._store, "expressions") if number <= self._top else (self._database, "latex")
+        row = database.execute(f"SELECT latex, mathml FROM {table} WHERE id = ?", (number,)).fetchone()
+        return expression_key(*row)
 
-def _key(latex: str, mathml: str | None) -> str:
+
+def expression_key(latex: str, mathml: str | None) -> str:
     """Without LaTeX, the MathML is what tells expressions apart."""
     return latex if latex or mathml is None else "\0" + mathml

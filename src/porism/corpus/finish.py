@@ -24,8 +24,9 @@ LINKS = """INSERT OR IGNORE INTO links SELECT post_id + :shift, other_id + :shif
 VOTES = """INSERT OR IGNORE INTO votes SELECT post_id + :shift, type, number, bounty FROM work.votes
     WHERE source = :source AND post_id + :shift IN (SELECT id FROM posts)"""
 FORMULAS = """INSERT OR REPLACE INTO formulas SELECT f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.expression_id,
-    coalesce(f.visual_id, e.visual_id), f.old_visual_id, f.issue
-    FROM work.found f JOIN work.expression_visuals e ON e.id = f.expression_id ORDER BY f.id"""
+    coalesce(f.visual_id, e.visual_id, (SELECT x.visual_id FROM expressions x WHERE x.id = f.expression_id)),
+    f.old_visual_id, f.issue
+    FROM work.found f LEFT JOIN work.expression_visuals e ON e.id = f.expression_id ORDER BY f.id"""
 # SQLite takes the other columns from the row with the least id.
 VISUALS = """INSERT OR REPLACE INTO visuals SELECT visual_id, expression_id, number, posts FROM (
     SELECT visual_id, expression_id, min(id), count(*) AS number, count(DISTINCT nullif(post_id, 0)) AS posts

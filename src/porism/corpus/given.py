@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from porism.corpus.base import top
 from porism.corpus.expressions import Numbers
 from porism.corpus.ledger import Ledger
 from porism.corpus.schema import FORMULA_KINDS
@@ -41,7 +42,7 @@ def note(database: sqlite3.Connection, stage: str, done: int) -> None:
 
 def top_id(database: sqlite3.Connection) -> int:
     """The highest formula id so far."""
-    return int(database.execute("SELECT coalesce(max(id), 0) FROM found").fetchone()[0])
+    return max(top(database, "formulas"), int(database.execute("SELECT coalesce(max(id), 0) FROM found").fetchone()[0]))
 
 
 def _batches(database: sqlite3.Connection, source: int, after: int) -> Iterator[list[Any]]:
@@ -50,7 +51,9 @@ def _batches(database: sqlite3.Connection, source: int, after: int) -> Iterator[
         after = rows[-1][0]
 
 
-def take_given(database: sqlite3.Connection, source: int, numbers: Numbers, ledger: Ledger) -> None:
+def take_given(
+    database: sqlite3.Connection, store: sqlite3.Connection, source: int, numbers: Numbers, ledger: Ledger
+) -> None:
     """Number the expressions of a source's own formulas and note where they stand."""
     stage = f"given {source}"
     following = top_id(database) + 1
@@ -58,7 +61,7 @@ def take_given(database: sqlite3.Connection, source: int, numbers: Numbers, ledg
         for _, number, post_id, thread_id, kind, comment_id, visual_id, old, issue, latex, mathml, content in rows:
             if number == 0:
                 number, following = following, following + 1
-            elif database.execute("SELECT 1 FROM found WHERE id = ?", (number,)).fetchone():
+            elif _is_known(database, store, number):
                 ledger.drop("formulas", "the id appeared before", f"formula {number}")
                 continue
             expression = numbers.number(latex, mathml, content, visual_id)
@@ -69,12 +72,20 @@ def take_given(database: sqlite3.Connection, source: int, numbers: Numbers, ledg
         database.commit()
 
 
-def known_latex(database: sqlite3.Connection, ids: list[int]) -> dict[int, str]:
-    """The LaTeX of given formulas."""
+def _is_known(database: sqlite3.Connection, store: sqlite3.Connection, number: int) -> bool:
+    found = database.execute("SELECT 1 FROM found WHERE id = ?", (number,)).fetchone()
+    # Until the last stage, the store holds only the formulas of the collection that is added to.
+    return bool(found or store.execute("SELECT 1 FROM formulas WHERE id = ?", (number,)).fetchone())
+
+
+def known_latex(
+    database: sqlite3.Connection, ids: list[int], tables: tuple[str, str] = ("found", "latex")
+) -> dict[int, str]:
+    """The LaTeX of formulas that have their ids, from the work database or from a store."""
     known: dict[int, str] = {}
     stream = iter(ids)
     while part := list(islice(stream, 500)):
-        query = f"""SELECT f.id, l.latex FROM found f JOIN latex l ON l.id = f.expression_id
+        query = f"""SELECT f.id, l.latex FROM {tables[0]} f JOIN {tables[1]} l ON l.id = f.expression_id
             WHERE f.id IN ({", ".join("?" * len(part))})"""
         known.update(database.execute(query, part))
     return known

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from multiprocessing.pool import Pool
 
+from porism.corpus.base import top
 from porism.corpus.given import note, progress
 from porism.corpus.ledger import Ledger
 from porism.corpus.parallel import ordered
@@ -53,7 +54,7 @@ def parse_expressions(
     advance: Callable[[int], None],
 ) -> None:
     """Parse what is not parsed yet, in the order of numbers."""
-    visuals = VisualIds(work)
+    visuals = VisualIds(work, top(work, "visuals"))
     tasks = ((rows, [(row[1], row[2]) for row in rows]) for rows in _batches(work))
     for rows, made in ordered(pool, parse_all, tasks, window):
         for (number, latex, mathml, content, given), (trees, key, path, problem) in zip(rows, made, strict=True):

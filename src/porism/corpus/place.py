@@ -9,9 +9,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from multiprocessing.pool import Pool
 from typing import Any
 
+from porism.corpus.base import top
 from porism.corpus.expressions import Numbers
 from porism.corpus.fields import Field, make_field
 from porism.corpus.given import INSERT_FOUND, known_latex, note, progress, top_id
@@ -32,14 +35,19 @@ COMMENT_COLUMNS = "id, post_id, score, created, owner_id, body, form"
 INSERT_POST = f"INSERT OR REPLACE INTO posts VALUES({', '.join('?' * 14)})"
 INSERT_COMMENT = "INSERT OR REPLACE INTO comments VALUES(?, ?, ?, ?, ?, ?)"
 
+# Where a row of posts has its parent, a row of comments (after seq) its post.
+PARENT = POST_COLUMNS.split(", ").index("parent_id")
+COMMENTED = 1 + COMMENT_COLUMNS.split(", ").index("post_id")
+
 RawRow = Sequence[Any]
 Task = tuple[list[tuple[str, Form]], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some threads: their rows in the order of ids, and the highest question among them."""
+    """Some threads: their rows as (what, thread, columns..) in the order of ids, and how far they bring a stage."""
 
+    stage: str
     rows: list[RawRow]
     last: int
 
@@ -70,7 +78,7 @@ class Placer:
         self.source = source
         self.name = name
         self.shift = shift
-        self.stage = f"place {source}"
+        self.added_to = top(work, "formulas") > 0
         self.found: list[RawRow] = []
         # Official ids that stand in spans only, met in this batch: the same id may stand in several places.
         self.met: dict[int, str] = {}
@@ -78,32 +86,64 @@ class Placer:
         self.has_revisions = bool(work.execute(query, (source,)).fetchone()[0])
 
     def run(self, pool: Pool | None, window: int, compat: bool, advance: Callable[[int], None]) -> None:
-        """Place all threads, from where an earlier build stopped."""
+        """Place all threads, from where an earlier build stopped, then what belongs to threads of the collection that is added to."""
         self.following = top_id(self.work) + 1
-        tasks = ((batch, (_texts(batch), compat)) for batch in self._batches())
+        batches = chain(self._threads(), self._late_answers(), self._late_comments())
+        tasks = ((batch, (_texts(batch), compat)) for batch in batches)
         for batch, fields in ordered(pool, make_fields, tasks, window):
             self._write(batch, iter(fields), compat)
             self.work.executemany(INSERT_FOUND, self.found)
             self.found.clear()
             self.met.clear()
-            note(self.work, self.stage, batch.last)
+            note(self.work, batch.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is placed again with the same ids.
             self.store.commit()
             self.work.commit()
             advance(sum(row[0] == "post" for row in batch.rows))
 
-    def _batches(self) -> Iterator[Batch]:
-        after = progress(self.work, self.stage)
-        query = f"SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'question' AND seq > ? ORDER BY seq LIMIT {THREADS}"
-        while questions := self.work.execute(query, (self.source, after)).fetchall():
-            rows: list[RawRow] = []
-            for question in questions:
-                for post in (question, *self._answers(question[1])):
-                    rows.append(("post", *post))
-                    rows += (("comment", *row) for row in self._comments(post[1]))
-            after = questions[-1][0]
-            yield Batch(rows, after)
+    def _batches(self, name: str, query: str, gather: Callable[[RawRow], Iterator[RawRow]]) -> Iterator[Batch]:
+        """Rows in the order of `seq`, their first column, each with all that goes with it."""
+        stage = f"{name} {self.source}"
+        after = progress(self.work, stage)
+        while rows := self.work.execute(
+            f"{query} AND seq > ? ORDER BY seq LIMIT {THREADS}", (self.source, after)
+        ).fetchall():
+            after = rows[-1][0]
+            yield Batch(stage, [each for row in rows for each in gather(row)], after)
+
+    def _threads(self) -> Iterator[Batch]:
+        query = f"SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'question'"
+        return self._batches("threads", query, self._thread)
+
+    def _thread(self, question: RawRow) -> Iterator[RawRow]:
+        thread = question[1] + self.shift
+        for post in (question, *self._answers(question[1])):
+            yield from self._with_comments(post, thread)
+
+    def _with_comments(self, post: RawRow, thread: int) -> Iterator[RawRow]:
+        yield ("post", thread, *post)
+        for comment in self._comments(post[1]):
+            yield ("comment", thread, *comment)
+
+    def _late_answers(self) -> Iterator[Batch]:
+        query = f"""SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'answer' AND parent_id NOT IN
+            (SELECT o.id FROM posts o WHERE o.source = posts.source AND o.kind = 'question')"""
+        gather = partial(self._with_base_thread, PARENT, self._with_comments)
+        return self._batches("late answers", query, gather) if self.added_to else iter(())
+
+    def _late_comments(self) -> Iterator[Batch]:
+        query = f"""SELECT seq, {COMMENT_COLUMNS} FROM comments WHERE source = ? AND post_id NOT IN
+            (SELECT o.id FROM posts o WHERE o.source = comments.source)"""
+        gather = partial(self._with_base_thread, COMMENTED, lambda row, thread: iter([("comment", thread, *row[1:])]))
+        return self._batches("late comments", query, gather) if self.added_to else iter(())
+
+    def _with_base_thread(
+        self, column: int, gather: Callable[[RawRow, int], Iterator[RawRow]], row: RawRow
+    ) -> Iterator[RawRow]:
+        """What belongs to a post of the collection that is added to goes into that post's thread."""
+        query = "SELECT thread_id FROM base_posts WHERE id = ?"
+        return gather(row, self.work.execute(query, (row[column] + self.shift,)).fetchone()[0])
 
     def _answers(self, question: int) -> list[RawRow]:
         query = f"SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
@@ -114,18 +154,16 @@ class Placer:
         return self.work.execute(query, (self.source, post)).fetchall()
 
     def _write(self, batch: Batch, fields: Iterator[Field], compat: bool) -> None:
-        thread = 0
-        for kind, *row in batch.rows:
+        for kind, thread, *row in batch.rows:
             if kind == "post":
-                thread = self._post(row, fields, thread, compat)
+                self._post(row, fields, thread, compat)
             else:
                 self._comment(row, next(fields), thread)
 
-    def _post(self, row: RawRow, fields: Iterator[Field], thread: int, compat: bool) -> int:
+    def _post(self, row: RawRow, fields: Iterator[Field], thread: int, compat: bool) -> None:
         _, number, kind, parent, accepted, score, created, owner, views, closed, tags, file, *_ = row
         post = number + self.shift
         is_question = kind == "question"
-        thread = post if is_question else thread
         title_field, body_field = next(fields), next(fields)
         title = self._field(title_field, post, thread, TITLE, None)
         body = self._field(body_field, post, thread, QUESTION if is_question else ANSWER, None)
@@ -147,7 +185,6 @@ class Placer:
             body,
         )
         self.store.execute(INSERT_POST, (post, kind, thread, *ids, *rest))
-        return thread
 
     def _comment(self, row: RawRow, field: Field, thread: int) -> None:
         number, post, score, created, owner, *_ = row
@@ -161,7 +198,7 @@ class Placer:
     def _field(self, field: Field, post: int, thread: int, kind: int, comment: int | None) -> str:
         """Number the formulas of a field and put them in place."""
         given = [number for number in field.ids if number]
-        known = {**known_latex(self.work, given), **self.met} if given else {}
+        known = {**self._known(given), **self.met} if given else {}
         latex = list(field.latex)
         ids = list(field.ids)
         for at, number in enumerate(ids):
@@ -176,6 +213,13 @@ class Placer:
         for lost in field.lost:
             self._number(lost, post, thread, kind, comment, "d")
         return place(field.text, latex, ids) if ids else field.text
+
+    def _known(self, ids: list[int]) -> dict[int, str]:
+        known = known_latex(self.work, ids)
+        missing = [number for number in ids if number not in known]
+        if missing and self.added_to:
+            known.update(known_latex(self.store, missing, ("formulas", "expressions")))
+        return known
 
     def _number(
         self, latex: str, post: int, thread: int, kind: int, comment: int | None, issue: str, number: int = 0

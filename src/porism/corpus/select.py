@@ -37,17 +37,25 @@ AGAIN = (
         "EXISTS(SELECT 1 FROM comments o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
     ),
 )
+# Ids of the collection that is added to are those of the source plus its shift.
+BASE = "SELECT 1 FROM shifts s JOIN {0} b ON b.id = row.{1} + s.shift WHERE s.source = row.source"
+THERE = (
+    Rule("posts", "already in the collection", f"EXISTS({BASE.format('base_posts', 'id')})"),
+    Rule("comments", "already in the collection", f"EXISTS({BASE.format('base_comments', 'id')})"),
+)
 ORPHANS = (
     Rule(
         "posts",
         "an answer whose question is not kept",
-        """row.kind = 'answer' AND NOT EXISTS(SELECT 1 FROM posts o
-            WHERE o.source = row.source AND o.id = row.parent_id AND o.kind = 'question')""",
+        f"""row.kind = 'answer' AND NOT EXISTS(SELECT 1 FROM posts o
+            WHERE o.source = row.source AND o.id = row.parent_id AND o.kind = 'question')
+            AND NOT EXISTS({BASE.format("base_posts", "parent_id")} AND b.kind = 'question')""",
     ),
     Rule(
         "comments",
         "on a post that is not kept",
-        "NOT EXISTS(SELECT 1 FROM posts o WHERE o.source = row.source AND o.id = row.post_id)",
+        f"""NOT EXISTS(SELECT 1 FROM posts o WHERE o.source = row.source AND o.id = row.post_id)
+            AND NOT EXISTS({BASE.format("base_posts", "post_id")})""",
     ),
 )
 
@@ -83,7 +91,7 @@ def rules(options: Options, official: Sequence[int]) -> list[Rule]:
             Rule(rule.table, rule.why, f"row.source IN ({inside}) AND " + rule.condition.format(inside))
             for rule in AGAIN
         ]
-    chosen += _years(options)
+    chosen += [*THERE, *_years(options)]
     if not options.answers:
         chosen.append(Rule("posts", "answers are left out", "row.kind = 'answer'"))
     if not options.comments:

@@ -34,6 +34,7 @@ BATCH = 5000
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS parts(source INTEGER, name TEXT, records INTEGER, done INTEGER, PRIMARY KEY(source, name));
+CREATE TABLE IF NOT EXISTS shifts(source INTEGER PRIMARY KEY, shift INTEGER);
 CREATE TABLE IF NOT EXISTS posts(
     seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, kind TEXT, parent_id INTEGER, title TEXT, body TEXT, form TEXT, tags TEXT,
     score INTEGER, created TEXT, owner_id INTEGER, accepted_id INTEGER, views INTEGER, closed TEXT, line INTEGER,

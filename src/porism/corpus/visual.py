@@ -37,14 +37,14 @@ def visual_key(parsed: Parsed) -> int:
 class VisualIds:
     """Ids from 1 in order of first appearance; official ids stay and claim their keys first."""
 
-    def __init__(self, work: sqlite3.Connection) -> None:
+    def __init__(self, work: sqlite3.Connection, top: int) -> None:
+        """`top` is the highest visual id of a collection that is added to."""
         self._work = work
-        work.executescript(TABLES)
         # Until the last expression with an official id has been seen, a key without one may still turn out to have one.
         query = "SELECT coalesce(max(id), 0) FROM latex WHERE visual_id IS NOT NULL"
         self._last_official = work.execute(query).fetchone()[0]
         queries = ("SELECT max(visual_id) FROM found", "SELECT max(visual_id) FROM visual_keys")
-        self._next = 1 + max(work.execute(query).fetchone()[0] or 0 for query in queries)
+        self._next = 1 + max(top, *(work.execute(query).fetchone()[0] or 0 for query in queries))
 
     def number(self, expression: int, key: int, official: int | None) -> int | None:
         """The visual id of an expression, or None while it must wait for the official ones."""
