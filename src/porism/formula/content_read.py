@@ -101,8 +101,8 @@ def _leaf(tag: str, text: str, dictionary: str) -> Node:
         return Node(text)
     if tag == "csymbol" and (text in READ or dictionary in ("latexml", "ambiguous")):
         return _named(text)
-    if text in ("~", "˜"):
-        return Node("V!~")
+    if text in ("~", "˜") or not text.strip("′"):
+        return Node("V!" + (text or "~"))
     labels = token_labels("mi", _PLAIN.get(text, text))
     label = labels[0] if len(labels) == 1 else "V!" + text
     symbol = SYMBOLS.get(label) or SYMBOLS.get("V!" + label)

@@ -106,6 +106,11 @@ class Reader:
                 ):
                     # The commonest tokens need nothing of what follows.
                     if stack.have:
+                        if label[0] == "N" and _continues(stack.values[-1], label, tokens[at - 1]):
+                            last = stack.values[-1]
+                            stack.values[-1] = Node(last.label + label[2:], None, "", last.places + token.places)
+                            at += 1
+                            continue
                         stack.juxtapose(True)
                     stack.values.append(Node(label, None, "", token.places))
                     stack.have = True
@@ -120,6 +125,11 @@ class Reader:
 def _alone(label: str, tokens: list[Node], at: int, size: int) -> bool:
     """Whether a letter is just a letter: no bracket follows that it might be applied to."""
     return len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
+
+
+def _continues(last: Node, label: str, before: Node) -> bool:
+    """Digits in groups of three, parted by blanks, are one number."""
+    return last.label[:2] == "N!" == before.label[:2] and len(label) == 5 and label[2:].isdigit() and not last.children
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:

@@ -7,6 +7,8 @@ from porism.formula.operators_scripts import PLAIN, Rows
 from porism.formula.operators_table import ADD, FACTORS, FUNCTIONS, MATRICES, SYMBOLS
 from porism.formula.tree import Node, row_of
 
+# Letters of rings and fields: in square brackets after them stand indeterminates.
+_RINGS = frozenset("RKkFA𝔽𝕂")
 _BRACKETS = frozenset(("()", "[]"))
 
 
@@ -41,13 +43,13 @@ def applies(head: Node, arguments: list[list[Node]], fences: str) -> tuple[bool,
     brackets a lone factor. `n(n+1)`, `a(b+c)`: a product. Capital letters take any argument but a sum.
     """
     name = head.label[2:]
+    if fences == "[]" and name in _RINGS:
+        return False, False
     if len(arguments) > 1:
-        return name not in "0", False
+        return True, False
     inside = arguments[0] if arguments else []
     if not inside or inside[0].label == "W!":
         return True, False
-    if fences == "[]" and name in ("ℤ", "ℚ", "ℝ", "ℂ", "𝔽", "R", "K", "k", "F"):
-        return False, False
     if fences == "[]" and _is_sum(inside) and name not in "EP𝔼ℙ":
         return False, True
     if name in FUNCTIONS and len(name) == 1:

@@ -80,7 +80,8 @@ def _one(rows: Rows, node: Node, fences: str, tokens: list[Node]) -> Node:
         return _set(rows, node, [tokens])
     if fences == "[]":
         value = rows.row(tokens)
-        return Node("M!D-[]", [value], "", node.places) if len(tokens) == 1 else value
+        alone = len(tokens) == 1 or value.label == "O!colon"
+        return Node("M!D-[]", [value], "", node.places) if alone else value
     around = _AROUND.get(fences)
     if around is not None:
         value = rows.row(tokens)

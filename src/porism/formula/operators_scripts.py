@@ -48,7 +48,7 @@ _MARKS = {
     "♯": "O!sharp",
     "♭": "O!flat",
 }
-_SIGNS = {"+": "O!plus", "−": "O!minus", "±": "O!plus-or-minus"}
+_SIGNS = {"+": "U!plus", "−": "O!minus", "±": "O!plus-or-minus"}
 # What stands over or under a symbol.
 _ACCENTS = {
     "¯": "O!bar",
@@ -160,11 +160,18 @@ def _power(rows: Rows, value: Node, tokens: list[Node]) -> Node:
         if sign is not None:
             made = "O!limit-from" if value.label[:2] == "N!" else "O!SUP"
             return Node(made, [value, Node(sign, None, "", first.places)])
-        if label[:2] == "M!" and label[-3:] == "1x1" and label[2:4] in ("()", "[]") and first.edges in PLAIN:
+        if label[:2] == "M!" and label[2:] in ("()1x1", "[]1x1") and first.edges in PLAIN and _is_name(value):
             return Node("O!upper", [value, rows.row(tokens)], "", first.places)
     elif len(tokens) == 2 and first.label == "−" and tokens[1].label == "N!1" and is_function_like(value):
         return Node("O!inverse", [value], "", first.places + tokens[1].places)
     return Node("O!SUP", [value, rows.row(tokens)])
+
+
+def _is_name(value: Node) -> bool:
+    """A letter, perhaps with an index or a prime: what carries an index in brackets. A number in brackets has a power."""
+    while value.label in ("O!SUB", "O!prime") and value.children:
+        value = value.children[0]
+    return value.label[:2] in ("V!", "F!")
 
 
 def _may_be_matrix(value: Node) -> bool:
