@@ -57,13 +57,28 @@ def build(
     work = place.parent / f".{place.name}.partial"
     # Official ids first: what has none is numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
-    with Lock(place.parent / f".{place.name}.lock", place), _words_for_errors(place):
+    with Lock(place.parent / f".{place.name}.lock", place), _words_for_errors(place), _sorting_in(place.parent):
         _prepare(work, _plan(inputs, options or Options(), base, apart), say)
         _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
-        (work / WORK).unlink()
+        # The plan first: without it, what is left of a build that dies here is not continued.
         (work / PLAN).unlink()
+        (work / WORK).unlink()
         os.replace(work, place)
     return place
+
+
+@contextlib.contextmanager
+def _sorting_in(folder: Path) -> Iterator[None]:
+    """SQLite sorts on the disk of the target, not on the system's, which may be small."""
+    before = os.environ.get("SQLITE_TMPDIR")
+    os.environ["SQLITE_TMPDIR"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SQLITE_TMPDIR"]
+        else:
+            os.environ["SQLITE_TMPDIR"] = before
 
 
 @contextlib.contextmanager
@@ -123,7 +138,7 @@ class _Build:
         self.apart = apart
         self.jobs = jobs
         self.progress = progress
-        self.names = [source.path.name for source in sources]
+        self.names = [source.path.resolve().name for source in sources]
 
     def run(self) -> None:
         """All stages."""

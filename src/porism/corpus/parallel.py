@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from multiprocessing.pool import AsyncResult, Pool
 from typing import TypeVar
 
+from porism.errors import PorismError
+
+PATIENCE = 2.0
+
 About = TypeVar("About")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -42,12 +46,22 @@ def ordered(
         for about, task in tasks:
             yield about, function(task)
         return
+    alive = {child.pid for child in multiprocessing.active_children()}
     waiting: deque[tuple[About, AsyncResult[Result]]] = deque()
     for about, task in tasks:
         waiting.append((about, pool.apply_async(function, (task,))))
         if len(waiting) >= window:
-            first, result = waiting.popleft()
-            yield first, result.get()
+            yield _first(waiting, alive)
     while waiting:
-        first, result = waiting.popleft()
-        yield first, result.get()
+        yield _first(waiting, alive)
+
+
+def _first(waiting: deque[tuple[About, AsyncResult[Result]]], alive: set[int | None]) -> tuple[About, Result]:
+    """The first task's result. A pool replaces a worker that died but not its task, which would be waited for without end."""
+    about, result = waiting.popleft()
+    while not result.ready():
+        result.wait(PATIENCE)
+        if not result.ready() and alive - {child.pid for child in multiprocessing.active_children()}:
+            fix = "run the same command again, with fewer --jobs if memory is short"
+            raise PorismError("a worker process died", fix=fix)
+    return about, result.get()

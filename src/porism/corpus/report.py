@@ -7,11 +7,26 @@ from typing import Any
 
 from porism.corpus.ledger import KEPT, READ
 
+NAMES = (
+    "documents",
+    "posts",
+    "dates of posts",
+    "comments",
+    "dates of comments",
+    "links",
+    "users",
+    "badges",
+    "votes",
+    "revisions",
+)
+ORDER = {name: at for at, name in enumerate(NAMES)}
+
 
 def report_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     """The report as aligned text."""
     entries = manifest["ledger"]
-    whats = list(dict.fromkeys(entry["what"] for entry in entries))
+    whats = sorted({entry["what"] for entry in entries}, key=lambda what: (ORDER.get(what, len(ORDER)), what))
+    entries = sorted(entries, key=lambda entry: whats.index(entry["what"]))
     yield f"{'':32}{'read':>12}{'kept':>12}{'dropped':>12}"
     for what in whats:
         mine = {entry["why"]: entry for entry in entries if entry["what"] == what}

@@ -46,7 +46,7 @@ CREATE INDEX IF NOT EXISTS formulas_post ON formulas(post_id, id);
 CREATE INDEX IF NOT EXISTS formulas_visual ON formulas(visual_id, id);
 """
 
-# What the digest covers, in this order. `path` and `problem` are left out: they say how, not what.
+# What the digest covers, in this order.
 DIGESTED = (
     ("posts", "id"),
     ("comments", "id"),
