@@ -40,6 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     _assignment_arguments(action)
     serve = action("serve", "run the assessment server")
     serve.add_argument("--collection", required=True)
+    serve.add_argument(
+        "--topic-threads", metavar="COLLECTION", help="a later collection that holds the topics' own threads"
+    )
     serve.add_argument("--submissions", help="folder in which teams hand in runs")
     serve.add_argument("--topics", nargs="*", default=[], help="topics files that handed-in runs are checked against")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
@@ -105,12 +108,12 @@ def _account(args: argparse.Namespace) -> None:
 
 def _load(args: argparse.Namespace) -> None:
     from porism.corpus.topics import read_topics
-    from porism.lab.loading import load_pool, load_topics
+    from porism.lab.loading import load_pool, load_topics, topic_threads
     from porism.lab.pool_store import read_manifest, read_pool
 
     task = read_manifest(Path(args.pool))["options"]["task"]
     pool, journal = read_pool(Path(args.pool)), _open(args)
-    load_topics(journal, task, read_topics(args.topics, args.formulas))
+    load_topics(journal, task, read_topics(args.topics, args.formulas), topic_threads(args.formulas))
     added = load_pool(journal, task, pool.items, pool.answers, sample=args.sample, seed=args.seed)
     print(f"{added} items added", file=sys.stderr)
 
@@ -164,7 +167,9 @@ def _extra(args: argparse.Namespace) -> None:
 def _serve(args: argparse.Namespace) -> None:
     from porism.web.assess.server import open_app, run_server
 
-    app = open_app(args.journal, args.collection, args.submissions, args.topics, https=args.https)
+    app = open_app(
+        args.journal, args.collection, args.submissions, args.topics, topic_threads=args.topic_threads, https=args.https
+    )
     print(f"assessment at http://{args.host}:{args.port}/", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
         print("warning: passwords travel in the clear; put an HTTPS proxy before it and give --https", file=sys.stderr)

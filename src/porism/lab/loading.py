@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import sqlite3
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from porism.errors import PorismError
+from porism.files import open_text
 from porism.lab.journal import Journal
 from porism.lab.pool import Answer, Instance, PoolItem, topic_key
 from porism.lab.scale import grade
@@ -30,6 +34,17 @@ class Known:
 def opaque_key(task: int, topic: str, item: str) -> str:
     """The name of an item in pages and files: it says nothing of run, rank, task or post."""
     return hashlib.sha256(f"porism item {task} {topic} {item}".encode()).hexdigest()[:16]
+
+
+def topic_threads(path: str | Path | None) -> dict[str, int]:
+    """Topic -> its own question on the site, from the year's table of topic formulas (id, topic_id, thread_id, ...)."""
+    if path is None:
+        return {}
+    csv.field_size_limit(sys.maxsize)
+    with open_text(path) as stream:
+        rows = [row for row in csv.reader(stream, delimiter="\t") if len(row) > 2 and row[2].isdigit()]
+    # A.7 and B.7 share their question.
+    return {prefix + row[1][1:]: int(row[2]) for row in rows for prefix in "AB"}
 
 
 def load_topics(journal: Journal, task: int, topics: Iterable[Topic], threads: Mapping[str, int] | None = None) -> int:

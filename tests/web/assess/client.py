@@ -19,8 +19,10 @@ from porism.web.assess.room import thread_address
 class Person:
     """Loads pages and sends their forms back as a browser without script would."""
 
-    def __init__(self, case: LabCase, journal: Journal, name: str = "", desk: Desk | None = None) -> None:
-        app = create_app(journal, Content(case.collection, thread_address), desk)
+    def __init__(
+        self, case: LabCase, journal: Journal, name: str = "", desk: Desk | None = None, **more: object
+    ) -> None:
+        app = create_app(journal, Content(case.collection, thread_address), desk, **more)  # type: ignore[arg-type]
         self.http = TestClient(app, base_url="http://lab", follow_redirects=True)
         if name:
             self.log_in(name)

@@ -199,3 +199,13 @@ def test_the_organiser_makes_accounts_and_gives_work(case: LabCase, journal: Jou
     assert "size must be a whole number" in wrong.text
     short = olga.send(page, {"name": "eve", "role": "team", "password": "short"}, action="/organise/people")
     assert "the password is too short" in short.text
+
+
+def test_the_topics_own_thread_is_there_for_assessors(case: LabCase, journal: Journal) -> None:
+    assign_topic(journal, "ann", 1, "A.1")
+    person = Person(case, journal, "ann", topic_threads=case.collection)
+    assert "/topic-thread/1" not in person.get("/topic/1").text
+    with journal.write() as connection:
+        connection.execute("UPDATE topic SET thread_id = 3 WHERE id = 'A.1'")
+    assert 'target="_blank" rel="noopener" href="/topic-thread/1"' in person.get("/topic/1").text
+    assert "Square it and use polar coordinates" in person.get("/topic-thread/1").text

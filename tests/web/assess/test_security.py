@@ -93,7 +93,14 @@ def test_an_assessor_does_not_see_anothers_work(case: LabCase, busy: Journal) ->
     ann = Person(case, busy, "ann")
     theirs = next(job.id for job in assignments(busy, "bob"))
     assert "A.2" not in ann.get("/").text
-    for path in (f"/judge/{theirs}", f"/judge/{theirs}/1", f"/list/{theirs}", f"/topic/{theirs}", f"/prefer/{theirs}"):
+    for path in (
+        f"/topic-thread/{theirs}",
+        f"/judge/{theirs}",
+        f"/judge/{theirs}/1",
+        f"/list/{theirs}",
+        f"/topic/{theirs}",
+        f"/prefer/{theirs}",
+    ):
         assert ann.get(path).status_code == 404
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/").text)[1]  # type: ignore[index]
     for path in (f"/judge/{theirs}/1", f"/judge/{theirs}/1/click", f"/topic/{theirs}", f"/prefer/{theirs}"):

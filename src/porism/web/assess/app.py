@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from porism.corpus.collection import Collection
 from porism.lab.content import Content
 from porism.lab.journal import Journal
 from porism.lab.submissions import Desk
@@ -47,6 +48,7 @@ ROUTES = [
     _post("/logout", entrance.logout, ASSESSOR, ORGANISER, TEAM),
     _get("/instructions", reading.instructions, ASSESSOR, ORGANISER),
     _get("/thread/{thread:int}", reading.thread, ASSESSOR, ORGANISER),
+    _get("/topic-thread/{job:int}", reading.topic_thread, ASSESSOR),
     _get("/topic/{job:int}", topic_pages.topic, ASSESSOR),
     _post("/topic/{job:int}", topic_pages.save_topic, ASSESSOR),
     _get("/list/{job:int}", topic_pages.listing, ASSESSOR),
@@ -73,12 +75,19 @@ ROUTES = [
 ]
 
 
-def create_app(journal: Journal, content: Content, desk: Desk | None = None, *, secure: bool = False) -> Starlette:
+def create_app(
+    journal: Journal,
+    content: Content,
+    desk: Desk | None = None,
+    *,
+    topic_threads: Collection | None = None,
+    secure: bool = False,
+) -> Starlette:
     """The application. `secure` is for a server behind HTTPS: its cookies are then sent over HTTPS only."""
     app = Starlette(
         routes=ROUTES,
         middleware=[Middleware(Limits, upload_path=UPLOAD)],
         exception_handlers={HTTPException: _not_found},
     )
-    app.state.room = Room.make(journal, content, desk, secure)
+    app.state.room = Room.make(journal, content, desk, topic_threads, secure)
     return app

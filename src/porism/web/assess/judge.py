@@ -100,6 +100,7 @@ def _screen(visit: Visit, job: Assignment, work: Work, problems: list[str], stat
         job=job,
         place=work.place,
         state=progress(room.journal, job, work.place, standing),
+        topic_thread=room.topic_thread(job) is not None,
         title=room.content.render(topic.title, topic.formula_id),
         question=room.content.render(topic.question, topic.formula_id),
         query=mathml(topic.latex) if job.task == 2 else "",

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from porism.corpus.collection import Collection
+from porism.errors import PorismError
 from porism.lab.content import Content
+from porism.lab.judging import own_assignment
 from porism.lab.scale import grades
 from porism.records import Comment, Post, Thread
 from porism.web.assess.guard import Refused, Visit
@@ -31,11 +34,28 @@ class Shown:
 
 def thread(visit: Visit) -> Response:
     """A question of the collection with its comments, answers and links."""
+    return _thread_page(visit, visit.room.content.collection, visit.number("thread"))
+
+
+def topic_thread(visit: Visit) -> Response:
+    """The topic's own thread, with the answers it got later: for assessors alone, to learn from."""
+    journal = visit.room.journal
+    try:
+        job = own_assignment(journal, visit.name, visit.number("job"))
+    except PorismError as error:
+        raise Refused(404, error.message) from None
+    number = visit.room.topic_thread(job)
+    if number is None or visit.room.topic_threads is None:
+        raise Refused(404, "The thread of this topic is not known here.")
+    return _thread_page(visit, visit.room.topic_threads, number)
+
+
+def _thread_page(visit: Visit, collection: Collection, number: int) -> Response:
     content = visit.room.content
-    if not content.collection.has_post(visit.number("thread")):
+    if not collection.has_post(number):
         raise Refused(404, "There is no such thread in the collection.")
-    found = content.collection.thread(visit.number("thread"))
-    shown = [_shown(content, found, post) for post in (found.question, *found.answers)]
+    found = collection.thread(number)
+    shown = [_shown(content, collection, found, post) for post in (found.question, *found.answers)]
     links = [
         (link.kind, content.post_address(link.other_id), content.render(content.collection.title(link.other_id) or ""))
         for link in found.links
@@ -44,8 +64,8 @@ def thread(visit: Visit) -> Response:
     return visit.page("thread.html", question=shown[0], answers=shown[1:], links=links)
 
 
-def _shown(content: Content, found: Thread, post: Post) -> Shown:
-    user = content.collection.user(post.owner_id)
+def _shown(content: Content, collection: Collection, found: Thread, post: Post) -> Shown:
+    user = collection.user(post.owner_id)
     comments = tuple((one, content.render(one.body)) for one in found.comments if one.post_id == post.id)
     author = f"{user.name or user.id} ({reputation(user.reputation)})" if user else "unknown"
     accepted = post.id == found.question.accepted_id

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from porism.corpus.collection import Collection
 from porism.lab.accounts import Session
 from porism.lab.content import Content
 from porism.lab.journal import Journal
@@ -48,18 +49,33 @@ class Room:
     journal: Journal
     content: Content
     desk: Desk | None
+    topic_threads: Collection | None
     templates: jinja2.Environment
     secure: bool
 
     @classmethod
-    def make(cls, journal: Journal, content: Content, desk: Desk | None = None, secure: bool = False) -> Room:
+    def make(
+        cls,
+        journal: Journal,
+        content: Content,
+        desk: Desk | None = None,
+        topic_threads: Collection | None = None,
+        secure: bool = False,
+    ) -> Room:
         """Load the templates; escaping is on everywhere and an unknown name is an error."""
         loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
         templates = jinja2.Environment(
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         templates.filters |= {"safe_html": Markup, "seconds": seconds, "kappa": coefficient, "job": job_title}
-        return cls(journal, content, desk, templates, secure)
+        return cls(journal, content, desk, topic_threads, templates, secure)
+
+    def topic_thread(self, job: Assignment) -> int | None:
+        """The topic's own question, if it is known and can be shown."""
+        rows = self.journal.read("SELECT thread_id FROM topic WHERE task = ? AND id = ?", (job.task, job.topic))
+        number = rows[0]["thread_id"] if rows else None
+        shown = number is not None and self.topic_threads is not None and self.topic_threads.has_post(number)
+        return number if shown else None
 
     def page(self, template: str, session: Session | None, status: int = 200, **values: Any) -> Response:
         """A page for this person."""

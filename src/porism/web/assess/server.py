@@ -31,9 +31,16 @@ def run_server(app: Starlette, host: str, port: int, *, https: bool) -> None:
 
 
 def open_app(
-    journal: str, collection: str, submissions: str | None, topics: list[str], *, https: bool = False
+    journal: str,
+    collection: str,
+    submissions: str | None = None,
+    topics: list[str] | None = None,
+    *,
+    topic_threads: str | None = None,
+    https: bool = False,
 ) -> Starlette:
     """The application on a journal and a collection; with a folder for submissions, teams may hand in runs."""
     store = Collection.open(collection)
-    desk = Desk(Path(submissions), topic_ids(topics), CollectionFacts(collection)) if submissions else None
-    return create_app(Journal.open(journal), Content(store, thread_address), desk, secure=https)
+    desk = Desk(Path(submissions), topic_ids(topics or []), CollectionFacts(collection)) if submissions else None
+    later = Collection.open(topic_threads) if topic_threads else None
+    return create_app(Journal.open(journal), Content(store, thread_address), desk, topic_threads=later, secure=https)

@@ -39,6 +39,7 @@ def _topic_page(visit: Visit, job: Assignment, problems: list[str], status: int)
         "topic.html",
         status,
         job=job,
+        topic_thread=room.topic_thread(job) is not None,
         title=room.content.render(found.title, found.formula_id),
         question=room.content.render(found.question, found.formula_id),
         tags=found.tags,
