@@ -54,7 +54,7 @@ def part_terms(written: Node, tree: FlatOperators) -> list[str]:
     terms = [f"{WRITTEN}{number:x}" for number in _written_parts(written)]
     for term in tree.terms:
         if term.kids:
-            terms += (f"{NORMALISED}{term.plain:x}", f"{COMMUTATIVE}{term.mixed:x}", f"{RENAMED}{term.renamed:x}")
+            terms += (f"{NORMALISED}{term.plain:x}", f"{COMMUTATIVE}{term.mixed:x}", f"{RENAMED}{term.renamed():x}")
     return terms
 
 

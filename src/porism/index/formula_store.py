@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
+from porism.formula.binary import unpack
+from porism.formula.tree import Node
 from porism.index.block import TYPES
 from porism.index.columns import read_columns
 from porism.index.formulas import KEY_TYPES, KIND, STATISTICS
@@ -75,6 +77,11 @@ class FormulaStore:
         """The LaTeX of a row."""
         start, end = self.span("latex", row)
         return bytes(self.columns["latex"][start:end]).decode("utf-8", "surrogatepass")
+
+    def trees(self, row: int) -> tuple[Node, Node]:
+        """The layout tree and the operator tree of a row."""
+        start, end = self.span("trees", row)
+        return unpack(bytes(self.columns["trees"][start:end]))
 
     def span(self, name: str, row: int) -> tuple[int, int]:
         """Where the values of a row begin and end in the columns of this name."""

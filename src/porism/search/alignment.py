@@ -84,7 +84,8 @@ def align_rows(  # type: ignore[no-untyped-def]
             deleted,
             inserted,
         )
-        out[number] = 1.0 - distance / total if total > 0 else 0.0
+        # Opened gaps can make a distance larger than that of no match at all.
+        out[number] = max(0.0, 1.0 - distance / total) if total > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -26,13 +26,13 @@ class Candidates(NamedTuple):
     tuples: npt.NDArray[np.float64]
 
 
-def candidates(query: FormulaQuery, store: FormulaStore, k: int) -> Candidates:
-    """At least k formulas, where the index has so many."""
+def candidates(query: FormulaQuery, store: FormulaStore, k: int, more: list[int]) -> Candidates:
+    """At least k formulas, where the index has so many, and those rows that are known already."""
     depth = max(k, TUPLE_DEPTH)
     tuples = store.postings.search(_terms("tuples", query.tuples), depth)
     paths = store.postings.search(_terms("paths", Counter(query.features.paths)), PATH_DEPTH)
     parts = store.postings.search(_terms("parts", Counter(query.features.parts)), PART_DEPTH)
-    rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys)))
+    rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys, np.array(more, np.int64))))
     scores = np.full(len(rows), MISSED * _last(tuples, depth))
     scores[np.searchsorted(rows, tuples.keys)] = tuples.scores
     return Candidates(rows, scores / self_score(query.tuples, store))

@@ -26,6 +26,11 @@ class FormulaQuery:
     operators: Symbols
     sectors: Sectors
 
+    @property
+    def has_wildcards(self) -> bool:
+        """Whether something in the query stands for anything."""
+        return any(is_wildcard(label) for label in self.features.operators.labels)
+
 
 def prepare(latex: str, store: FormulaStore) -> FormulaQuery:
     """Read a formula, any string, as a query to an index."""
@@ -72,4 +77,12 @@ class _Numbers:
     def weights(self, numbers: list[int], weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
         """The weight of each label."""
         size = len(self._known)
-        return [float(weights[at]) if at < size else self._new_weight for at in numbers]
+        names = {number: label for label, number in self._new.items()}
+        return [
+            float(weights[at]) if at < size else 0.0 if is_wildcard(names[at]) else self._new_weight for at in numbers
+        ]
+
+
+def is_wildcard(label: str) -> bool:
+    """Whether a label of a query stands for anything."""
+    return label[:1] == "?" and len(label) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +11,24 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.errors import PorismError
+from porism.formula.canonical import LEVELS, Level
 from porism.index.classes import kind
 from porism.index.formula_store import FormulaStore
+from porism.records import Explanation
 from porism.search.alignment import Rows, similarities
 from porism.search.candidates import candidates
+from porism.search.diverse import rounds
 from porism.search.formula_query import FormulaQuery, prepare
+from porism.search.occurrence import holders, matching, same
 from porism.search.structure import common_parts
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
+MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 Scores = npt.NDArray[np.float64]
-PARTS = ("tuples", "layout", "operators", "structure")
-WEIGHTS: Scores = np.array((0.25, 0.25, 0.25, 0.25))
+# The last part is given where the query must occur, one for each level of strictness, so that it decides before the others.
+PARTS = ("tuples", "layout", "operators", "structure", "occurrence")
+WEIGHTS: Scores = np.array((0.25, 0.25, 0.25, 0.25, 1.0))
 EDGE_COST = 1.0
 THREADS = 2
 
@@ -35,10 +43,18 @@ class FormulaHit:
 
 
 class Ranked(NamedTuple):
-    """Rows of the store with their parts (one column each), in the order of rows."""
+    """Rows of the store with the parts of their scores (one column each)."""
 
     rows: npt.NDArray[np.int64]
     parts: Scores
+
+    def best(self) -> npt.NDArray[np.int64]:
+        """Where the rows stand, best first; equal scores by row, which is by id."""
+        return np.lexsort((self.rows, -self.parts.sum(axis=1)))
+
+    def keep(self, where: npt.NDArray[np.bool_]) -> Ranked:
+        """Some of the rows."""
+        return Ranked(self.rows[where], self.parts[where])
 
 
 class FormulaSearcher:
@@ -70,19 +86,48 @@ class FormulaSearcher:
         return cls(FormulaStore.open(directory, collection=collection))
 
     def search(self, latex: str, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
-        """The k best formulas, best first; equal scores by id."""
+        """The k best formulas, best first; equal scores by id. Any string is a query.
+
+        `exact`: the same formula up to spelling and order; `subformula`: formulas in which the query occurs, the strictest way
+        first; `diverse`: as `similar`, but of formulas that differ by names and numbers only, one at a time. Wildcards bind in
+        all modes.
+        """
+        if mode not in MODES:
+            raise PorismError(f"no mode {mode}", fix=f"one of {', '.join(MODES)}")
         if not self.store.formulas:
             return []
         query = prepare(latex, self.store)
-        return self._hits(self.rank(query, k), k)
+        ranked = self.rank(query, k, mode)
+        order = ranked.best()
+        if mode == "diverse":
+            turns = rounds(ranked.rows[order].tolist(), self._operators)
+            order = order[np.argsort(turns, kind="stable")]
+            return _falling(self._hits(ranked, order[:k]))
+        return self._hits(ranked, order[:k])
 
-    def rank(self, query: FormulaQuery, k: int) -> Ranked:
+    def rank(self, query: FormulaQuery, k: int, mode: Mode = "similar") -> Ranked:
         """All candidates with the parts of their scores."""
-        found = candidates(query, self.store, k)
+        known = holders(query, self.store) if mode == "subformula" else {}
+        found = candidates(query, self.store, k, list(known))
         tasks = [self._pool.submit(self._compare, query, rows) for rows in np.array_split(found.rows, THREADS)]
         parts = np.concatenate([task.result() for task in tasks])
         parts[:, 0] = found.tuples
-        return Ranked(found.rows, parts * WEIGHTS)
+        ranked = Ranked(found.rows, parts * WEIGHTS)
+        if mode == "exact" and not query.has_wildcards:
+            return ranked.keep(np.array([same(query, self.store, row) for row in ranked.rows.tolist()], np.bool_))
+        if mode == "subformula" or query.has_wildcards:
+            return self._occurring(query, ranked, known, mode)
+        return ranked
+
+    def _occurring(self, query: FormulaQuery, ranked: Ranked, known: Mapping[int, Level], mode: Mode) -> Ranked:
+        """Raise the rows in which the query occurs; unless only similar ones were asked for, drop the others."""
+        unsure = [row for row in ranked.rows[ranked.best()].tolist() if row not in known]
+        levels = {**matching(query, self.store, unsure), **known}
+        steps = len(LEVELS)
+        for at, row in enumerate(ranked.rows.tolist()):
+            if row in levels:
+                ranked.parts[at, -1] = steps - LEVELS.index(levels[row])
+        return ranked if mode in ("similar", "diverse") else ranked.keep(ranked.parts[:, -1] > 0)
 
     def _compare(self, query: FormulaQuery, rows: npt.NDArray[np.int64]) -> Scores:
         parts = np.zeros((len(rows), len(PARTS)))
@@ -91,9 +136,30 @@ class FormulaSearcher:
         parts[:, 3] = common_parts(query.sectors, query.features.ways.leaves, self.store, rows).scores
         return parts
 
-    def _hits(self, ranked: Ranked, k: int) -> list[FormulaHit]:
-        scores = ranked.parts.sum(axis=1)
-        ids = self.store.columns["visual"][ranked.rows]
-        order = np.lexsort((ids, -scores))[:k]
-        rows = zip(ids[order].tolist(), scores[order].tolist(), ranked.parts[order].tolist(), strict=True)
-        return [FormulaHit(number, score, tuple(parts)) for number, score, parts in rows]
+    def _hits(self, ranked: Ranked, order: npt.NDArray[np.int64]) -> list[FormulaHit]:
+        parts = ranked.parts[order]
+        ids = self.store.columns["visual"][ranked.rows[order]].tolist()
+        return [
+            FormulaHit(number, score, tuple(shares))
+            for number, score, shares in zip(ids, parts.sum(axis=1).tolist(), parts.tolist(), strict=True)
+        ]
+
+    def explain(self, latex: str, visual_id: int, mode: Mode = "similar") -> Explanation:
+        """Why a formula has the score it has for a query: parts that sum to it, matched places on both sides, renamings."""
+        from porism.search.formula_explain import explain
+
+        query = prepare(latex, self.store)
+        row = self.store.row(visual_id)
+        ranked = self.rank(query, 1000, mode)
+        at = int(np.searchsorted(ranked.rows, row))
+        if at == len(ranked.rows) or ranked.rows[at] != row:
+            raise PorismError(
+                f"formula {visual_id} is not among those found for this query", fix="porism formulas lists them"
+            )
+        return explain(query, self.store, row, dict(zip(PARTS, ranked.parts[at].tolist(), strict=True)))
+
+
+def _falling(hits: list[FormulaHit]) -> list[FormulaHit]:
+    """The order that was chosen, kept by everyone who sorts by score: no score is above the one before it."""
+    lowest = np.minimum.accumulate([hit.score for hit in hits]) if hits else ()
+    return [FormulaHit(hit.visual_id, float(score), hit.parts) for hit, score in zip(hits, lowest, strict=True)]

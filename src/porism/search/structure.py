@@ -97,7 +97,7 @@ def sectors(query: Features, labels: list[int], weights: list[float], store: For
         whole,
         symbol_weight,
         np.array(list(order), np.int32),
-        agreement,
+        np.maximum(agreement, 1e-9),  # a query of wildcards alone has no symbol to agree on
     )
 
 
