@@ -12,13 +12,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from porism.errors import PorismError
 
-OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
@@ -27,7 +27,8 @@ def open_bytes(path: str | Path) -> IO[bytes]:
         return sys.stdin.buffer
     opener = OPENERS.get(Path(path).suffix.lower(), open)
     try:
-        return opener(path, "rb")  # type: ignore[return-value, operator]
+        stream: IO[bytes] = opener(path, "rb")
+        return stream
     except FileNotFoundError:
         raise PorismError("no such file", where=str(path), fix="check the path") from None
     except (PermissionError, IsADirectoryError) as error:
