@@ -1,0 +1,178 @@
+"""Hostile content, a page without script, and the keyboard, in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from chromium import Chromium, chromium, free_port, log_in
+from playwright.sync_api import Page, sync_playwright
+
+from lab_case import ATTACK, PASSWORD, LabCase
+from porism.lab import accounts
+from porism.lab.assignment import assign_topic
+from porism.lab.journal import Journal
+from porism.lab.judging import assessments
+from porism.lab.loading import load_pool
+from porism.lab.pool import Answer, PoolItem
+from porism.lab.queue import works
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+@dataclass
+class Served:
+    url: str
+    journal: Journal
+    browser: Chromium
+
+
+@pytest.fixture(scope="module")
+def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server on a collection that was tampered with: the post holds the attack as it is, not as a build would clean it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    shutil.copytree(case.collection_path, folder / "collection")
+    database = next((folder / "collection").glob("*.sqlite*"))
+    with sqlite3.connect(database) as store:
+        store.execute("UPDATE posts SET body = ?, title = '' WHERE id = 13", (ATTACK,))
+        store.execute("UPDATE comments SET body = ?", (ATTACK,))
+    cost, accounts.COST = accounts.COST, (2, 8, 1)
+    journal = case.journal(folder / "lab.journal")
+    accounts.COST = cost
+    load_pool(journal, 1, [PoolItem("A.1", "d_2")], [Answer("A.1", "d_2", ATTACK)])
+    with journal.write() as connection:
+        connection.execute("UPDATE topic SET question = ? WHERE id = 'A.1'", (ATTACK,))
+    assign_topic(journal, "ann", 1, "A.1")
+    assign_topic(journal, "bob", 2, "B.1")
+    assign_topic(journal, "cyd", 1, "A.2")
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "porism.cli",
+        "assess",
+        "serve",
+        str(journal.path),
+        "--collection",
+        str(folder / "collection"),
+        "--port",
+        str(port),
+    ]
+    with sync_playwright() as playwright, chromium(playwright, folder / "profile") as browser:
+        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        url = f"http://127.0.0.1:{port}"
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(url + "/login").read()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield Served(url, journal, browser)
+        server.terminate()
+        server.wait()
+
+
+def watched(page: Page) -> list[str]:
+    """Everything a page does that it should not: dialogs, errors, messages, requests to other places."""
+    seen: list[str] = []
+    page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("pageerror", lambda error: seen.append(f"error {error}"))
+    page.on("console", lambda message: seen.append(f"console {message.text}"))
+    page.on("request", lambda request: seen.append(request.url) if "127.0.0.1" not in request.url else None)
+    return seen
+
+
+def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> None:
+    page = log_in(served.browser.context(), served.url, "ann", PASSWORD)
+    seen = watched(page)
+    job = 1
+    page.goto(f"{served.url}/judge/{job}")
+    page.fill("textarea[name=narrative]", ATTACK[:3000])
+    page.check("[name=text_alone][value=no]")
+    page.check("[name=formulas_alone][value=no]")
+    page.click("text=Save and judge")
+    total = len(works(served.journal, job))
+    for place in range(1, total + 1):
+        page.wait_for_selector(f"text=Item {place} of {total}")
+        assert page.evaluate("window.pwned") is None
+        assert (
+            page.evaluate(
+                "document.querySelectorAll('.post script, .post iframe, .post form, .post img, .post svg, .post style').length"
+            )
+            == 0
+        )
+        assert page.is_visible(".topic .post")
+        page.fill("textarea[name=comment_1]", ATTACK[:3000])
+        page.keyboard.press("Escape")
+        page.keyboard.press("0")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+    for path in ("/thread/1", f"/topic/{job}", f"/list/{job}", f"/judge/{job}/1"):
+        page.goto(served.url + path)
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.pwned") is None
+        assert page.url.endswith(path)
+    page.goto(f"{served.url}/judge/{job}/1")
+    assert page.locator("a[href^='/thread/'][target=_blank]:text('inside')").count() >= 1
+    assert seen == []
+    olga = log_in(served.browser.context(), served.url, "olga", PASSWORD)
+    noise = watched(olga)
+    for path in ("/organise", "/organise/disagreements", "/organise/people"):
+        olga.goto(served.url + path)
+    assert noise == []
+    assert len([one for one in assessments(served.journal) if one.assessor == "ann"]) == total
+    assert next(one.comment for one in assessments(served.journal) if one.assessor == "ann") == ATTACK[:3000]
+
+
+def test_judging_works_without_script(served: Served) -> None:
+    page = log_in(served.browser.context(java_script_enabled=False), served.url, "cyd", PASSWORD)
+    page.click("text=Go on with")
+    page.fill("textarea[name=narrative]", "A proof.")
+    page.check("[name=text_alone][value=no]")
+    page.check("[name=formulas_alone][value=no]")
+    page.click("text=Save and judge")
+    for place in (1, 2, 3):
+        page.wait_for_selector(f"text=Item {place} of 3")
+        page.click("label:has([name=grade_1][value='2'])")
+        page.click("text=Save and next")
+    assert page.inner_text("p.good") == "All 3 items are done."
+    assert [one.grade for one in assessments(served.journal) if one.assessor == "cyd"] == [2, 2, 2]
+
+
+def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
+    page = log_in(served.browser.context(), served.url, "bob", PASSWORD)
+    job = 2
+    page.goto(f"{served.url}/judge/{job}")
+    page.fill("textarea[name=narrative]", "Squares.")
+    page.check("[name=text_alone][value=no]")
+    page.check("[name=formulas_alone][value=no]")
+    page.click("text=Save and judge")
+    place = next(work.place for work in works(served.journal, job) if len(work.cards) == 3)
+    page.goto(f"{served.url}/judge/{job}/{place}")
+    assert page.evaluate("document.querySelectorAll('.topic mark.formula math').length") == 2
+    # Each rating moves on to the next card; "f" asks for a comment; k goes back a card.
+    page.keyboard.press("h")
+    page.keyboard.press("m")
+    page.keyboard.press("f")
+    assert page.evaluate("document.activeElement.name") == "comment_3"
+    page.keyboard.type("cut off ∑")
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    page.keyboard.press("1")
+    page.wait_for_selector("#saved:text-is('Saved')")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    mine = [one for one in assessments(served.journal) if one.assessor == "bob"]
+    assert [(one.instance, one.grade, one.comment) for one in mine] == [(1, 3, ""), (2, 1, ""), (3, 5, "cut off ∑")]
+    with page.context.expect_page() as opened:
+        page.goto(f"{served.url}/judge/{job}/{place}")
+        page.wait_for_selector(".card.current")
+        page.keyboard.press("t")
+    assert "/thread/" in opened.value.url
