@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from porism.corpus.dump import FILES, read_rows
+from porism.corpus.dump import FILES, xml_part
 from porism.corpus.raw import Dropped, Part, RawFormula, RawMathML, Record
 from porism.corpus.tables import header, read_table
 from porism.errors import PorismError
-from porism.files import open_bytes
 
 VERSIONED = re.compile(r"(\w+)\.V\d[\w.]*\.xml", re.IGNORECASE)
 KINDS = ("title", "question", "answer", "comment")
@@ -73,7 +72,7 @@ class ArqMath:
         return sorted(parts, key=lambda path: (len(path.stem), path.stem)) or loose
 
     def _xml(self, name: str, path: Path) -> Part:
-        return Part.of(path, lambda: read_rows(name, lambda: open_bytes(path), str(path), placed=True))
+        return xml_part(name, path, placed=True)
 
     def _table(self, field: str, path: Path) -> Part:
         read = (lambda: _formulas(path)) if field == "latex" else (lambda: _mathml(path, field))

@@ -176,7 +176,7 @@ class _Build:
     def _read(self) -> None:
         for at, source in enumerate(self.sources):
             for part in source.parts():
-                with self.progress.stage(f"read {part.name}") as advance:
+                with self.progress.stage(f"read {part.name}", part.size if part.meter else None) as advance:
                     staging.stage_part(self.work, at, part, self.ledger, advance)
         with self.progress.stage("sort"):
             staging.prepare(self.work)

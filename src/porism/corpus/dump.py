@@ -11,6 +11,7 @@ from porism.corpus import xmlrows
 from porism.corpus.raw import (
     Dropped,
     Form,
+    Meter,
     Part,
     RawBadge,
     RawComment,
@@ -157,11 +158,13 @@ FILES: dict[str, tuple[str, Callable[[Rows, Attributes, int], Record]]] = {
 DATED = ("posts", "comments")
 
 
-def read_rows(name: str, open_file: Callable[[], IO[bytes]], where: str, placed: bool) -> Iterator[Record]:
+def read_rows(
+    name: str, open_file: Callable[[], IO[bytes]], where: str, placed: bool, meter: Meter
+) -> Iterator[Record]:
     """The records of one file of a dump."""
     what, read = FILES[name]
     reader = Rows(placed)
-    for line, row in xmlrows.rows(open_file, where):
+    for line, row in xmlrows.rows(open_file, where, meter):
         place = f"{where}:{line}"
         if what in DATED and not DATE.fullmatch(date := row.get("CreationDate", "")):
             yield Dropped(f"dates of {what}", f"invalid or missing date {date[:40]!r}, kept without", place)
@@ -172,12 +175,18 @@ def read_rows(name: str, open_file: Callable[[], IO[bytes]], where: str, placed:
             yield Dropped(what, str(fault), place)
 
 
+def xml_part(name: str, path: Path, placed: bool) -> Part:
+    """A file of a dump. Of a compressed one, it is not known how much is still to be read."""
+    meter = Meter()
+    known = meter if path.suffix.lower() == ".xml" else None
+    return Part.of(path, lambda: read_rows(name, lambda: open_bytes(path), str(path), placed, meter), meter=known)
+
+
 class Dump:
     """The folder of a dump, files plain or compressed."""
 
     kind = "dump"
     official = False
-    placed = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -200,4 +209,4 @@ class Dump:
         return [self._part(name, path) for name, path in files.items()]
 
     def _part(self, name: str, path: Path) -> Part:
-        return Part.of(path, lambda: read_rows(name, lambda: open_bytes(path), str(path), self.placed))
+        return xml_part(name, path, placed=False)

@@ -6,9 +6,10 @@ Drops travel in the same stream as rows, so that a build that was stopped and go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import IO, Literal, Protocol
 
 from porism.records import FormulaKind, LinkKind, PostKind
 
@@ -157,6 +158,31 @@ Record = (
 )
 
 
+class Meter:
+    """Counts what is read from a stream."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._told = 0
+
+    @contextmanager
+    def watch(self, stream: IO[bytes]) -> Iterator[Callable[[int], bytes]]:
+        """A way to read the stream that counts; the stream is closed at the end."""
+
+        def read(size: int) -> bytes:
+            block = stream.read(size)
+            self.bytes += len(block)
+            return block
+
+        with stream:
+            yield read
+
+    def step(self) -> int:
+        """Bytes since the last question."""
+        new, self._told = self.bytes - self._told, self.bytes
+        return new
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A file of a source: what it is called in the progress bar, its size and age (a change of either ends a resumption), its records."""
@@ -165,12 +191,14 @@ class Part:
     size: int
     age: int
     read: Callable[[], Iterator[Record]]
+    # Counts the bytes that were read, where that can be told.
+    meter: Meter | None = None
 
     @classmethod
-    def of(cls, path: Path, read: Callable[[], Iterator[Record]], name: str = "") -> Part:
+    def of(cls, path: Path, read: Callable[[], Iterator[Record]], name: str = "", meter: Meter | None = None) -> Part:
         """The part that is one file."""
         facts = path.stat()
-        return cls(name or path.name, facts.st_size, facts.st_mtime_ns, read)
+        return cls(name or path.name, facts.st_size, facts.st_mtime_ns, read, meter)
 
 
 class Source(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from porism.corpus.dump import FILES, read_rows
-from porism.corpus.raw import Part, Record
+from porism.corpus.raw import Meter, Part, Record
 from porism.errors import PorismError
 from porism.files import open_bytes
 
@@ -31,7 +31,8 @@ class SevenZip:
         return [self._part(name, *members[name]) for name in FILES if name in members]
 
     def _part(self, name: str, member: str, size: int) -> Part:
-        return Part(member, size, self.path.stat().st_mtime_ns, lambda: self._read(name, member))
+        meter = Meter()
+        return Part(member, size, self.path.stat().st_mtime_ns, lambda: self._read(name, member, meter), meter)
 
     def _members(self) -> dict[str, tuple[str, int]]:
         import py7zr
@@ -50,7 +51,7 @@ class SevenZip:
             f"the archive cannot be read ({error or type(error).__name__})", where=where, fix="fetch the archive again"
         )
 
-    def _read(self, name: str, member: str) -> Iterator[Record]:
+    def _read(self, name: str, member: str, meter: Meter) -> Iterator[Record]:
         """Unpack one member beside, read it, remove it: the disk holds one file at a time, memory none."""
         import lzma
         import zlib
@@ -67,4 +68,4 @@ class SevenZip:
             file = Path(folder) / member
             if not file.is_file():
                 raise self._broken(ValueError("the member is missing"), member)
-            yield from read_rows(name, lambda: open_bytes(file), f"{self.path}: {member}", placed=False)
+            yield from read_rows(name, lambda: open_bytes(file), f"{self.path}: {member}", placed=False, meter=meter)

@@ -135,7 +135,7 @@ def stage_part(
         database.execute("UPDATE parts SET records = ? WHERE source = ? AND name = ?", (have, source, part.name))
         ledger.save()
         database.commit()
-        advance(len(batch))
+        advance(part.meter.step() if part.meter else len(batch))
     database.execute("UPDATE parts SET done = 1 WHERE source = ? AND name = ?", (source, part.name))
     database.commit()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 from xml.parsers import expat
 
+from porism.corpus.raw import Meter
 from porism.errors import PorismError
 
 BLOCK = 1 << 20
@@ -17,7 +18,9 @@ BLOCK = 1 << 20
 Attributes = dict[str, str]
 
 
-def rows(open_file: Callable[[], IO[bytes]], where: str) -> Iterator[tuple[int, Attributes]]:
+def rows(
+    open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None
+) -> Iterator[tuple[int, Attributes]]:
     """Each row with its line number. A file that ends early, is no XML or has a document type is an error."""
     pending: list[tuple[int, Attributes]] = []
     parser = expat.ParserCreate()
@@ -35,9 +38,9 @@ def rows(open_file: Callable[[], IO[bytes]], where: str) -> Iterator[tuple[int, 
 
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = doctype
-    with open_file() as stream:
+    with (meter or Meter()).watch(open_file()) as read:
         try:
-            while block := stream.read(BLOCK):
+            while block := read(BLOCK):
                 parser.Parse(block, False)
                 yield from pending
                 pending.clear()
