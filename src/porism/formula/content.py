@@ -9,6 +9,7 @@ import re
 from importlib.resources import files
 from xml.sax.saxutils import escape
 
+from porism.formula.operators_table import BIG, INT, LIM, SYMBOLS
 from porism.formula.tree import Node
 
 
@@ -34,7 +35,8 @@ ELEMENTARY = frozenset(
         *("exp", "ln", "log", "max", "min", "gcd", "lcm", "arg", "real", "imaginary", "abs"),
     ]
 )
-_BIG = frozenset(("O!sum", "O!product", "O!int", "O!limit"))
+_INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
+_BIG = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM))
 _INTERVAL = re.compile(r"O!interval\((O|C)-(O|C)\)$")
 _CLOSURE = {"OO": "open", "CC": "closed", "OC": "open-closed", "CO": "closed-open"}
 
@@ -74,7 +76,29 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
     if label == "O!root" and len(children) == 2:
         return "<apply><root/>", ["<degree>", children[1], "</degree>", children[0]], "</apply>"
     head = _head(label)
+    if children and (label in _INTEGRALS or label in _BIG):
+        return f"<apply>{head}", _bounded(node), "</apply>"
     return (f"<apply>{head}", children, "</apply>") if children else (head, [], "")
+
+
+def _bounded(node: Node) -> list[Node | str]:
+    """Bound variable, limits and body of a big operator; a lower bound that is no equation is a condition."""
+    body, *bounds = node.children
+    parts: list[Node | str] = []
+    if node.label in _INTEGRALS:
+        variable, bounds = bounds[0], bounds[1:]
+        if variable.label != "W!":
+            parts += ["<bvar>", variable, "</bvar>"]
+        if bounds:
+            parts += ["<lowlimit>", bounds[0], "</lowlimit>"]
+    elif bounds and bounds[0].label == "U!eq" and len(bounds[0].children) == 2:
+        variable, lower = bounds[0].children
+        parts += ["<bvar>", variable, "</bvar><lowlimit>", lower, "</lowlimit>"]
+    elif bounds and bounds[0].label != "W!":
+        parts += ["<condition>", bounds[0], "</condition>"]
+    if len(bounds) > 1:
+        parts += ["<uplimit>", bounds[1], "</uplimit>"]
+    return [*parts, body]
 
 
 def _head(label: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lxml import etree
 
 from porism.formula.content import ELEMENTARY, READ
-from porism.formula.content_shape import applied, chained
+from porism.formula.content_shape import applied, bounded, chained
 from porism.formula.labels import token_labels
 from porism.formula.operators_table import SYMBOLS
 from porism.formula.tree import Node
@@ -19,6 +19,7 @@ _CLOSURES = {
     "closed-open": "O!interval(C-O)",
 }
 _PLAIN = {"italic-ϵ": "ϵ", "italic-ϕ": "ϕ", "ℎ": "h"}
+_BOUNDS = frozenset(("bvar", "lowlimit", "uplimit", "condition"))
 MAX_DEPTH = 150
 
 
@@ -77,7 +78,17 @@ def _read(element: etree._Element, depth: int) -> Node:
         return Node(f"M!M-{len(rows)}x{wide}", rows)
     if tag in ("cerror", "merror"):
         return Node("E!fragments", [_read(child, depth + 1) for child in children[1:]])
-    if tag in ("semantics", "degree", "bvar", "condition", "domainofapplication", "mrow", "mstyle"):
+    if tag in (
+        "semantics",
+        "degree",
+        "bvar",
+        "condition",
+        "lowlimit",
+        "uplimit",
+        "domainofapplication",
+        "mrow",
+        "mstyle",
+    ):
         kids = [_read(child, depth + 1) for child in children if _tag(child) != "annotation"]
         return kids[0] if len(kids) == 1 else Node("U!times", kids) if kids else Node("W!")
     if children:
@@ -119,6 +130,9 @@ def _apply(children: list[etree._Element], depth: int) -> Node:
     if any(_tag(child) == "share" for child in children):
         # A link of a chain: its left side stands in the link before.
         return Node(head.label, [_read(child, depth + 1) for child in children[1:] if _tag(child) != "share"])
+    if any(_tag(child) in _BOUNDS for child in children):
+        marked = [(_tag(child), _read(child, depth + 1)) for child in children[1:]]
+        return bounded(head.label, marked)
     if head.label == "O!root":
         index = next((child for child in children[1:] if _tag(child) == "degree"), None)
         inside = [_read(child, depth + 1) for child in children[1:] if child is not index]

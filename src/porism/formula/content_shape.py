@@ -42,10 +42,10 @@ _D = frozenset(("O!differential-d", "O!diff", "V!d"))
 def applied(head: Node, operands: list[Node]) -> Node:
     """An application in our forms."""
     label = head.label
-    if label == "O!SUP" and len(operands) == 2:
-        return _superscript(*operands)
     if head.children:
         return _compound(head, operands)
+    if label == "O!SUP" and len(operands) == 2:
+        return _superscript(*operands)
     if label in _BIGS:
         return _big(label, operands, [])
     if label == "O!formulae-sequence":
@@ -157,6 +157,21 @@ def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
     return Node(label, [body, by, *bounds])
 
 
+def bounded(label: str, marked: list[tuple[str, Node]]) -> Node:
+    """A big operator written with `bvar`, limits and conditions: each part with the name of its element."""
+    parts = dict(marked)
+    body = next((node for name, node in marked if name not in ("bvar", "lowlimit", "uplimit", "condition")), Node("W!"))
+    variable, lower, upper = parts.get("bvar"), parts.get("lowlimit"), parts.get("uplimit")
+    if label in _INTEGRALS:
+        low = [lower or Node("W!")] if lower is not None or upper is not None else []
+        return Node(label, [body, variable or Node("W!"), *low, *([upper] if upper is not None else [])])
+    if variable is not None and lower is not None:
+        lower = Node("U!eq", [variable, lower])
+    lower = lower or parts.get("condition") or variable
+    low = [lower or Node("W!")] if lower is not None or upper is not None else []
+    return Node(label, [body, *low, *([upper] if upper is not None else [])])
+
+
 def _differentials(body: Node) -> tuple[Node, list[Node]]:
     """What is integrated, and the variables of the differentials among its factors."""
     if body.label in _D and body.children:
@@ -178,7 +193,13 @@ def chained(links: list[Node]) -> Node | None:
     """The links of a chain of relations (each but the first shares its left side) as one node; None when they are not a chain."""
     if len(links) < 2 or not all(link.label in _RELATIONS for link in links):
         return None
-    if not all(len(link.children) == (2 if at == 0 else 1) for at, link in enumerate(links)):
+    before = links[0]
+    if len(before.children) != 2:
         return None
+    for link in links[1:]:
+        repeated = len(link.children) == 2 and link.children[0] == before.children[-1]
+        if len(link.children) != 1 and not repeated:
+            return None
+        before = link
     operands = [links[0].children[0], *(link.children[-1] for link in links)]
     return build(REL, [Mark(link.label) for link in links], operands)

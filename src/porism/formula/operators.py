@@ -13,7 +13,7 @@ from porism.formula.operators_operands import plain
 from porism.formula.operators_scripts import PLAIN, scripted
 from porism.formula.operators_stack import Stack
 from porism.formula.operators_symbols import HANDLERS
-from porism.formula.operators_table import BETWEEN, CONST, POST, SPELLED, SYMBOLS
+from porism.formula.operators_table import BETWEEN, CONST, POST, SEP, SPELLED, SYMBOLS
 from porism.formula.tree import Node, row_of
 
 # Brackets within brackets: beyond this a row is kept as its symbols.
@@ -62,6 +62,9 @@ class Reader:
         while len(tokens) > 1 and tokens[-1].label in _FINAL and tokens[-1].edges in PLAIN:
             tokens = tokens[:-1]
         size = len(tokens)
+        if size == 1 and tokens[0].label == "." and "n" in tokens[0].edges:
+            # Two dots and nothing else.
+            return Node("C!…", None, "", tokens[0].places)
         if self.depth >= MAX_DEPTH:
             return fragments(tokens)
         self.depth += 1
@@ -79,7 +82,7 @@ class Reader:
             if label[:2] not in _SIMPLE:
                 return None
         elif symbol.form in BETWEEN or symbol.form == POST or symbol.form == CONST:
-            label = symbol.label
+            label = symbol.label if symbol.form != SEP else "V!" + label
         else:
             return None
         leaf = Node(label, None, "", token.places)
