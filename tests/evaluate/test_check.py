@@ -216,7 +216,7 @@ def test_fix_refuses_a_file_with_errors_and_tells_what_it_did(tmp_path: Path) ->
         fix_file(str(path))
     path = write(tmp_path, NAME1, put(GOOD1, 1, "A.1\t10\t2\t1.5\tx"))
     place, words = fix_file(str(path))
-    assert words == f"{path}: 1 duplicate; 1 hits dropped"
+    assert words == f"{path}: 1 duplicate; 1 hit dropped"
     assert read_run(place).rankings["A.1"].items == ["10"]
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 HELP = "make topics from a collection, or show a topic file"
-EXAMPLE = "porism topics make demo -o demo-topics --number 5"
+EXAMPLE = "porism topics make demo/collection -o demo/topics --number 5"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -69,4 +69,4 @@ def fix_file(
     write_run(cleaned(checked), place)
     found = counts(checked.problems)
     words = ", ".join(f"{number} {kind}" for kind, number in found.items()) or "nothing to mend"
-    return place, f"{path}: {words}; {len(checked.dropped)} hits dropped"
+    return place, f"{path}: {words}; {len(checked.dropped)} {'hit' if len(checked.dropped) == 1 else 'hits'} dropped"
