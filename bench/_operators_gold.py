@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from lxml import etree
 
@@ -67,9 +68,13 @@ def _apply_forms(element: etree._Element, shown: dict[str | None, etree._Element
     elif name == "partial-derivative":
         head.tag = _XMLNS + "partialdiff"
         head.text = None
-    elif ((tag(head) in ("csymbol", "ci", "int", "sum") and name not in READ) or name == "product") and len(element) == 2:
+    elif ((tag(head) in ("csymbol", "ci", "int", "sum") and name not in READ) or name == "product") and len(
+        element
+    ) == 2:
         target = _single(shown.get(element.get("xref")))
-        if target is not None and tag(target) in ("msub", "msubsup", "munder", "munderover"):
+        shows = "".join(map(str, head.itertext())).strip()
+        letter = shows.isalnum() or tag(head) in ("csymbol", "int", "sum")
+        if letter and target is not None and tag(target) in ("msub", "msubsup", "munder", "munderover"):
             script = etree.Element(_XMLNS + "csymbol", cd="ambiguous")
             script.text = "subscript"
             element.insert(0, script)
@@ -136,19 +141,26 @@ def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth:
     text = " ".join("".join(e.itertext()).split())
     if kind in ("infixop", "multirel", "relseq"):
         labels = [_operator(mark) for mark in marks]
+        if kind == "infixop" and set(labels) == {"U!times"}:
+            return applied(Node("U!times"), kids)
         if kind == "infixop":
             return build(3 if set(labels) - {"U!plus", "O!minus"} else 2, [Mark(label) for label in labels], kids)
         return build(REL, [Mark(label) for label in labels], kids) if len(labels) == len(kids) - 1 else Node("E!", kids)
     simple = {
-        "fraction": "O!divide",
         "subscript": "O!SUB",
         "matrix": f"M!M-{len(kids)}x{len(kids[0].children) if kids else 0}",
         "row": "M!R!",
         "vector": f"M!M-{len(kids)}x1",
         "cases": "O!cases",
     }
+    if role == "binomial" and len(kids) == 2:
+        return Node("O!binomial", kids)
     if kind in simple:
         return Node(simple[kind], kids)
+    if kind == "fraction":
+        return applied(Node("O!divide"), kids)
+    if kind == "subsup" and len(kids) == 3:
+        return applied(Node("O!SUP"), [Node("O!SUB", kids[:2]), kids[2]])
     if kind in ("cell", "line", "tensor") and len(kids) == 1:
         return kids[0]
     if kind == "superscript" and len(kids) == 2:
@@ -160,6 +172,9 @@ def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth:
     if kind == "postfixop" and kids:
         return Node(_operator(marks[0]) if marks else "O!factorial", kids)
     if kind in ("appl", "bigop", "integral") and kids:
+        if kind == "integral" and len(kids) == 3:
+            by = Node("O!differential-d", kids[2].children[-1:] or [kids[2]])
+            kids = [kids[0], Node("U!times", [kids[1], by])]
         arguments = kids[1].children if len(kids) > 1 and kids[1].label[:4] in ("M!L-", "M!V-") else kids[1:]
         return applied(kids[0], list(arguments))
     if kind in ("limboth", "limlower", "limupper") and kids:
@@ -168,13 +183,23 @@ def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth:
     if kind == "fenced" and kids:
         return _fenced(marks, kids[0])
     if kind == "punctuated":
-        items = [kid for kid in kids if kid.label not in ("M!L-", "V!⁣")]
-        return items[0] if len(items) == 1 else Node(f"M!L-{len(items)}", items)
+        items = [kid for kid in kids if kid.label not in ("M!L-", "V!⁣", "T!", "V!")]
+        # Older versions read a factorial sign as punctuation.
+        folded: list[Node] = []
+        for item in items:
+            if item.label == "O!factorial" and not item.children and folded:
+                folded[-1] = Node("O!factorial", [folded[-1]])
+            else:
+                folded.append(item)
+        if len(folded) < len(items) and len(folded) > 1:
+            return Node("U!times", folded)
+        return folded[0] if len(folded) == 1 else Node(f"M!L-{len(folded)}", folded)
     if kind in ("overscore", "underscore") and len(kids) > 1:
-        return applied(kids[1], kids[:1]) if kids[1].label[:2] == "V!" else Node("O!over", kids)
+        accent = Node("V!~") if kids[1].label == "O!not" else kids[1]
+        return applied(accent, kids[:1]) if accent.label[:2] == "V!" else Node("O!over", kids)
     if kids:
         return Node("O!" + kind, kids) if len(kids) > 1 else kids[0]
-    return _semantic_leaf(kind, role, text)
+    return _semantic_leaf(kind, _styled(text, e.get("data-semantic-font") or ""))
 
 
 def _fenced(marks: list[str], inside: Node) -> Node:
@@ -199,7 +224,34 @@ def _operator(text: str) -> str:
     return symbol.label if symbol is not None else "O!" + text
 
 
-def _semantic_leaf(kind: str, role: str, text: str) -> Node:
+_FONTS = {
+    "bold": "BOLD",
+    "script": "SCRIPT",
+    "double-struck": "DOUBLE-STRUCK",
+    "fraktur": "FRAKTUR",
+    "caligraphic": "SCRIPT",
+}
+
+
+def _styled(text: str, font: str) -> str:
+    """A letter with the font that stands beside it, as the one character that our labels have."""
+    kind = _FONTS.get(font)
+    if kind is None or len(text) != 1 or not text.isascii() or not text.isalpha():
+        return text
+    size = "CAPITAL" if text.isupper() else "SMALL"
+    for name in (
+        f"MATHEMATICAL {kind} {size} {text.upper()}",
+        f"{kind} {size} {text.upper()}",
+        f"BLACK-LETTER {size} {text.upper()}",
+    ):
+        try:
+            return unicodedata.lookup(name)
+        except KeyError:
+            continue
+    return text
+
+
+def _semantic_leaf(kind: str, text: str) -> Node:
     if kind == "number":
         return Node("N!" + text)
     if kind == "text":
