@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -76,6 +77,15 @@ def test_the_sample_is_built_without_loss(sample: Collection) -> None:
     assert spurious, "the sample has an edited post"
     assert sorted(places(sample)) == [formula.id for formula in sample.formulas() if not formula.issue]
     assert {f.id for f in sample.formulas()} == set(range(1, sample.count("formulas") + 1))
+
+
+def test_displayed_formulas_are_marked(tmp_path: Path) -> None:
+    body = r"<p>$a$ $$b$$ \[c\] \begin{align}d\end{align} \begin{pmatrix}e\end{pmatrix}</p>"
+    made = built(tmp_path / "c", write_dump(tmp_path / "d", Posts=[question(1, body)]))
+    displayed = re.findall(
+        r'<span class="display"><span class="math-container" id="\d+">(.*?)</span></span>', made.post(1).body
+    )
+    assert displayed == ["b", "c", r"\begin{align}d\end{align}"]
 
 
 def test_formulas_that_look_the_same_share_an_id(tmp_path: Path) -> None:

@@ -41,4 +41,7 @@ def test_results_come_in_the_order_of_tasks_and_few_are_in_flight(number: int) -
 def test_a_worker_that_dies_is_told() -> None:
     with workers(2) as pool, pytest.raises(PorismError) as error:
         list(ordered(pool, die, ((at, at) for at in range(10)), 4))
-    assert str(error.value) == "a worker process died\n  fix: run the same command again, with fewer --jobs if memory is short"
+    assert (
+        str(error.value)
+        == "a worker process died\n  fix: run the same command again, with fewer --jobs if memory is short"
+    )

@@ -20,6 +20,9 @@ Syntax = Literal["html", "text", "latex"]
 # The classes in the order in which their formulas are numbered.
 CLASSES = ("span$$", "span$", "span", "$$", "$", "\\[", "\\(", "begin")
 
+DISPLAY_CLASSES = {"span$$", "$$", "\\["}
+DISPLAY_ENVIRONMENT = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|flalign|gather|multline)\*?\}")
+
 SPAN = '<span class="math-container">'
 LAB_PATTERNS = tuple(
     re.compile(pattern)
@@ -83,10 +86,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A field with tokens in place of its formulas; token n stands for formula n."""
+    """A field with tokens in place of its formulas; token n stands for formula n. `displayed` are those on a line of their own."""
 
     text: str
     latex: tuple[str, ...]
+    displayed: frozenset[int] = frozenset()
 
 
 def lab(text: str) -> Extracted:
@@ -118,7 +122,12 @@ def sensible(text: str, syntax: Syntax, *, only_spans: bool = False) -> Extracte
         pieces += (text[last : formula.start], token(number[at]))
         last = formula.end
     pieces.append(text[last:])
-    return Extracted("".join(pieces), tuple(found[at].latex for at in order))
+    displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
+    return Extracted("".join(pieces), tuple(found[at].latex for at in order), displayed)
+
+
+def _is_displayed(formula: Found) -> bool:
+    return CLASSES[formula.group] in DISPLAY_CLASSES or DISPLAY_ENVIRONMENT.match(formula.latex) is not None
 
 
 def _scan(text: str, syntax: Syntax, only_spans: bool) -> Iterator[Found]:

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass
 
 from porism.corpus.extract import Extracted, lab, sensible
-from porism.corpus.html import SPAN, TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
+from porism.corpus.html import DISPLAY, SPAN, TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
 from porism.corpus.html import token as make_token
 from porism.corpus.raw import Form
 
-PLACED = re.compile(r'<span class="math-container"(?: id="([0-9]*)")?>')
+PLACED = re.compile(rf'(?P<display>{DISPLAY})?<span class="math-container"(?: id="(?P<id>[0-9]*)")?>')
 SPAN_EDGE = re.compile(r"<(/?)span\b[^>]*>")
 LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
@@ -48,6 +48,7 @@ class Field:
     latex: tuple[str, ...]
     ids: tuple[int, ...]
     lost: tuple[str, ...] = ()
+    displayed: frozenset[int] = frozenset()
 
 
 def make_field(text: str, form: Form, compat: bool) -> Field:
@@ -94,7 +95,7 @@ def _settle(found: Extracted, text: str, compat: bool) -> Field:
     """Number the formulas that have a place. Compat keeps the others too, without a place: the lab has ids for them."""
     there = sorted(set(tokens_in_text(text)))
     if len(there) == len(found.latex) and text.count("\ue000") == len(there):
-        return Field(text, found.latex, (0,) * len(there))
+        return Field(text, found.latex, (0,) * len(there), displayed=found.displayed)
     number = {old: new for new, old in enumerate(there)}
     seen: set[int] = set()
 
@@ -107,7 +108,8 @@ def _settle(found: Extracted, text: str, compat: bool) -> Field:
     lost = tuple(latex for at, latex in enumerate(found.latex) if at not in number) if compat else ()
     # A token inside a tag stands in an attribute: there only its text may stand.
     marked = TAG.sub(lambda tag: fill(tag[0], lambda n: html.escape(_at(found.latex, n))), text)
-    return Field(fill(marked, put), tuple(found.latex[old] for old in there), (0,) * len(there), lost)
+    displayed = frozenset(number[old] for old in found.displayed if old in number)
+    return Field(fill(marked, put), tuple(found.latex[old] for old in there), (0,) * len(there), lost, displayed)
 
 
 def _at(latex: tuple[str, ...], number: int) -> str:
@@ -120,19 +122,23 @@ def _placed(text: str, is_text: bool) -> Field:
     latex: list[str] = []
     ids: list[int] = []
     at = 0
+    displayed: set[int] = set()
     while match := PLACED.search(text, at):
         end = _span_end(text, match.end())
         if end is None:
             break
         inner_end, outer_end = end
+        if match["display"]:
+            displayed.add(len(latex))
+            outer_end += len("</span>") * text.startswith("</span>", outer_end)
         pieces += (text[at : match.start()], make_token(len(latex)))
         latex.append(LINE_ENDS.sub(" ", unescape(text[match.end() : inner_end])))
-        ids.append(int(match[1] or 0))
+        ids.append(int(match["id"] or 0))
         at = outer_end
     pieces.append(text[at:])
     whole = "".join(pieces)
     whole = text_to_html(whole) if is_text else _out_of_tags(clean(whole), latex)
-    return Field(whole, tuple(latex), tuple(ids))
+    return Field(whole, tuple(latex), tuple(ids), displayed=frozenset(displayed))
 
 
 def _out_of_tags(text: str, latex: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import nh3
@@ -63,6 +63,8 @@ SCHEMES = {"http", "https", "mailto", "ftp"}
 
 # A formula is cut out before the parser sees the text; these two private characters hold its place.
 OPEN, CLOSE = "\ue000", "\ue001"
+# Around the span of a formula that stands on a line of its own.
+DISPLAY = '<span class="display">'
 TOKEN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 TAG_OR_TOKEN = re.compile(f"<[^>]*>|{TOKEN.pattern}")
 SPAN = re.compile(r'<span class="math-container" id="([0-9]+)">(.*?)</span>', re.DOTALL)
@@ -101,6 +103,11 @@ def clean(text: str) -> str:
 def span(number: int, latex: str) -> str:
     """A formula as it stands in the collection's text."""
     return f'<span class="math-container" id="{number}">{html.escape(latex, quote=False)}</span>'
+
+
+def displayed_span(number: int, latex: str) -> str:
+    """A formula on a line of its own."""
+    return f"{DISPLAY}{span(number, latex)}</span>"
 
 
 def fill(text: str, put: Callable[[int], str]) -> str:
@@ -149,6 +156,10 @@ def render(text: str, formula_mathml: Callable[[int, str], str]) -> str:
     return SPAN.sub(lambda match: formula_mathml(int(match[1]), html.unescape(match[2])), text)
 
 
-def place(text: str, latex: Sequence[str], ids: Sequence[int]) -> str:
+def place(text: str, latex: Sequence[str], ids: Sequence[int], displayed: Collection[int] = ()) -> str:
     """Put formulas in place of the tokens 0, 1, 2, ... of a cleaned text."""
-    return fill(text, lambda number: span(ids[number], latex[number]))
+
+    def put(number: int) -> str:
+        return (displayed_span if number in displayed else span)(ids[number], latex[number])
+
+    return fill(text, put)

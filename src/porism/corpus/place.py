@@ -212,7 +212,7 @@ class Placer:
                 self.work.execute("INSERT OR IGNORE INTO placed VALUES(?, ?)", (number, comment))
         for lost in field.lost:
             self._number(lost, post, thread, kind, comment, "d")
-        return place(field.text, latex, ids) if ids else field.text
+        return place(field.text, latex, ids, field.displayed) if ids else field.text
 
     def _known(self, ids: list[int]) -> dict[int, str]:
         known = known_latex(self.work, ids)

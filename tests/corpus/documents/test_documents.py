@@ -17,7 +17,7 @@ from ..small import built, examples, tally
 
 
 def span(latex: str) -> str:
-    return f'<span class="math-container">{latex}</span>'
+    return f'<span class="math-container">${latex}$</span>'
 
 
 def test_markdown() -> None:
@@ -100,7 +100,7 @@ def test_latex() -> None:
     assert first.body == f"<p>Let {span(cyclic)}, 50% of “it”—Gödel's <strong>own</strong>&nbsp;[a].</p>\n"
     assert second.title == f"Inverses {span('g^{-1}')}"
     assert "<strong>Theorem (Lagrange).</strong>" in second.body
-    assert span(r"|H| \mid |G|") in second.body
+    assert span(r"$|H| \mid |G|$") in second.body, "two signs: it stands on a line of its own"
     assert f"<li>two {span('h^{-1}')} </li>" in second.body
     assert span("not") not in second.body
     assert "not read" not in second.body

@@ -21,7 +21,13 @@ DEFINITION = re.compile(r"^\s*\\(?:(?:re|provide)?newcommand|def|let|DeclareMath
 HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*(?:\[[^\]]*\])?\s*\{")
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
 LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
-QUOTES = {"quote": "blockquote", "quotation": "blockquote", "abstract": "blockquote"}
+QUOTES = {
+    "quote": "blockquote",
+    "quotation": "blockquote",
+    "abstract": "blockquote",
+    "verbatim": "pre",
+    "lstlisting": "pre",
+}
 # Layout without words; their names are not to be read as headings.
 SILENT = {
     "center",
@@ -73,7 +79,7 @@ def read_latex(text: str) -> Document:
     found = sensible(DEFINITION.sub("", document[1] if document else text), "latex")
     latex = tuple(expand(formula, macros) for formula in found.latex)
     sections = [
-        Section(with_spans(_inline(heading), latex), with_spans(clean(_blocks(body)), latex))
+        Section(with_spans(_inline(heading), found, latex), with_spans(clean(_blocks(body)), found, latex))
         for heading, body in _split(found.text)
     ]
     return Document(_inline(title), (), sections)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from porism.corpus.documents.section import Document, Section, with_spans
-from porism.corpus.extract import sensible
+from porism.corpus.extract import Extracted, sensible
 from porism.corpus.html import clean, without_tokens
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def read_markdown(text: str) -> Document:
         tags = tuple(re.split(r"[,\s]+", _value(FRONT_TAGS, front[1]).replace('"', "").replace("'", "")))
         text = text[front.end() :]
     found = sensible(TILDES.sub(r"\1```", without_tokens(text)), "text")
-    sections = list(_sections(found.text, found.latex))
+    sections = list(_sections(found))
     return Document(title, tuple(tag for tag in tags if tag), sections)
 
 
@@ -41,11 +41,11 @@ def _value(pattern: re.Pattern[str], text: str) -> str:
     return found[1].strip("\"'") if found else ""
 
 
-def _sections(text: str, latex: tuple[str, ...]) -> Iterator[Section]:
+def _sections(found: Extracted) -> Iterator[Section]:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    tokens = parser.parse(text)
+    tokens = parser.parse(found.text)
     starts = [
         at
         for at, token in enumerate(tokens)
@@ -53,10 +53,10 @@ def _sections(text: str, latex: tuple[str, ...]) -> Iterator[Section]:
     ]
 
     def render(part: list[Token]) -> str:
-        return with_spans(clean(str(parser.renderer.render(part, parser.options, {}))), latex)
+        return with_spans(clean(str(parser.renderer.render(part, parser.options, {}))), found)
 
     yield Section("", render(tokens[: starts[0] if starts else len(tokens)]))
     for start, end in pairwise([*starts, len(tokens)]):
         # A heading is three tokens: open, inline, close.
-        heading = with_spans(clean(html.escape(tokens[start + 1].content, quote=False)), latex)
+        heading = with_spans(clean(html.escape(tokens[start + 1].content, quote=False)), found)
         yield Section(heading, render(tokens[start + 3 : end]))

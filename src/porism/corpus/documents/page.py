@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from porism.corpus.documents.section import Document, Section, with_spans
-from porism.corpus.extract import sensible
+from porism.corpus.extract import Extracted, sensible
 from porism.corpus.html import TAG, clean, unescape, without_tokens
 
 MATHML = re.compile(r"<(?:\w+:)?math\b([^>]*)>(.*?)</(?:\w+:)?math\s*>", re.DOTALL | re.IGNORECASE)
@@ -29,7 +29,7 @@ def read_page(text: str) -> Document:
     inner = without_tokens(body[1] if body else text)
     inner = MATHML.sub(_mathml, SCRIPT.sub(lambda match: _span(html.unescape(match[1])), inner))
     found = sensible(NOT_TEXT.sub(" ", inner), "html")
-    sections = list(_sections(clean(found.text), found.latex))
+    sections = list(_sections(clean(found.text), found))
     return Document(" ".join(unescape(TAG.sub("", title[1])).split()) if title else "", (), sections)
 
 
@@ -46,10 +46,10 @@ def _mathml(match: re.Match[str]) -> str:
     return match[0]
 
 
-def _sections(text: str, latex: tuple[str, ...]) -> Iterator[Section]:
+def _sections(text: str, found: Extracted) -> Iterator[Section]:
     last, title = 0, ""
     for heading in HEADING.finditer(text):
         # A piece of a page may end inside a block: cleaning closes it.
-        yield Section(title, with_spans(clean(text[last : heading.start()]).strip(), latex))
-        title, last = with_spans(heading[1].strip(), latex), heading.end()
-    yield Section(title, with_spans(clean(text[last:]).strip(), latex))
+        yield Section(title, with_spans(clean(text[last : heading.start()]).strip(), found))
+        title, last = with_spans(heading[1].strip(), found), heading.end()
+    yield Section(title, with_spans(clean(text[last:]).strip(), found))

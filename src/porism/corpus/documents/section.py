@@ -6,12 +6,13 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from porism.corpus.extract import Extracted
 from porism.corpus.html import fill
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document under one heading: HTML in which every formula is `<span class="math-container">LaTeX</span>`."""
+    """A part of a document under one heading: HTML in which every formula is a span of class math-container, without id."""
 
     title: str
     body: str
@@ -26,9 +27,16 @@ class Document:
     sections: Sequence[Section]
 
 
-def with_spans(text: str, latex: Sequence[str]) -> str:
-    """Put formulas in place of tokens, without ids: the build numbers them."""
-    return fill(
-        text,
-        lambda n: f'<span class="math-container">{html.escape(latex[n], quote=False)}</span>' if n < len(latex) else "",
-    )
+def with_spans(text: str, found: Extracted, latex: Sequence[str] = ()) -> str:
+    """Put formulas in place of tokens, without ids: the build numbers them. `latex` stands instead of what was found, if given."""
+    formulas = latex or found.latex
+
+    def put(number: int) -> str:
+        sign = "$$" if number in found.displayed else "$"
+        return (
+            f'<span class="math-container">{sign}{html.escape(formulas[number], quote=False)}{sign}</span>'
+            if number < len(formulas)
+            else ""
+        )
+
+    return fill(text, put)
