@@ -14,6 +14,7 @@ from porism.formula.macros import Macros
 from porism.formula.problems import Problem
 from porism.formula.repair import commands, mend, prepare, suspect
 from porism.formula.source import Source
+from porism.formula.tame import tame
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
@@ -44,7 +45,7 @@ def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False)
     if macros is None and not wildcards and len(latex) <= MAX_LENGTH and not suspect(latex) and not _nested(latex):
         core = _core()
         try:
-            return Converted(core(latex, displaystyle=False), "math-core")
+            return Converted(core(tame(latex), displaystyle=False), "math-core")
         except Exception:  # any refusal of the library means: mend and try again
             pass
     return _carefully(latex, macros, wildcards)
@@ -54,7 +55,7 @@ def command_mathml(latex: str) -> str:
     """MathML of a command that another converter did not know; empty when this one does not either."""
     core = _core()
     try:
-        mathml: str = core(latex, displaystyle=False)
+        mathml: str = core(tame(latex), displaystyle=False)
     except Exception:
         return ""
     return mathml
@@ -82,7 +83,7 @@ def _leniently(source: Source, problem: Problem) -> Converted:
     """Unknown commands stay as names; if that does not help, another library may."""
     core = _core(lenient=True)
     try:
-        mathml = core(source.text, displaystyle=False)
+        mathml = core(tame(source.text), displaystyle=False)
     except Exception:
         return _by_another(source, problem)
     for found in _unknown(mathml, source.text):
@@ -93,6 +94,9 @@ def _leniently(source: Source, problem: Problem) -> Converted:
 def _by_another(source: Source, problem: Problem) -> Converted:
     from latex2mathml.converter import convert
 
+    if len(source.text) > MAX_LENGTH // 4:
+        # Its time grows with the square of the length.
+        return _refused(source, problem)
     try:
         mathml = convert(source.text)
     except Exception:
@@ -108,7 +112,7 @@ def _refused(source: Source, problem: Problem) -> Converted:
 def _try(source: Source) -> str | Problem:
     core = _core()
     try:
-        mathml: str = core(source.text, displaystyle=False)
+        mathml: str = core(tame(source.text), displaystyle=False)
         return mathml
     except Exception as error:
         return _problem(str(error), source)
@@ -147,6 +151,14 @@ _MESSAGES = [
     (re.compile(r'Unknown environment "(.*)"\.'), r"unknown environment \1"),
     (re.compile(r"Expected argument but reached end of input\."), "an argument is missing at the end"),
     (re.compile(r"Duplicate subscript or superscript\."), "a second script at the same place"),
+    (re.compile(r'There must be a parenthesis after "(.*?)(?:,.*)?", but not found\.'), r"\1 needs a bracket"),
+    (re.compile(r"Expected argument but got closing token.*"), "an argument is missing"),
+    (re.compile(r"'\^' or '_' directly followed by.*"), "a script has no text"),
+    (re.compile(r"Math mode within text mode is not implemented yet\."), "a formula inside text"),
+    (re.compile(r"Not valid in (math|text) mode\."), r"not valid in \1"),
+    (re.compile(r'Expected closing token "(.*)", but reached end of input\.'), r"\1 is missing at the end"),
+    (re.compile(r'Unmatched closing token: "(.*)"\.'), r"\1 closes nothing"),
+    (re.compile(r"Expected a relation after \\not\."), r"\\not needs a relation"),
     (re.compile(r'Found "&", which may only appear.*'), "& outside a table"),
 ]
 

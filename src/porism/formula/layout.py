@@ -57,6 +57,8 @@ class TooLarge(Exception):
 
 def layout_tree(mathml: str) -> Node:
     """The layout tree of clean MathML; `W!` when there is nothing to see."""
+    if len(mathml) > 4 * MAX_ELEMENTS and mathml.count("<") > 2 * MAX_ELEMENTS:
+        raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
     stack: list[tuple[str, int, str, list, bool]] = []  # type: ignore[type-arg]
     items: list = []  # type: ignore[type-arg]
     arguments = False
@@ -97,8 +99,6 @@ def layout_tree(mathml: str) -> Node:
 
 
 def _whole(row: Row, elements: int) -> Node:
-    if elements > MAX_ELEMENTS:
-        raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
     row = group(row)
     root = chain(row) if row else Node("W!", places=(0,))
     # A level of nesting takes an element at least.

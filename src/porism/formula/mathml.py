@@ -47,6 +47,11 @@ def _recover(text: str) -> Element:
     root = etree.fromstring(text.encode(), etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False))
     if root is None:
         return Element("math")
+    for element in root.iter("*"):
+        # An attribute that is said twice survives the mending; the first one counts.
+        attributes = dict(element.attrib)
+        element.attrib.clear()
+        element.attrib.update(attributes)
     return fromstring(etree.tostring(root))
 
 
@@ -60,6 +65,10 @@ _ATTRIBUTES = frozenset(
     "maxsize minsize movablelimits notation scriptlevel separator stretchy symmetric voffset width".split()
 )
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
+# How the converter aligns columns, draws lines between them and colours; no address, no function.
+_SAFE_STYLE = re.compile(
+    r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]+;?\s*)*\Z"
+)
 _SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
 
 
@@ -79,9 +88,7 @@ def clean(root: Element) -> str:
             tag = "math"
         elif tag not in _ELEMENTS:
             tag = "mtext" if not len(item) and (item.text or "").strip() else "mrow"
-        attributes = "".join(
-            f' {name}="{value}"' for name, value in item.items() if name in _ATTRIBUTES and _SAFE_VALUE.match(value)
-        )
+        attributes = "".join([f' {name}="{value}"' for name, value in item.items() if _harmless(name, value)])
         if tag in _TOKENS:
             out.append(f"<{tag}{attributes}>{html.escape(_text(item), quote=False)}</{tag}>")
             continue
@@ -89,6 +96,12 @@ def clean(root: Element) -> str:
         stack.append(f"</{tag}>")
         stack.extend(reversed(item))
     return "".join(out)
+
+
+def _harmless(name: str, value: str) -> bool:
+    if name == "style":
+        return _SAFE_STYLE.match(value) is not None
+    return name in _ATTRIBUTES and _SAFE_VALUE.match(value) is not None
 
 
 def _text(element: Element) -> str:

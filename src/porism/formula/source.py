@@ -22,6 +22,7 @@ class Source:
 
     def splice(self, start: int, end: int, new: str) -> None:
         """Put `new` in the place of the characters from start to end."""
+        end = min(end, len(self.text))
         self.text = self.text[:start] + new + self.text[end:]
         self.where[start:end] = [self.where[start]] * len(new)
 
@@ -56,5 +57,5 @@ class Source:
         start = min(max(start, 0), len(self.text))
         end = min(max(end, start), len(self.text))
         first = self.where[start]
-        last = self.where[end - 1] + 1 if end > start else first
+        last = min(self.where[end - 1] + 1, self.length) if end > start else first
         return Problem(message, first, max(last, first))

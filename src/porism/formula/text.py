@@ -128,7 +128,7 @@ def _script(node: Node, up: bool) -> str:
 def draw(root: Node) -> str:
     """A tree as lines, a child below and to the right of its parent; in a layout tree the letter of the edge stands before it.
 
-    Rows of a layout tree stay at one indent, so a long formula does not run out of the screen.
+    The symbols of a row stay at one indent, as do the elements of a group, so a long formula does not run out of the screen.
     """
     lines: list[str] = []
     stack: list[tuple[Node, str, str]] = [(root, "", "")]
@@ -137,9 +137,12 @@ def draw(root: Node) -> str:
         lines.append(f"{indent}{mark}{node.label}")
         edges = node.edges or " " * len(node.children)
         for edge, child in reversed(list(zip(edges, node.children, strict=True))):
-            deeper = indent if edge == "n" else indent + "  "
-            stack.append((child, deeper, "" if edge in " n" else edge + " "))
-        # The rest of a row comes after what hangs on this node.
+            if edge in "ne":
+                stack.append((child, indent, edge + " " if edge == "e" else " " * len(mark)))
+            else:
+                stack.append((child, indent + " " * len(mark) + "  ", "" if edge == " " else edge + " "))
+        # What hangs on this node comes first, then the rest of its row, then the next element.
         if node.edges[:1] == "n":
-            stack.insert(len(stack) - len(node.children), stack.pop())
+            later = 1 if node.edges[-1] == "e" else 0
+            stack.insert(len(stack) - len(node.children) + later, stack.pop())
     return "\n".join(lines)
