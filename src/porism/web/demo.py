@@ -1,0 +1,48 @@
+"""The demo: the sample built, indexed and served, with what is there already left alone."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from porism.errors import PorismError
+from porism.web.server import serve
+
+
+def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, serve_it: bool = True) -> None:
+    """Make demo/collection and demo/index where they are missing, then serve the index."""
+    place, source = Path(directory), Path(sample) / "dump"
+    if not source.is_dir():
+        raise PorismError("the sample is not there", where=str(source), fix="run it in the project's folder, or name the sample with --sample")
+    step(place / "collection", "collection", lambda: build_collection(source, place / "collection"))
+    step(place / "index", "index", lambda: build_the_index(place / "collection", place / "index"))
+    if serve_it:
+        serve(place / "index", host, port)
+
+
+def step(target: Path, name: str, make: Callable[[], object]) -> None:
+    """Make one thing, or say that it is there."""
+    if target.exists():
+        print(f"{name}: {target} is there", file=sys.stderr)
+        return
+    started = time.perf_counter()
+    make()
+    print(f"{name}: {target} made in {time.perf_counter() - started:.1f} s", file=sys.stderr)
+
+
+def build_collection(source: Path, target: Path) -> None:
+    """The sample's collection."""
+    from porism.corpus.build import build
+    from porism.corpus.progress import Bars
+    from porism.corpus.sources import open_source
+
+    build([open_source(source, "")], target, progress=Bars())
+
+
+def build_the_index(collection: Path, target: Path) -> None:
+    """The index of the sample's collection."""
+    from porism.index.build import build_index
+
+    build_index(collection, target)

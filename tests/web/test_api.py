@@ -1,0 +1,132 @@
+"""The API: its shapes, its limits, and no failure on any input that its own schema allows or forbids."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from porism.search.engine import Engine
+from porism.web.app import create_app
+
+pytestmark = pytest.mark.xdist_group("api")
+
+
+@pytest.fixture(scope="module")
+def app(demo: Path) -> Starlette:
+    return create_app(Engine.open(demo / "index"), hosts=["*"])
+
+
+@pytest.fixture(scope="module")
+def client(app: Starlette) -> Iterator[TestClient]:
+    with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def api_schema(app: Starlette) -> Any:
+    return schemathesis.openapi.from_asgi("/v1/openapi.json", app)
+
+
+schema = schemathesis.pytest.from_fixture("api_schema")
+
+
+@schema.parametrize()
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_input_breaks_the_api(case: Any) -> None:
+    case.call_and_validate(
+        checks=[not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+    )
+
+
+def test_one_shape_of_success(client: TestClient) -> None:
+    answer = client.get("/v1/search", params={"q": "irrational $\\sqrt{2}$", "k": 3})
+    body = answer.json()
+    assert sorted(body) == ["data", "ok", "request_id"]
+    assert body["ok"] is True
+    assert len(body["data"]["hits"]) == 3
+    assert answer.headers["x-request-id"] == body["request_id"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "error"),
+    [
+        (
+            "/v1/search",
+            422,
+            {
+                "code": "bad_request",
+                "message": "the parameter q is missing",
+                "where": "q",
+                "fix": "give q: words and formulas, formulas between dollar signs",
+            },
+        ),
+        (
+            "/v1/posts/999999999",
+            404,
+            {"code": "not_found", "message": "there is no post 999999999", "where": "post 999999999", "fix": "use an id that a search returned"},
+        ),
+        (
+            "/v1/nothing",
+            404,
+            {
+                "code": "not_found",
+                "message": "GET /v1/nothing is not served here",
+                "where": "",
+                "fix": "see /v1/openapi.json for what can be asked",
+            },
+        ),
+    ],
+)
+def test_one_shape_of_error(client: TestClient, path: str, status: int, error: dict[str, str]) -> None:
+    answer = client.get(path)
+    assert answer.status_code == status
+    assert answer.json()["error"] == error
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/formulas", "/v1/ask", "/v1/preview", "/v1/formula"])
+def test_a_long_query_is_refused_clearly(client: TestClient, path: str) -> None:
+    answer = client.get(path, params={"q": "x" * 20_001})
+    assert answer.status_code == 413
+    assert answer.json()["error"]["fix"] == "send at most 20,000 characters"
+
+
+def test_a_slow_query_is_given_up(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.state, "seconds", 0.05)
+    monkeypatch.setattr(app.state.engine, "ask", lambda q: time.sleep(1), raising=False)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        answer = client.get("/v1/ask", params={"q": "x"})
+    assert answer.status_code == 503
+    assert answer.json()["error"]["message"] == "the query took longer than 0.05 seconds"
+
+
+def test_a_foreign_name_is_not_served(app: Starlette) -> None:
+    guarded = create_app(app.state.engine)
+    with TestClient(guarded, base_url="http://evil.example") as client:
+        assert client.get("/v1/health").status_code == 400
+
+
+def test_origins_are_let_in_by_a_flag_only(app: Starlette) -> None:
+    origin = {"origin": "https://notes.example"}
+    with TestClient(create_app(app.state.engine), base_url="http://localhost") as closed:
+        assert "access-control-allow-origin" not in closed.get("/v1/health", headers=origin).headers
+    with TestClient(create_app(app.state.engine, cors=["https://notes.example"]), base_url="http://localhost") as opened:
+        assert opened.get("/v1/health", headers=origin).headers["access-control-allow-origin"] == "https://notes.example"
+
+
+def test_post_content_cannot_run(client: TestClient) -> None:
+    """The sample has a post with a script in its text; no page or answer of the API carries it as mark-up."""
+    found = client.get("/v1/search", params={"q": "script alert", "k": 20}).json()["data"]["hits"]
+    for hit in found:
+        page = client.get(f"/threads/{hit['thread_id']}").text
+        assert "<script>alert" not in page
+        assert page.count("<script") == 0
