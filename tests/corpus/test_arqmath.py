@@ -128,3 +128,30 @@ def test_rows_of_the_official_posts(shared_data: Path, tmp_path: Path) -> None:
     assert [post.id for post in made.posts()] == [1, 3, 4, 5, 6, 7, 8]
     assert made.formula(39).latex == r"\sqrt{2}"
     assert made.post(5).body.count("math-container") == 2
+
+
+def test_formulas_without_ids_in_the_text_get_their_place(tmp_path: Path) -> None:
+    place = tmp_path / "lab"
+    place.mkdir()
+    bare = '<span class="math-container">'
+    (place / "Posts.V1.0.xml").write_text(
+        xml("posts", [question(1, f"<p>{bare}$x$</span> or $y$, {span(9, 'z')}</p>", "On $t$")]), "utf-8"
+    )
+    (place / "Comments.V1.0.xml").write_text(
+        xml("comments", [comment(3, 1, "no"), comment(4, 1, "yes $c$"), comment(5, 1, "$c$ again")]), "utf-8"
+    )
+    rows = [
+        (1, 1, 1, "title", "t"),
+        (2, 1, 1, "question", "x"),
+        (3, 1, 1, "question", "y"),
+        (4, 1, 1, "comment", "c"),
+        (9, 1, 1, "question", "z"),
+        (10, 1, 1, "question", "w"),
+    ]
+    write_table(place / "latex_representation", V1, *rows)
+    made = built(tmp_path / "c", place)
+    assert made.post(1).title == f"On {span(1, 't')}"
+    assert made.post(1).body == f"<p>{span(2, 'x')} or {span(3, 'y')}, {span(9, 'z')}</p>"
+    assert [each.body for each in made.comments(1)] == ["no", f"yes {span(4, 'c')}", "$c$ again"]
+    assert made.formula(4).comment_id == 4
+    assert [f.id for f in made.formulas() if f.issue] == [10]

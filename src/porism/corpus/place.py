@@ -20,6 +20,7 @@ from porism.corpus.fields import Field, make_field
 from porism.corpus.given import INSERT_FOUND, known_latex, note, progress, top_id
 from porism.corpus.html import place
 from porism.corpus.ledger import Ledger
+from porism.corpus.missing import Missing
 from porism.corpus.parallel import ordered
 from porism.corpus.raw import TITLE_FORM, Form
 from porism.corpus.revisions import removed_formulas
@@ -82,6 +83,7 @@ class Placer:
         self.found: list[RawRow] = []
         # Official ids that stand in spans only, met in this batch: the same id may stand in several places.
         self.met: dict[int, str] = {}
+        self.missing = Missing(work, source)
         query = "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)"
         self.has_revisions = bool(work.execute(query, (source,)).fetchone()[0])
 
@@ -89,7 +91,7 @@ class Placer:
         """Place all threads, from where an earlier build stopped, then what belongs to threads of the collection that is added to."""
         self.following = top_id(self.work) + 1
         batches = chain(self._threads(), self._late_answers(), self._late_comments())
-        tasks = ((batch, (_texts(batch), compat)) for batch in batches)
+        tasks = ((batch, (self._texts(batch, compat), compat)) for batch in batches)
         for batch, fields in ordered(pool, make_fields, tasks, window):
             self._write(batch, iter(fields), compat)
             self.work.executemany(INSERT_FOUND, self.found)
@@ -152,6 +154,18 @@ class Placer:
     def _comments(self, post: int) -> list[RawRow]:
         query = f"SELECT {COMMENT_COLUMNS} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
         return self.work.execute(query, (self.source, post)).fetchall()
+
+    def _texts(self, batch: Batch, compat: bool) -> list[tuple[str, Form]]:
+        texts: list[tuple[str, Form]] = []
+        for row in batch.rows:
+            body, form = row[-2], row[-1]
+            if row[0] == "post":
+                kind = QUESTION if row[4] == "question" else ANSWER
+                texts.append((self.missing.insert(row[-3], row[3], TITLE, None, compat), TITLE_FORM[form]))
+                texts.append((self.missing.insert(body, row[3], kind, None, compat), form))
+            else:
+                texts.append((self.missing.insert(body, row[3], COMMENT, row[2], compat), form))
+        return texts
 
     def _write(self, batch: Batch, fields: Iterator[Field], compat: bool) -> None:
         for kind, thread, *row in batch.rows:
@@ -229,13 +243,3 @@ class Placer:
         expression = self.numbers.number(latex)
         self.found.append((number, post, thread, kind, comment, expression, None, None, issue))
         return number
-
-
-def _texts(batch: Batch) -> list[tuple[str, Form]]:
-    texts: list[tuple[str, Form]] = []
-    for row in batch.rows:
-        body, form = row[-2], row[-1]
-        if row[0] == "post":
-            texts.append((row[-3], TITLE_FORM[form]))
-        texts.append((body, form))
-    return texts
