@@ -26,9 +26,11 @@ from porism.search.structure import common_parts
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 Scores = npt.NDArray[np.float64]
-# The last part is given where the query must occur, one for each level of strictness, so that it decides before the others.
+# The last part is given to the same formula in another spelling or order, and where the query must occur: there one for each
+# level of strictness, so that it decides before the others.
 PARTS = ("tuples", "layout", "operators", "structure", "occurrence")
 WEIGHTS: Scores = np.array((0.25, 0.25, 0.25, 0.25, 1.0))
+SAME = 0.4
 EDGE_COST = 1.0
 THREADS = 2
 
@@ -112,6 +114,7 @@ class FormulaSearcher:
         tasks = [self._pool.submit(self._compare, query, rows) for rows in np.array_split(found.rows, THREADS)]
         parts = np.concatenate([task.result() for task in tasks])
         parts[:, 0] = found.tuples
+        parts[:, -1] = SAME * (parts[:, 2] > 1 - 1e-6)
         ranked = Ranked(found.rows, parts * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
             return ranked.keep(np.array([same(query, self.store, row) for row in ranked.rows.tolist()], np.bool_))

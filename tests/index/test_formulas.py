@@ -1,0 +1,143 @@
+"""Building the formula index: whole or not at all, the same twice, refused when it does not fit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from formula_indexes import make_collection, make_index
+from porism.corpus.collection import Collection
+from porism.errors import PorismError
+from porism.index.formula_store import FormulaStore
+from porism.index.formulas import build_formula_index
+
+LATEX = ["x^2+1", "x^2 + 1", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_index(tmp_path_factory.mktemp("formulas"), LATEX)
+
+
+def test_rows_hold_what_was_given(index: Path) -> None:
+    store = FormulaStore.open(index)
+    row = store.row(900_000_002)
+    assert store.formulas == store.manifest.counts["formulas"] == len(store.postings)
+    assert store.latex(row) == r"\frac{a}{b}"
+    layout, operators = store.trees(row)
+    assert layout.label == operators.label == "O!divide"
+    start, end = store.span("operator", row)
+    names = list(store.labels)
+    assert [names[at] for at in store.columns["operator_label"][start:end]] == ["O!divide", "V!a", "V!b"]
+
+
+def test_rare_labels_and_keys_weigh_more(index: Path) -> None:
+    store = FormulaStore.open(index)
+    weights = store.layout_weights
+    assert weights[store.labels["V!a"]] > weights[store.labels["V!x"]]
+    assert store.new_label_weight >= weights.max()
+
+
+def test_an_unknown_visual_id(index: Path) -> None:
+    with pytest.raises(PorismError, match="no formula with visual id 5"):
+        FormulaStore.open(index).row(5)
+
+
+def test_building_twice_gives_the_same_files(index: Path, tmp_path: Path) -> None:
+    again = make_index(tmp_path, LATEX)
+    for name in ("rows", "keys"):
+        for path in sorted((index / name).iterdir()):
+            assert path.read_bytes() == (again / name / path.name).read_bytes(), path.name
+    assert (index / "statistics.json").read_bytes() == (again / "statistics.json").read_bytes()
+
+
+def test_two_processes_build_what_one_does(index: Path, tmp_path: Path) -> None:
+    with Collection.open(index.parent / "collection") as collection:
+        build_formula_index(collection, tmp_path / "index", processes=2)
+    assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
+
+
+def test_progress_hears_every_formula(index: Path, tmp_path: Path) -> None:
+    heard: list[int] = []
+    with Collection.open(index.parent / "collection") as collection:
+        build_formula_index(collection, tmp_path / "index", heard.append)
+    assert sum(heard) == FormulaStore.open(index).formulas
+
+
+def test_a_collection_without_formulas(tmp_path: Path) -> None:
+    store = FormulaStore.open(make_index(tmp_path, []))
+    assert store.formulas == 0
+
+
+def test_a_directory_that_is_there_is_left_alone(index: Path) -> None:
+    with (
+        Collection.open(index.parent / "collection") as collection,
+        pytest.raises(PorismError, match="is already there"),
+    ):
+        build_formula_index(collection, index)
+
+
+def test_wrong_collection(index: Path) -> None:
+    with pytest.raises(PorismError, match="was built from another collection"):
+        FormulaStore.open(index, collection="0" * 64)
+
+
+def test_truncated_file(index: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "index"
+    shutil.copytree(index, broken)
+    path = broken / "rows" / "path_key.bin"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(PorismError, match=r"rows/path_key.bin has \d+ bytes and should have \d+"):
+        FormulaStore.open(broken)
+
+
+KILLED = """
+import os, sys, time
+from porism.corpus.collection import Collection
+from porism.index.formulas import build_formula_index
+def wait(count):
+    print("started", flush=True)
+    time.sleep(60)
+build_formula_index(Collection.open(sys.argv[1]), sys.argv[2], wait)
+"""
+
+
+def test_a_killed_build_leaves_no_index(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, LATEX)
+    target = tmp_path / "index"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, collection, target], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.1)
+    assert not target.exists()
+    with pytest.raises(PorismError, match="is not a finished index: it has no manifest"):
+        FormulaStore.open(target)
+    with Collection.open(collection) as opened:
+        build_formula_index(opened, target)
+    assert FormulaStore.open(target).formulas
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns are written to a device that is always full."""
+    original = Path.open
+
+    def opened(path: Path, mode: str = "r", *rest: object, **named: object) -> object:
+        return original(Path("/dev/full") if path.name == "latex.bin" else path, mode, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "open", opened)
+    with (
+        Collection.open(index.parent / "collection") as collection,
+        pytest.raises(PorismError, match="cannot be written: No space left on device"),
+    ):
+        build_formula_index(collection, tmp_path / "index")
+    assert not (tmp_path / "index").exists()

@@ -1,0 +1,56 @@
+"""Paths: what reaches an ancestor the same way has the same key."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from porism.formula import parse
+from porism.formula.rules import normalise
+from porism.index.flat import MAX_NODES, flat_layout, flat_operators
+from porism.index.paths import Paths, tree_paths
+
+
+def paths(latex: str) -> tuple[list[str], Paths]:
+    tree = flat_operators(normalise(parse(latex).operators, []))
+    return tree.labels, tree_paths(tree)
+
+
+def bag(latex: str) -> Counter[int]:
+    return Counter(paths(latex)[1].keys.tolist())
+
+
+def test_renaming_keeps_the_keys() -> None:
+    assert bag("a^2+b^2=c^2") == bag("x^2+y^2=z^2")
+
+
+def test_order_of_free_operands_does_not_count() -> None:
+    assert bag("x^3+2y") == bag("2y+x^3")
+
+
+def test_order_of_other_operands_counts() -> None:
+    assert bag(r"\frac{x}{2}") != bag(r"\frac{2}{x}")
+
+
+def test_a_script_does_not_hide_its_base() -> None:
+    assert not bag("x+y") - bag("x^2+y")
+
+
+def test_paths_are_sorted_and_leaves_counted() -> None:
+    labels, found = paths(r"\sin(x)+\frac{1}{y}")
+    rows = list(zip(found.above.tolist(), found.keys.tolist(), found.below.tolist(), strict=True))
+    assert rows == sorted(rows)
+    assert found.leaves == 3
+    assert {labels[below] for below in found.below.tolist()} >= {"V!x", "V!y", "N!1", "F!sin"}
+
+
+def test_long_formulas_are_cut() -> None:
+    long = "+".join(f"x_{{{at}}}" for at in range(400))
+    parsed = parse(long)
+    assert len(flat_operators(normalise(parsed.operators, [])).labels) == MAX_NODES
+    assert len(flat_layout(parsed.layout).labels) == MAX_NODES
+
+
+def test_reading_order() -> None:
+    flat = flat_layout(parse(r"\frac{x^2}{y}+1").layout)
+    assert flat.labels == ["O!divide", "V!x", "N!2", "V!y", "+", "N!1"]
+    assert "".join(map(chr, flat.edges)) == "noaunn"
