@@ -14,7 +14,6 @@ from porism.evaluate.qrels import (
     pooled,
     read_qrels,
     to_visual,
-    without_poor_topics,
     write_qrels,
 )
 from porism.records import Judgment
@@ -83,10 +82,6 @@ def test_what_counts_as_judged_and_as_pooled() -> None:
     qrels = {"A.1": {"a": 3, "b": -1, "c": 5}, "A.2": {"d": 6}}
     assert judged(qrels) == {"A.1": {"a": 3}}
     assert pooled(qrels) == {"A.1": {"a": 3, "b": -1}}
-
-
-def test_poor_topics_go() -> None:
-    assert without_poor_topics({"A.1": {"a": 3, "b": 2}, "A.2": {"a": 3, "b": 1}}) == {"A.1": {"a": 3, "b": 2}}
 
 
 FILES = {

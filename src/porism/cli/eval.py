@@ -32,7 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", action="store_true", help="paired tests of every two runs")
     parser.add_argument("--per-topic", action="store_true", help="also a row per topic")
     parser.add_argument("--coverage", action="store_true", help="also how much of each run was judged")
-    parser.add_argument("--correlate", action="store_true", help="also how far the measures order the runs alike")
+    parser.add_argument(
+        "--correlate", action="store_true", help="also how far measures and runs agree (Pearson, Kendall)"
+    )
     parser.add_argument("--leave-team-out", action="store_true", help="also what each team loses in a pool without it")
     parser.add_argument("--plots", metavar="DIR", help="write figures (needs the extra plots)")
     parser.add_argument("--plot-format", choices=("svg", "png"), default="svg", help="kind of figures")
@@ -43,6 +45,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--collection", metavar="DIR", help="Task 2: the collection that gives formulas their visual ids"
     )
     parser.add_argument("--visual-map", metavar="FILE", help="Task 2: a table with id and visual_id instead")
+    parser.add_argument(
+        "--instances", action="store_true", help="Task 2: the judgments are of formula ids, not of visual ids"
+    )
     task3 = parser.add_argument_group("Task 3")
     task3.add_argument("--answers", metavar="MAP", help="run, topic, id of the answer in the judgments")
     task3.add_argument("--flags", metavar="FILE", help="topic, answer, MG, UI (yes or no)")

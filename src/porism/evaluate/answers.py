@@ -14,7 +14,15 @@ from porism.evaluate.run import Run
 from porism.evaluate.run_name import parse_name
 from porism.evaluate.similarity import Encoder, similarity
 from porism.evaluate.table import Cell, Table
-from porism.evaluate.task3 import AnswerMap, AnswerScores, Flags, flag_shares, score_answers, score_as_task3
+from porism.evaluate.task3 import (
+    AnswerMap,
+    AnswerScores,
+    Flags,
+    best_possible,
+    flag_shares,
+    score_answers,
+    score_as_task3,
+)
 
 NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count 0"
 
@@ -56,10 +64,11 @@ def answer_table(
             )
         )
     columns = ("run", "topics", "AR", "P@1", *extra, *(("MG", "UI") if texts.flags else ()))
+    limit = f"highest possible AR: {best_possible(qrels):.3f}"
     notes = (
-        (NOTE, "LO-w uses our own tokens and is not the lab's LO; a team's own references are left out")
+        (NOTE, limit, "LO-w uses our own tokens and is not the lab's LO; a team's own references are left out")
         if "LO-w" in extra
-        else (NOTE,)
+        else (NOTE, limit)
     )
     return Table(columns, tuple(rows), "Task 3", notes)
 

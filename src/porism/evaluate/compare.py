@@ -106,17 +106,6 @@ def bootstrap(
     return float(low), float(high)
 
 
-def t_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Student's interval of the mean over topics."""
-    from scipy import stats
-
-    sample = np.asarray(values, dtype=np.float64)
-    if len(sample) < 2:
-        raise PorismError("an interval needs two topics", fix="give more topics")
-    half = float(stats.t.ppf((1 + level) / 2, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample)))
-    return float(sample.mean()) - half, float(sample.mean()) + half
-
-
 def holm(values: Sequence[float]) -> list[float]:
     """Holm's step-down correction: the k-th smallest of m is multiplied by m - k + 1, never falling, at most 1.
 

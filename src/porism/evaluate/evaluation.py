@@ -43,6 +43,7 @@ class Options:
     seed: int = 2022
     collection: str | None = None
     visual_map: str | None = None
+    instances: bool = False
     answers: str | None = None
     flags: str | None = None
     tokenizer: str | None = None
@@ -61,12 +62,22 @@ def evaluate(options: Options) -> tuple[str, list[str]]:
         raise PorismError("no run to score", fix="name at least one run file")
     if options.as_task3:
         return render([as_task3_table([read_run(path) for path in options.runs], qrels)], options.format), []
-    visual = visual_ids(options.runs, options.collection, options.visual_map)
-    made = load(
-        options.qrels, options.runs, parse_all(options.measures) if options.measures else LAB, options.average, visual
-    )
+    visual = visual_ids(options.runs, options.collection, options.visual_map, qrels if options.instances else {})
+    measures = parse_all(options.measures) if options.measures else LAB
+    made = load(options.qrels, options.runs, measures, options.average, visual, options.instances)
     tables = ranked_tables(options, made)
-    return render(tables, options.format), write_files(options, made)
+    return render(tables, options.format), [*doubts(made), *write_files(options, made)]
+
+
+def doubts(made: Experiment) -> list[str]:
+    """A word of warning where formula ids may have been taken for visual ids (a run mapped to visual ids is no task2 file any more)."""
+    strange = [
+        run for run in made.runs if run.kind == "task2" and any(set(row.posts) - {"-"} for row in run.rankings.values())
+    ]
+    return [
+        f"{run.name}: formula ids were taken for visual ids; if they are not, give --collection DIR or --visual-map FILE"
+        for run in strange
+    ]
 
 
 def task3_table(options: Options, qrels: Qrels) -> Table:
@@ -118,7 +129,7 @@ def ranked_tables(options: Options, made: Experiment) -> list[Table]:
     if options.coverage:
         tables.append(views.coverage_table(made))
     if options.correlate:
-        tables.append(views.measure_correlations(made))
+        tables += [views.measure_correlations(made), views.run_correlations(made)]
     if options.leave_team_out:
         tables.append(views.left_out_table(views.left_out(made, 1000), made.note))
     if options.per_topic:

@@ -9,7 +9,7 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.evaluate.measures import LAB, Measure
 from porism.evaluate.prime import as_visual, read_visual_map
-from porism.evaluate.qrels import Qrels, read_qrels
+from porism.evaluate.qrels import Qrels, read_qrels, to_visual
 from porism.evaluate.run import Run, read_run
 from porism.evaluate.run_name import parse_name
 from porism.evaluate.score import AVERAGES, Average, Scores, score
@@ -37,9 +37,19 @@ def load(
     measures: Sequence[Measure] = LAB,
     average: Average = "complete",
     visual: Mapping[str, str] | None = None,
+    instances: bool = False,
 ) -> Experiment:
-    """Read and score. `visual` maps formula ids of Task 2 files to the visual ids of the qrels; without it ids are taken as they are."""
+    """Read and score. `visual` maps formula ids of Task 2 files to the visual ids of the qrels; without it ids are taken as they are.
+
+    With `instances` the qrels judge formulas by their own ids (2020) and are mapped as well, the highest grade counting.
+    """
     grades = read_qrels(qrels)
+    if instances:
+        if visual is None:
+            raise PorismError(
+                "qrels of formula instances need visual ids", fix="give --collection DIR or --visual-map FILE"
+            )
+        grades = to_visual(grades, visual)
     found = [read_run(path) for path in runs]
     if visual is not None:
         found = [as_visual(run, visual) if run.kind == "task2" else run for run in found]
@@ -63,9 +73,9 @@ def experiment(
 
 
 def visual_ids(
-    runs: Sequence[str | Path], collection: str | Path | None, table: str | Path | None
+    runs: Sequence[str | Path], collection: str | Path | None, table: str | Path | None, qrels: Qrels
 ) -> dict[str, str] | None:
-    """The visual ids of the formulas in Task 2 runs, from a collection or from a table; None if neither is given."""
+    """The visual ids of the formulas in Task 2 runs (and in qrels of instances), from a collection or a table; None if neither is given."""
     if table is not None:
         return read_visual_map(table)
     if collection is None:
@@ -73,14 +83,9 @@ def visual_ids(
     from porism.evaluate.facts import CollectionFacts
 
     facts = CollectionFacts(collection)
-    items = {
-        item
-        for path in runs
-        for ranking in read_run(path).rankings.values()
-        for item in ranking.items
-        if item.isdecimal()
-    }
-    formulas = ((item, facts.formula(int(item))) for item in sorted(items))
+    found = {item for path in runs for ranking in read_run(path).rankings.values() for item in ranking.items}
+    found.update(item for grades in qrels.values() for item in grades)
+    formulas = ((item, facts.formula(int(item))) for item in sorted(found) if item.isdecimal())
     return {item: str(formula.visual_id) for item, formula in formulas if formula is not None}
 
 

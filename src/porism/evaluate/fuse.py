@@ -17,7 +17,6 @@ class Method:
     """How the places and scores of an item become one score."""
 
     name: str
-    says: str
     points: Callable[[Row, float], dict[str, float]]
     by_hits: bool = False
 
@@ -41,11 +40,11 @@ def scaled(row: Row, k: float) -> dict[str, float]:
 METHODS = {
     method.name: method
     for method in (
-        Method("rrf", "sum of 1/(k+rank)", reciprocal),
-        Method("score-rrf", "sum of score/(k+rank)", weighted_reciprocal),
-        Method("convex", "weighted mean of min-max scores", scaled),
-        Method("combsum", "sum of min-max scores", scaled),
-        Method("combmnz", "that sum times the number of lists with the item", scaled, by_hits=True),
+        Method("rrf", reciprocal),
+        Method("score-rrf", weighted_reciprocal),
+        Method("convex", scaled),
+        Method("combsum", scaled),
+        Method("combmnz", scaled, by_hits=True),
     )
 }
 

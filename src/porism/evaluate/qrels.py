@@ -119,15 +119,6 @@ def to_visual(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, str])
     return judged(from_judgments(judgments))
 
 
-def without_poor_topics(qrels: Qrels, least: int = 2, level: int = 2) -> Qrels:
-    """The lab's rule: a topic with fewer than two relevant items is left out, because its MAP' would jump."""
-    return {
-        topic: grades
-        for topic, grades in qrels.items()
-        if sum(level <= grade <= HIGHEST for grade in grades.values()) >= least
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class QrelsCounts:
     """What a qrels file holds."""

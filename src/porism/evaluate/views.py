@@ -153,6 +153,14 @@ def measure_correlations(made: Experiment) -> Table:
     )
 
 
+def run_correlations(made: Experiment) -> Table:
+    """Do the runs find the same topics hard? By the first measure, over the topics that all of them count."""
+    first = made.measures[0]
+    topics = [topic for topic in made.scores[0].topics if all(topic in one.topics for one in made.scores)]
+    columns = {one.run: [one.values[first][topic] for topic in topics] for one in made.scores}
+    return correlation_table(columns, f"Runs over topics, {first}")
+
+
 def published_tables(made: Experiment) -> list[Table]:
     """The runs among the published ones, a table per test collection that the qrels touch."""
     measures = parse_all(MEASURES)
