@@ -42,7 +42,12 @@ def _name_symbols(root: etree._Element, shown: dict[str | None, etree._Element])
         if kind == "csymbol":
             name = "".join(element.itertext()).strip()
             target = _single(shown.get(element.get("xref")))
-            if name not in READ and target is not None and tag(target) in ("mi", "mo", "mn", "mtext"):
+            if name not in READ and target is not None and tag(target) == "mover" and len(target) == 2:
+                element.tag = _XMLNS + "apply"
+                element.text = None
+                for shown_part in (target[1], target[0]):
+                    etree.SubElement(element, _XMLNS + "ci").text = "".join(map(str, shown_part.itertext())).strip()
+            elif name not in READ and target is not None and tag(target) in ("mi", "mo", "mn", "mtext"):
                 element.tag = _XMLNS + "ci"
                 element.text = "".join(target.itertext()).strip()
                 for child in list(element):

@@ -68,12 +68,12 @@ def applied(head: Node, operands: list[Node]) -> Node:
 
 def _derivative(over: Node, under: Node) -> Node | None:
     """A fraction of differentials: `∂f/∂x` and, as a product with the letter d, `df/dx`."""
-    if (
-        over.label == "O!partialdiff"
-        and under.label == "O!partialdiff"
-        and len(over.children) == len(under.children) == 1
-    ):
-        return Node("O!partialdiff", [over.children[0], under.children[0]])
+    part = _of_partial(under)
+    if part is not None:
+        of = _of_partial(over)
+        if of is None and over.label == "O!partialdiff" and not over.children:
+            of = Node("W!")
+        return None if of is None else Node("O!partialdiff", [of, part])
     by = _of_d(under)
     if by is None:
         return None
@@ -81,6 +81,15 @@ def _derivative(over: Node, under: Node) -> Node | None:
         return Node("O!diff", [Node("W!"), by])
     of = _of_d(over)
     return None if of is None else Node("O!diff", [of, by])
+
+
+def _of_partial(node: Node) -> Node | None:
+    """What `∂` stands before, as its operand or as the factor after it."""
+    if node.label == "O!partialdiff" and len(node.children) == 1:
+        return node.children[0]
+    if node.label == "U!times" and len(node.children) == 2 and node.children[0].label == "O!partialdiff":
+        return node.children[1] if not node.children[0].children else None
+    return None
 
 
 def _of_d(node: Node) -> Node | None:
@@ -92,9 +101,9 @@ def _of_d(node: Node) -> Node | None:
 def _product(operands: list[Node]) -> Node:
     """`d/dx` among factors is applied to the factors after it."""
     for at, node in enumerate(operands[:-1]):
-        if node.label == "O!diff" and node.children[0].label == "W!":
+        if node.label in ("O!diff", "O!partialdiff") and node.children and node.children[0].label == "W!":
             rest = operands[at + 1 :]
-            made = Node("O!diff", [rest[0] if len(rest) == 1 else Node("U!times", rest), node.children[1]])
+            made = Node(node.label, [rest[0] if len(rest) == 1 else Node("U!times", rest), node.children[1]])
             return made if at == 0 else Node("U!times", [*operands[:at], made])
     return Node("U!times", operands)
 

@@ -9,16 +9,20 @@ from porism.formula.tree import Node, row_of
 
 # Letters of rings and fields: in square brackets after them stand indeterminates.
 _RINGS = frozenset("RKkFA𝔽𝕂")
-_BRACKETS = frozenset(("()", "[]"))
+_BRACKETS = frozenset(("()", "[]", "{}"))
+_TRANSFORMS = frozenset(("V!ℱ", "V!ℒ", "V!𝒵", "V!𝔼"))
 
 
-def arguments_of(token: Node) -> list[list[Node]] | None:
-    """The rows of the arguments when a token is a bracket that may hold arguments: `(x, y; z)`; None when it is not."""
+def arguments_of(token: Node, head: str = "") -> list[list[Node]] | None:
+    """The rows of the arguments when a token is a bracket that may hold arguments: `(x, y; z)`; None when it is not.
+
+    Braces hold arguments only after the `head` of a transform: `ℒ{f}`.
+    """
     fences, high, _ = shape(token.label)
-    if high != 1 or fences not in _BRACKETS:
+    if high != 1 or fences not in _BRACKETS or (fences == "{}" and head not in _TRANSFORMS):
         return None
     parts = parts_of(token)
-    if any(part[0].label == "O!binom" for part in parts):
+    if len(parts) == 1 and len(parts[0]) == 1 and parts[0][0].label == "O!binom":
         return None
     return [piece for part in parts for piece in _split(part)]
 
@@ -58,13 +62,21 @@ def applies(head: Node, arguments: list[list[Node]], fences: str) -> tuple[bool,
         return True, False
     if name in FACTORS:
         return False, True
-    if len(inside) == 1 and inside[0].label[:2] in ("V!", "N!", "?"):
+    if _is_simple(inside):
         return True, name not in FUNCTIONS
-    if inside[0].label[0] == "?":
-        return True, True
     if _is_sum(inside):
         return False, True
     return len(name) == 1 and name.isupper() and (name in MATRICES or not _is_sum(inside)), True
+
+
+def _is_simple(inside: list[Node]) -> bool:
+    """One symbol, one application (`λ(L(B))`), a wildcard, or a bar that parts arguments: nothing that is bracketed to be multiplied."""
+    first = inside[0].label
+    if len(inside) == 1:
+        return first[:2] in ("V!", "N!") or first[0] == "?"
+    if len(inside) == 2 and first[:2] == "V!" and inside[1].label[:4] == "M!()":
+        return True
+    return any(token.label in ("|", "∣") for token in inside)
 
 
 def _primed(head: Node) -> bool:

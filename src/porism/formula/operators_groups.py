@@ -153,7 +153,11 @@ def _table(rows: Rows, node: Node, fences: str, high: int, wide: int) -> Node:
         return Node("O!cases", [rows.row(cell) for line in lines for cell in line], "", node.places)
     if fences in ("", "1", "."):
         joined = [[token for cell in line for token in cell if token.label != "W!"] for line in lines]
-        if wide == 1 or any(_begins_relation(cell) for line in lines for cell in line[1:]) or _ends_open(lines):
+        if (
+            (wide == 1 and any(map(_has_relation, joined)))
+            or any(_begins_relation(cell) for line in lines for cell in line[1:])
+            or _ends_open(lines)
+        ):
             return _lines(rows, node, [line for line in joined if line])
     made = [Node("M!R!", [rows.row(cell) for cell in line]) for line in lines]
     matrix = Node(f"M!M-{high}x{wide}", made, "", node.places)
@@ -180,6 +184,10 @@ def _lines(rows: Rows, node: Node, lines: list[list[Node]]) -> Node:
 def _begins_relation(tokens: list[Node]) -> bool:
     symbol = SYMBOLS.get(tokens[0].label) if tokens else None
     return symbol is not None and symbol.form == REL
+
+
+def _has_relation(tokens: list[Node]) -> bool:
+    return any((symbol := SYMBOLS.get(token.label)) is not None and symbol.form == REL for token in tokens)
 
 
 def _ends_open(lines: list[list[list[Node]]]) -> bool:

@@ -65,7 +65,7 @@ def letter(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
     token = tokens[at]
     if at + 1 < len(tokens) and tokens[at + 1].label[:2] == "M!":
         following = tokens[at + 1]
-        arguments = arguments_of(following)
+        arguments = arguments_of(following, token.label)
         if (
             arguments is not None
             and not is_modulo(following)

@@ -284,7 +284,11 @@ def integral_sign(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol:
             variable = integral(rows, symbol.label, [], tokens[begin:end])[1]
             stack.prefix(BIG, symbol.prec, lambda body: with_bounds(rows, symbol.label, token, [body, variable]))
             return end
-        parts = integral(rows, symbol.label, tokens[at + 1 : begin], tokens[begin:end])
+        body = tokens[at + 1 : begin]
+        if len(body) > 1 and (last := SYMBOLS.get(body[-1].label)) is not None and last.form == MUL:
+            # The sign before the differential of `F ⋅ dr` multiplies by the differential.
+            body = body[:-1]
+        parts = integral(rows, symbol.label, body, tokens[begin:end])
         stack.value(with_bounds(rows, symbol.label, token, parts))
         return end
     place = in_numerator(tokens, at + 1)
