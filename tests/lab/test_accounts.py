@@ -117,3 +117,19 @@ def test_what_an_account_may_be(book: Journal, name: str, role: str, password: s
     with pytest.raises(PorismError) as error:
         add_account(book, name, role, password)
     assert str(error.value) == said
+
+
+def test_a_form_left_open_can_be_sent_after_logging_in_again(book: Journal, clock: Clock) -> None:
+    tokens = [log_in(book, "ann", "long enough") for _ in range(2)]
+    first, second = (session_of(book, token or "") for token in tokens)
+    assert first is not None
+    assert second is not None
+    assert first.csrf == second.csrf
+    add_account(book, "ann", "assessor", "another long one")
+    third = session_of(book, log_in(book, "ann", "another long one") or "")
+    assert third is not None
+    assert third.csrf != first.csrf
+    add_account(book, "bob", "assessor", "another long one")
+    other = session_of(book, log_in(book, "bob", "another long one") or "")
+    assert other is not None
+    assert other.csrf != third.csrf

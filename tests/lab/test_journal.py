@@ -125,3 +125,9 @@ def test_errors_name_the_place_and_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "j").backup(tmp_path / "j")
     assert str(error.value) == f"{tmp_path}/j: is already there\n  fix: name a new file for each backup"
+
+
+def test_the_journal_and_its_copy_are_for_their_owner_alone(tmp_path: Path) -> None:
+    journal = make(tmp_path / "j")
+    journal.backup(tmp_path / "copy")
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "j", tmp_path / "copy")] == [0o600, 0o600]

@@ -4,7 +4,15 @@ import pytest
 
 from lab_case import LabCase
 from porism.errors import PorismError
-from porism.lab.assignment import assign_dual, assign_extra, assign_topic, assign_training, give, share_topics
+from porism.lab.assignment import (
+    assign_dual,
+    assign_extra,
+    assign_topic,
+    assign_training,
+    give,
+    move_topic,
+    share_topics,
+)
 from porism.lab.journal import Entry, Journal
 from porism.lab.judging import assessments, extra_answers, record
 from porism.lab.loading import Known, load_pool, load_training, pooled_items
@@ -87,6 +95,32 @@ def test_two_people_cannot_have_one_topic(journal: Journal) -> None:
     with pytest.raises(PorismError) as error:
         assign_topic(journal, "bob", 1, "A.1")
     assert str(error.value) == "topic A.1 is judged by ann\n  fix: give second opinions with `porism assess dual`"
+
+
+def test_what_is_not_judged_can_move_to_a_colleague(journal: Journal) -> None:
+    assign_topic(journal, "ann", 1, "A.1")
+    job = job_of(journal, "ann")
+    first, second = works(journal, job)[:2]
+    say(journal, "ann", job, first.key, "grade", "3")
+    say(journal, "ann", job, second.key, "grade", "5")  # not done: the comment is missing
+    assert move_topic(journal, "ann", "bob", 1, "A.1") == 4
+    assert [work.key for work in works(journal, job)] == [first.key]
+    theirs = job_of(journal, "bob")
+    assert second.key in {work.key for work in works(journal, theirs)}
+    for work in works(journal, theirs):
+        say(journal, "bob", theirs, work.key, "grade", "1")
+    assert sorted((one.assessor, one.grade) for one in assessments(journal)) == [("ann", 3), *[("bob", 1)] * 4]
+    # What the pool brings later goes to whoever is asked; a second opinion covers both parts.
+    load_pool(journal, 1, [PoolItem("A.1", "14", 2)])
+    assert assign_topic(journal, "bob", 1, "A.1") == 1
+    assert assign_dual(journal, "cyd", 1, "A.1", None, 1) == 5
+    for call, said in [
+        (lambda: move_topic(journal, "cyd", "bob", 1, "A.1"), "cyd does not judge topic A.1 of task 1"),
+        (lambda: move_topic(journal, "ann", "zoe", 1, "A.1"), "there is no assessor 'zoe'"),
+    ]:
+        with pytest.raises(PorismError) as error:
+            call()
+        assert error.value.message == said
 
 
 def test_an_item_is_done_when_every_card_is_graded_and_explained(journal: Journal) -> None:

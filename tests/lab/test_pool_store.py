@@ -69,6 +69,19 @@ def test_runs_that_come_later_add_only_what_is_new(case: LabCase, tmp_path: Path
     ]
 
 
+def test_what_cannot_be_added(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "Red-task1-one-auto-both-P"
+    build(case, tmp_path / "one", [name])
+    capsys.readouterr()
+    assert build(case, tmp_path / "two", [name], after=tmp_path / "one") == 1
+    assert (
+        capsys.readouterr().err
+        == f"porism: {tmp_path}/one: already holds the run {name}\n  fix: give only the new runs\n"
+    )
+    assert build(case, tmp_path / "two", ["Red-task2-f-auto-math-P"], task=2, after=tmp_path / "one") == 1
+    assert capsys.readouterr().err == f"porism: {tmp_path}/one: is a pool of task 1\n  fix: name a pool of task 2\n"
+
+
 def test_invalid_hits_are_filtered_and_baselines_may_be_deep(case: LabCase, tmp_path: Path) -> None:
     path = tmp_path / "Baseline-task1-x-auto-text-A.tsv"
     rows = [(1, "a question"), (999, "unknown"), (11, ""), (11, "twice"), (12, ""), (13, ""), (14, "")]

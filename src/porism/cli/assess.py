@@ -62,6 +62,11 @@ def _assignment_arguments(action: object) -> None:
     assign.add_argument("assessor", nargs="?")
     assign.add_argument("topics", nargs="*")
     assign.add_argument("--task", type=int, choices=(1, 2), default=1)
+    move = action("move", "give what an assessor has not judged of a topic to a colleague")
+    move.add_argument("assessor")
+    move.add_argument("colleague")
+    move.add_argument("topics", nargs="+")
+    move.add_argument("--task", type=int, choices=(1, 2), default=1)
     dual = action("dual", "a second opinion on a topic that a colleague judged")
     dual.add_argument("assessor")
     dual.add_argument("topics", nargs="+")
@@ -144,6 +149,13 @@ def _assign(args: argparse.Namespace) -> None:
         print(f"{name}\t{' '.join(topics)}")
 
 
+def _move(args: argparse.Namespace) -> None:
+    from porism.lab.assignment import move_topic
+
+    for topic in args.topics:
+        print(f"{topic}\t{move_topic(_open(args), args.assessor, args.colleague, args.task, topic)}")
+
+
 def _dual(args: argparse.Namespace) -> None:
     from porism.lab.assignment import assign_dual
 
@@ -206,6 +218,7 @@ ACTIONS = {
     "load": _load,
     "train": _train,
     "assign": _assign,
+    "move": _move,
     "dual": _dual,
     "training": _training,
     "extra": _extra,

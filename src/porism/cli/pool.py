@@ -55,7 +55,7 @@ def _build(args: argparse.Namespace) -> int:
     from porism.corpus.topics import read_topics
     from porism.evaluate.facts import CollectionFacts
     from porism.lab.pool_build import PoolOptions, build_pool, read_pool_run
-    from porism.lab.pool_store import read_manifest, read_pool, write_pool
+    from porism.lab.pool_store import read_base, write_pool
 
     depths = {
         name: value for name, value in (("primary", args.depth_primary), ("alternate", args.depth_alternate)) if value
@@ -64,8 +64,8 @@ def _build(args: argparse.Namespace) -> int:
     facts = CollectionFacts(args.collection)
     topics = [topic.id for topic in read_topics(args.topics)]
     runs = [read_pool_run(Path(path), options, topics, facts) for path in sorted(args.runs)]
-    base = read_pool(Path(args.after)) if args.after else None
-    earlier = read_manifest(Path(args.after))["runs"] if args.after else ()
+    names = [one.run.name for one in runs]
+    base, earlier = read_base(Path(args.after), args.task, names) if args.after else (None, [])
     pool = build_pool(runs, options, facts, base)
     write_pool(pool, Path(args.output), options, runs, earlier)
     new = len(pool.items) - (len(base.items) if base else 0)

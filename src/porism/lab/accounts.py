@@ -88,9 +88,7 @@ def log_in(journal: Journal, name: str, password: str, address: str = "") -> str
     with journal.write() as connection:
         connection.execute("DELETE FROM failure WHERE name = ? OR at < ?", (name, now - WINDOW))
         connection.execute("DELETE FROM session WHERE seen < ?", (now - SESSION_SECONDS,))
-        connection.execute(
-            "INSERT INTO session VALUES (?, ?, ?, ?)", (_hidden(token), name, secrets.token_urlsafe(32), now)
-        )
+        connection.execute("INSERT INTO session VALUES (?, ?, ?)", (_hidden(token), name, now))
     return token
 
 
@@ -103,7 +101,7 @@ def session_of(journal: Journal, token: str) -> Session | None:
     """Who holds this token, or None if nobody does or it was idle too long."""
     now = journal.clock()
     rows = journal.read(
-        "SELECT account, role, csrf, seen FROM session JOIN account ON account.name = session.account WHERE token = ? AND seen > ?",
+        "SELECT account, role, secret, seen FROM session JOIN account ON account.name = session.account WHERE token = ? AND seen > ?",
         (_hidden(token), now - SESSION_SECONDS),
     )
     if not rows:
@@ -112,7 +110,14 @@ def session_of(journal: Journal, token: str) -> Session | None:
     if now - rows[0]["seen"] > 60:
         with journal.write() as connection:
             connection.execute("UPDATE session SET seen = ? WHERE token = ?", (now, _hidden(token)))
-    return Session(rows[0]["account"], rows[0]["role"], rows[0]["csrf"])
+    return Session(rows[0]["account"], rows[0]["role"], _form_token(journal, rows[0]["account"], rows[0]["secret"]))
+
+
+def _form_token(journal: Journal, name: str, secret: str) -> str:
+    """What every form of this person carries. It is the same in their next session, so that a form left open while the session
+    ended can still be sent after logging in again in another tab: nothing typed is lost. A new password changes it."""
+    key = journal.read("SELECT value FROM meta WHERE name = 'secret'")[0]["value"]
+    return hmac.new(key.encode(), f"{name} {secret}".encode(), "sha256").hexdigest()
 
 
 def log_out(journal: Journal, token: str) -> None:

@@ -9,7 +9,7 @@ from porism.lab.accounts import accounts
 from porism.lab.journal import Journal
 from porism.lab.pool import topic_key
 from porism.lab.qrels import is_written
-from porism.lab.queue import assignments
+from porism.lab.queue import Assignment, assignments, is_done, works
 from porism.lab.seeded import stratified
 
 
@@ -40,23 +40,45 @@ def give(
 
 
 def assign_topic(journal: Journal, assessor: str, task: int, topic: str) -> int:
-    """All drawn items of a topic, in pool order. Called again after the pool grew, it adds only the new items."""
-    taken = [row["assessor"] for row in journal.read(
-        "SELECT assessor FROM assignment WHERE task = ? AND topic = ? AND purpose = 'main' AND assessor <> ?", (task, topic, assessor)
-    )]  # fmt: skip
-    if taken:
-        raise PorismError(
-            f"topic {topic} is judged by {taken[0]}", fix="give second opinions with `porism assess dual`"
-        )
-    rows = journal.read(
-        "SELECT key FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known IS NULL ORDER BY place",
-        (task, topic),
-    )
-    if not rows:
+    """The drawn items of a topic that nobody has, in pool order. Called again after the pool grew, it adds only the new items."""
+    drawn = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known IS NULL"
+    if not journal.read(f"SELECT 1 {drawn} LIMIT 1", (task, topic)):
         raise PorismError(
             f"topic {topic} has no items to judge in task {task}", fix="load its pool first: porism assess load"
         )
+    held = "SELECT assigned.item FROM assigned JOIN assignment ON id = assignment WHERE purpose = 'main'"
+    rows = journal.read(f"SELECT key {drawn} AND key NOT IN ({held}) ORDER BY place", (task, topic))
+    taken = [
+        job.assessor for job in assignments(journal) if (job.task, job.topic, job.purpose) == (task, topic, "main")
+    ]
+    if not rows and taken and assessor not in taken:
+        raise PorismError(
+            f"topic {topic} is judged by {taken[0]}", fix="give second opinions with `porism assess dual`"
+        )
     return give(journal, assessor, task, topic, "main", [row["key"] for row in rows])
+
+
+def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) -> int:
+    """Give what an assessor has not judged of a topic to a colleague: someone fell ill. What was judged stays theirs."""
+    job = next(
+        (one for one in assignments(journal, giver) if (one.task, one.topic, one.purpose) == (task, topic, "main")),
+        None,
+    )
+    if job is None:
+        raise PorismError(
+            f"{giver} does not judge topic {topic} of task {task}", fix="see who does: porism assess progress JOURNAL"
+        )
+    if (taker, "assessor") not in accounts(journal):
+        raise PorismError(f"there is no assessor {taker!r}", fix=f"porism assess account JOURNAL {taker}")
+    standing = journal.last(job.id)
+    open_keys = [
+        work.key for work in works(journal, job.id) if not is_done(work.key, len(work.cards), job.purpose, standing)
+    ]
+    with journal.write() as connection:
+        connection.executemany(
+            "DELETE FROM assigned WHERE assignment = ? AND item = ?", [(job.id, key) for key in open_keys]
+        )
+    return give(journal, taker, task, topic, "main", open_keys)
 
 
 def share_topics(journal: Journal, task: int, names: list[str]) -> dict[str, list[str]]:
@@ -78,29 +100,34 @@ def share_topics(journal: Journal, task: int, names: list[str]) -> dict[str, lis
     return shared
 
 
+def _best_grades(journal: Journal, job: Assignment) -> dict[str, int]:
+    """The highest grade of every item of a list that has one."""
+    mine = {work.key for work in works(journal, job.id)}
+    best: dict[str, int] = {}
+    for (key, _, field), value in journal.last(job.id).items():
+        if field == "grade" and key in mine:
+            best[key] = max(int(value), best.get(key, 0))
+    return best
+
+
 def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: int | None, seed: int) -> int:
     """A second opinion on a topic that a colleague judged: a sample stratified by the colleague's grades, or the whole topic.
 
     The order is shuffled again, so neither the grade nor the place in the colleague's list can be guessed.
     """
-    owner = next(
-        (job for job in assignments(journal) if (job.task, job.topic, job.purpose) == (task, topic, "main")), None
-    )
-    if owner is None:
+    owners = [job for job in assignments(journal) if (job.task, job.topic, job.purpose) == (task, topic, "main")]
+    if not owners:
         raise PorismError(f"nobody judges topic {topic} of task {task} yet", fix="porism assess assign JOURNAL")
-    if owner.assessor == assessor:
+    others = [job for job in owners if job.assessor != assessor]
+    if not others:
         raise PorismError(f"{assessor} judges topic {topic} already", fix="name a colleague for the second opinion")
-    best: dict[str, int] = {}
-    for (key, _, field), value in sorted(journal.last(owner.id).items()):
-        if field == "grade":
-            best[key] = max(int(value), best.get(key, 0))
+    best = {key: grade for job in others for key, grade in _best_grades(journal, job).items()}
     strata: dict[int, list[str]] = {}
     for key, highest in sorted(best.items()):
         strata.setdefault(highest, []).append(key)
     if not strata:
-        raise PorismError(
-            f"{owner.assessor} has judged nothing of topic {topic} yet", fix="draw second opinions after the first"
-        )
+        said = f"{others[0].assessor} has judged nothing of topic {topic} yet"
+        raise PorismError(said, fix="draw second opinions after the first")
     drawn = stratified(dict(sorted(strata.items())), len(best) if size is None else size, seed, topic, "dual")
     return give(journal, assessor, task, topic, "dual", drawn)
 

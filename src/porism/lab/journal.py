@@ -7,6 +7,7 @@ loses nothing that it has confirmed; a repeated request carries the same `once` 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import sqlite3
 import threading
 import time
@@ -61,9 +62,13 @@ class Journal:
         if Path(path).exists():
             raise PorismError("is already there", where=str(path), fix="name another file, or go on with this one")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        # It holds password hashes: for its owner alone.
+        Path(path).touch(mode=0o600)
         journal = cls(path, clock)
         connection = journal._connect()
-        connection.executescript(f"BEGIN IMMEDIATE; {TABLES} INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {TABLES} INSERT INTO meta VALUES ('format', '{FORMAT}'), ('secret', '{secrets.token_hex(32)}'); COMMIT;"
+        )
         return journal
 
     @classmethod
@@ -167,6 +172,7 @@ class Journal:
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(place.name + ".part")
         part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
         with contextlib.closing(sqlite3.connect(part)) as copy:
             self._connect().backup(copy)
             # One file: a copy in WAL mode would need its companion files.

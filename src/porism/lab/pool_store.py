@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,18 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if manifest.get("kind") != "pool" or manifest.get("format") != FORMAT:
         raise PorismError("is not a pool of this version", where=str(folder), fix="build the pool again")
     return manifest
+
+
+def read_base(folder: Path, task: int, names: Iterable[str]) -> tuple[Pool, list[dict[str, Any]]]:
+    """An earlier pool to add to, and the entries of its runs; it must be of this task and without these runs."""
+    manifest = read_manifest(folder)
+    if manifest["options"]["task"] != task:
+        raise PorismError(
+            f"is a pool of task {manifest['options']['task']}", where=str(folder), fix=f"name a pool of task {task}"
+        )
+    if again := sorted({run["name"] for run in manifest["runs"]} & set(names)):
+        raise PorismError(f"already holds the run {again[0]}", where=str(folder), fix="give only the new runs")
+    return read_pool(folder), manifest["runs"]
 
 
 def read_pool(folder: Path) -> Pool:

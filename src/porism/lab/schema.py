@@ -22,7 +22,7 @@ CREATE TABLE instance (
 CREATE TABLE account (
   name TEXT PRIMARY KEY, role TEXT NOT NULL CHECK (role IN ('assessor', 'organiser', 'team')), secret TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE session (
-  token TEXT PRIMARY KEY, account TEXT NOT NULL REFERENCES account(name), csrf TEXT NOT NULL, seen REAL NOT NULL) WITHOUT ROWID;
+  token TEXT PRIMARY KEY, account TEXT NOT NULL REFERENCES account(name), seen REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE failure (at REAL NOT NULL, name TEXT NOT NULL, address TEXT NOT NULL);
 CREATE TABLE assignment (
   id INTEGER PRIMARY KEY, assessor TEXT NOT NULL, task INTEGER NOT NULL, topic TEXT NOT NULL,
