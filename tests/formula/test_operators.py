@@ -119,6 +119,14 @@ def test_any_layout_tree_gives_an_operator_tree(layout: Node) -> None:
     assert all(node.edges == "" and node.label for node in tree.walk())
 
 
+@pytest.mark.parametrize(
+    "latex",
+    ["a,(\\in)", "n=1,(-)", "x,(')", "'^{-1}", "\\int(dx)", "\\frac{d}{d}", "|)|(|", "\\sqrt[ ]{ }", "{}_{}^{}"],
+)
+def test_operators_without_operands(latex: str) -> None:
+    assert operator_tree(parse(latex).layout).label
+
+
 @pytest.mark.shared
 def test_nearly_all_real_formulas_are_understood(shared_data: Path) -> None:
     with open(shared_data / "slice/formulas.tsv", encoding="utf-8") as file:

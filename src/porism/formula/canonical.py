@@ -18,8 +18,10 @@ from porism.formula.tree import Node
 Level = Literal["written", "normalised", "commutative", "renamed"]
 LEVELS: tuple[Level, ...] = ("written", "normalised", "commutative", "renamed")
 
-# Formulas more symmetric than this are numbered in the order their variables stand.
+# Formulas more symmetric than this are numbered in the order their variables stand: how often exchangeable variables are told apart,
+# and how many visits of nodes that may take in all.
 _MAX_SPLITS = 32
+_MAX_VISITS = 400_000
 _ROUNDS = 4
 
 
@@ -92,7 +94,7 @@ def _colours(root: Term) -> dict[str, int]:
     refinement goes on; when that tells no others apart, the variables are exchangeable and are told apart in the order they stand.
     """
     colours = {name: mix(spot) for name, spot in root.spots.items()}
-    for _ in range(_MAX_SPLITS):
+    for _ in range(_splits(root)):
         colours = _refine(root, colours)
         different = len(set(colours.values()))
         if different == len(colours):
@@ -105,6 +107,13 @@ def _colours(root: Term) -> dict[str, int]:
                 finer[name] = mix(finer[name] + rank)
         colours = finer
     return colours
+
+
+def _splits(root: Term) -> int:
+    order = [root]
+    for term in order:
+        order.extend(term.kids)
+    return min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(order))))
 
 
 def _refine(root: Term, colours: dict[str, int]) -> dict[str, int]:

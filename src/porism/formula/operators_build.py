@@ -117,7 +117,7 @@ def listed(items: list[Node], places: tuple[int, ...]) -> Node:
     if len(items) == 1:
         return items[0]
     last = items[-1]
-    if last.label in _MEMBERS and _is_name(last.children[0]) and all(map(_is_name, items[:-1])):
+    if last.label in _MEMBERS and last.children and _is_name(last.children[0]) and all(map(_is_name, items[:-1])):
         names = Node(f"M!L-{len(items)}", [*items[:-1], last.children[0]], "", places)
         return Node(last.label, [names, *last.children[1:]], "", last.places)
     first = items[0]
@@ -130,9 +130,13 @@ def listed(items: list[Node], places: tuple[int, ...]) -> Node:
 def _is_number(node: Node) -> bool:
     """A number or dots: in `n = 1, 2, …` the values after the first belong to the relation too."""
     label = node.label
-    return label[:2] == "N!" or label == "C!…" or (label == "O!minus" and node.children[0].label[:2] == "N!")
+    if label == "O!minus" and len(node.children) == 1:
+        label = node.children[0].label
+    return label[:2] == "N!" or label == "C!…"
 
 
 def _is_name(node: Node) -> bool:
     label = node.label
-    return label[:2] in ("V!", "C!") or (label in _NAMES and node.children[0].label[:2] == "V!")
+    if label in _NAMES and node.children:
+        label = node.children[0].label
+    return label[:2] in ("V!", "C!")

@@ -175,7 +175,7 @@ def _is_name(value: Node) -> bool:
 
 
 def _may_be_matrix(value: Node) -> bool:
-    while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime"):
+    while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime") and value.children:
         value = value.children[0]
     label = value.label
     if label[:2] == "V!":
@@ -185,7 +185,7 @@ def _may_be_matrix(value: Node) -> bool:
 
 def is_function_like(value: Node) -> bool:
     """A letter that usually names a function, or the name of one."""
-    while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime"):
+    while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime") and value.children:
         value = value.children[0]
     label = value.label
     return label[:2] == "F!" or (label[:2] == "V!" and label[2:] in FUNCTIONS and label[2:] not in "PQTLKNSUDW")
