@@ -124,6 +124,12 @@ def test_equal_values_have_no_correlation() -> None:
         PorismError, match=re.escape("no coefficient 'x'\n  fix: choose among Pearson r, Kendall tau-b")
     ):
         correlations({"a": [1, 2]}, "x")
+    assert correlations({"a": [1, 2], "b": [3, 3]}, "Pearson r") == {
+        ("a", "a"): 1.0,
+        ("a", "b"): None,
+        ("b", "a"): None,
+        ("b", "b"): None,
+    }
 
 
 def test_subsets_of_topics_and_a_topic_of_two_kinds() -> None:
@@ -166,3 +172,6 @@ def test_leaving_a_team_out_takes_what_it_alone_brought() -> None:
     assert [(row.team, row.removed, row.full, row.reduced) for row in rows] == [("T", 1, 0.5, 0.0), ("U", 1, 0.5, 0.0)]
     rows = leave_team_out(qrels, {"T": [one, two], "U": [two]}, parse("MAP'"))
     assert [row.removed for row in rows] == [1, 1, 0]
+    alone = Run("alone", "trec", {"A.1": Ranking(["a"], [1.0])})
+    rows = leave_team_out(qrels, {"T": [alone], "U": [two]}, parse("MAP'"))
+    assert (rows[0].full, rows[0].reduced, rows[0].change) == (0.5, None, None)  # nothing judged is left of it

@@ -95,6 +95,16 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
     ("qrels", "run", "message"),
     [
         ({}, {"A.1": ["a"]}, "the qrels hold no judged item\n  fix: give judgments with grades 0 to 3"),
+        (
+            {"A.1": {"a": 0}},
+            {"A.1": ["a"]},
+            "no item of the qrels has grade 1 or more, so nDCG' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
+        ),
+        (
+            {"A.1": {"a": 1}},
+            {"A.1": ["a"]},
+            "no item of the qrels has grade 2 or more, so MAP' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
+        ),
         ({"A.1": {"a": 5}}, {"A.1": ["a"]}, "the qrels hold no judged item\n  fix: give judgments with grades 0 to 3"),
         (
             {"A.1": {"a": 3}},
@@ -129,7 +139,7 @@ cases = st.lists(st.tuples(st.sampled_from([None, 0, 1, 2, 3]), st.floats(-10, 1
 @settings(max_examples=60, deadline=None)
 def test_every_measure_stays_between_0_and_1(rows: list[tuple[int | None, float]], missed: list[int]) -> None:
     grades = {f"d{place}": grade for place, (grade, _) in enumerate(rows) if grade is not None} | {
-        f"m{place}": grade for place, grade in enumerate(missed)
+        f"m{place}": grade for place, grade in enumerate([3, *missed])
     }
     run = Run("r", "trec", {"A.1": Ranking([f"d{place}" for place in range(len(rows))], [value for _, value in rows])})
     if not any(grade is not None for grade, _ in rows):
@@ -142,7 +152,7 @@ def test_every_measure_stays_between_0_and_1(rows: list[tuple[int | None, float]
 @settings(max_examples=60, deadline=None)
 def test_moving_a_better_item_up_never_lowers_ndcg(grades: list[int], data: st.DataObject) -> None:
     place = data.draw(st.integers(1, len(grades) - 1))
-    qrels = {"A.1": {f"d{number}": grade for number, grade in enumerate(grades)}}
+    qrels = {"A.1": {"missed": 1} | {f"d{number}": grade for number, grade in enumerate(grades)}}
     order = [f"d{number}" for number in range(len(grades))]
     falling = [float(-number) for number in range(len(order))]
     measure = parse("nDCG'")

@@ -37,9 +37,14 @@ def refuse_constant(*columns: Sequence[float]) -> None:
         raise PorismError("all values are equal, so there is no correlation", fix="correlate over more systems")
 
 
-def correlations(columns: Columns, coefficient: str) -> dict[tuple[str, str], float]:
-    """Every pair of columns (measures over systems, or systems over topics)."""
+def correlations(columns: Columns, coefficient: str) -> dict[tuple[str, str], float | None]:
+    """Every pair of columns (measures over systems, or systems over topics); None where all values of a column are equal."""
     if coefficient not in COEFFICIENTS:
         raise PorismError(f"no coefficient {coefficient!r}", fix=f"choose among {', '.join(COEFFICIENTS)}")
     compute = COEFFICIENTS[coefficient]
-    return {(one, two): compute(columns[one], columns[two]) for one in columns for two in columns}
+    flat = {name for name, values in columns.items() if len(set(values)) < 2}
+    return {
+        (one, two): None if {one, two} & flat else compute(columns[one], columns[two])
+        for one in columns
+        for two in columns
+    }

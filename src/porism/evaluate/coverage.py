@@ -48,13 +48,13 @@ class LeftOut:
     run: str
     measure: Measure
     full: float
-    reduced: float
+    reduced: float | None
     removed: int
 
     @property
-    def change(self) -> float:
+    def change(self) -> float | None:
         """What the run loses (negative) or gains."""
-        return self.reduced - self.full
+        return None if self.reduced is None else self.reduced - self.full
 
 
 def contributors(runs: Mapping[str, Sequence[Run]], depth: int) -> dict[tuple[str, str], set[str]]:
@@ -73,7 +73,7 @@ def leave_team_out(
 ) -> list[LeftOut]:
     """For each team, its runs scored without the judged items that only its runs brought (to `depth`): is the pool fair to newcomers?
 
-    Zobel, SIGIR 1998. Topics that lose all judgments leave the qrels. A run that has no judged hit left is an error of this question, told as such.
+    Zobel, SIGIR 1998. Topics that lose all judgments leave the qrels. A run that has no judged hit left has no reduced value.
     """
     by = contributors(runs, depth)
     grades = judged(qrels)
@@ -86,6 +86,14 @@ def leave_team_out(
         reduced = {topic: row for topic, row in kept.items() if row}
         removed = sum(map(len, grades.values())) - sum(map(len, reduced.values()))
         for run in mine:
-            full, part = score(grades, run, [measure], average), score(reduced, run, [measure], average)
-            rows.append(LeftOut(team, run.name, measure, full.mean(measure), part.mean(measure), removed))
+            full = score(grades, run, [measure], average).mean(measure)
+            rows.append(LeftOut(team, run.name, measure, full, mean_or_none(reduced, run, measure, average), removed))
     return rows
+
+
+def mean_or_none(qrels: Qrels, run: Run, measure: Measure, average: Average) -> float | None:
+    """The mean, or None where what is left of the judgments does not allow one."""
+    try:
+        return score(qrels, run, [measure], average).mean(measure)
+    except PorismError:
+        return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from porism import __version__
 from porism.corpus.topic_info import TopicInfo
 from porism.evaluate import svg, views
-from porism.evaluate.compare import bootstrap, differences
+from porism.evaluate.compare import Comparison, bootstrap, differences
 from porism.evaluate.coverage import DEPTHS, judged_rates
 from porism.evaluate.curves import precision_by_depth, recall_by_depth
 from porism.evaluate.experiment import Experiment, teams
@@ -131,7 +131,7 @@ def tables(made: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -
     """The tables below the pictures, those that apply."""
     found: list[tuple[str, Table]] = []
     if len(made.scores) > 1:
-        found.append(("Is the difference real?", views.compare_table(views.pairs(made, seed))))
+        found.append(("Is the difference real?", comparison_table(views.pairs(made, seed))))
     if len(made.scores) > 2:
         found.append(("Do the measures agree?", views.measure_correlations(made)))
     if infos:
@@ -142,3 +142,27 @@ def tables(made: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -
             ("Would the pool be fair to a newcomer?", views.left_out_table(views.left_out(made, 1000), made.note))
         )
     return found
+
+
+def comparison_table(found: Sequence[Comparison]) -> Table:
+    """The comparison as a page has room for it."""
+    rows = tuple(
+        (
+            svg.shorten(one.one, 28),
+            svg.shorten(one.two, 28),
+            str(one.measure),
+            one.difference,
+            f"{one.low:.3f} to {one.high:.3f}",
+            one.p_randomisation,
+            one.p_holm,
+            f"{one.wins} / {one.losses} / {one.ties}",
+        )
+        for one in found
+    )
+    columns = ("run", "against", "measure", "difference", "95% interval", "p", "p Holm", "won / lost / tied")
+    notes = (
+        "p: paired randomisation test, two-sided, 10,000 rounds. p Holm: corrected over the pairs of a measure. "
+        "The interval is the bootstrap's. Rows with a bar: p Holm below 0.05.",
+    )
+    marked = frozenset(place for place, one in enumerate(found) if one.p_holm < 0.05)
+    return Table(columns, rows, "Comparison", notes, digits=4, marked=marked)

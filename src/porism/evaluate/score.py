@@ -61,6 +61,7 @@ def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Av
     """Measure a run. A run that shares no topic, or no judged item, with the qrels is an error, not 0."""
     grades = judged(qrels)
     refuse_strangers(grades, run)
+    refuse_poor(grades, measures)
     with no_collection():
         judged_run = primed(run, grades)
         if not judged_run.rankings:
@@ -111,6 +112,18 @@ def refuse_strangers(grades: Qrels, run: Run) -> None:
             f"run {run.name} and the qrels share no topic (run: {one}, qrels: {other})",
             fix="give the qrels of the run's topics",
         )
+
+
+def refuse_poor(grades: Qrels, measures: Sequence[Measure]) -> None:
+    """Without a relevant item every run would score 0, which would say nothing of the run."""
+    highest = max(grade for row in grades.values() for grade in row.values())
+    for measure in measures:
+        least = 1 if measure.family.graded else measure.rel
+        if highest < least and measure.name != "judged":
+            raise PorismError(
+                f"no item of the qrels has grade {least} or more, so {measure} cannot be computed",
+                fix="give qrels with relevant items, or another rel=",
+            )
 
 
 def counted(grades: Qrels, run: Run, judged_run: Run, average: Average) -> tuple[str, ...]:
