@@ -11,7 +11,6 @@ from porism.formula.content import READ
 from porism.formula.content_read import read_element
 from porism.formula.content_shape import applied
 from porism.formula.operators_build import Mark, build
-from porism.formula.operators_scripts import Rows, above
 from porism.formula.operators_table import REL, SYMBOLS
 from porism.formula.tree import Node
 
@@ -122,17 +121,6 @@ def semantic_tree(text: str) -> Node | None:
     return _semantic(top[0], nodes, 0) if top else None
 
 
-class _NoRows(Rows):
-    def __init__(self) -> None:
-        self.unsure = []
-
-    def row(self, tokens: list[Node]) -> Node:
-        return tokens[0] if len(tokens) == 1 else Node("U!times", tokens)
-
-    def chain(self, head: Node) -> Node:
-        return head
-
-
 def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth: int) -> Node:
     kind, role = e.get("data-semantic-type") or "", e.get("data-semantic-role") or ""
     if depth > 80:
@@ -142,69 +130,84 @@ def _semantic(e: etree._Element, nodes: dict[str | None, etree._Element], depth:
         return [nodes[i] for i in (e.get(name) or "").split(",") if i in nodes]
 
     kids = [_semantic(child, nodes, depth + 1) for child in ids("data-semantic-children")]
-    marks = ["".join(mark.itertext()).strip() for mark in ids("data-semantic-content")]
-    text = " ".join("".join(e.itertext()).split())
+    if not kids:
+        text = " ".join("".join(map(str, e.itertext())).split())
+        return _semantic_leaf(kind, _styled(text, e.get("data-semantic-font") or ""))
+    marks = ["".join(map(str, mark.itertext())).strip() for mark in ids("data-semantic-content")]
+    if role == "binomial" and len(kids) == 2:
+        return Node("O!binomial", kids)
     if kind in ("infixop", "multirel", "relseq"):
-        labels = [_operator(mark) for mark in marks]
-        if kind == "infixop" and set(labels) == {"U!times"}:
-            return applied(Node("U!times"), kids)
-        if kind == "infixop":
-            return build(3 if set(labels) - {"U!plus", "O!minus"} else 2, [Mark(label) for label in labels], kids)
-        return build(REL, [Mark(label) for label in labels], kids) if len(labels) == len(kids) - 1 else Node("E!", kids)
+        return _between(kind, [_operator(mark) for mark in marks], kids)
+    if kind in ("prefixop", "postfixop"):
+        sign = "O!minus" if kind == "prefixop" else "O!factorial"
+        return Node(_operator(marks[0]) if marks else sign, kids)
+    if kind == "fenced":
+        return _fenced(marks, kids[0])
+    made = _construct(kind, kids)
+    if made is not None:
+        return made
+    return Node("O!" + kind, kids) if len(kids) > 1 else kids[0]
+
+
+def _between(kind: str, labels: list[str], kids: list[Node]) -> Node:
+    if kind == "infixop" and set(labels) == {"U!times"}:
+        return applied(Node("U!times"), kids)
+    if kind == "infixop":
+        return build(3 if set(labels) - {"U!plus", "O!minus"} else 2, [Mark(label) for label in labels], kids)
+    return build(REL, [Mark(label) for label in labels], kids) if len(labels) == len(kids) - 1 else Node("E!", kids)
+
+
+def _construct(kind: str, kids: list[Node]) -> Node | None:
+    """Nodes whose type alone says what they are."""
     simple = {
         "subscript": "O!SUB",
-        "matrix": f"M!M-{len(kids)}x{len(kids[0].children) if kids else 0}",
+        "matrix": f"M!M-{len(kids)}x{len(kids[0].children)}",
         "row": "M!R!",
         "vector": f"M!M-{len(kids)}x1",
         "cases": "O!cases",
     }
-    if role == "binomial" and len(kids) == 2:
-        return Node("O!binomial", kids)
     if kind in simple:
         return Node(simple[kind], kids)
     if kind == "fraction":
         return applied(Node("O!divide"), kids)
     if kind == "subsup" and len(kids) == 3:
         return applied(Node("O!SUP"), [Node("O!SUB", kids[:2]), kids[2]])
-    if kind in ("cell", "line", "tensor") and len(kids) == 1:
-        return kids[0]
     if kind == "superscript" and len(kids) == 2:
-        return above(_NoRows(), kids[0], [kids[1]]) if kids[1].label == "′" else applied(Node("O!SUP"), kids)
+        return applied(Node("O!SUP"), kids)
     if kind in ("sqrt", "root"):
         return Node("O!root", [kids[-1], kids[0] if kind == "root" else Node("N!2")])
-    if kind == "prefixop" and kids:
-        return Node(_operator(marks[0]) if marks else "O!minus", kids)
-    if kind == "postfixop" and kids:
-        return Node(_operator(marks[0]) if marks else "O!factorial", kids)
-    if kind in ("appl", "bigop", "integral") and kids:
-        if kind == "integral" and len(kids) == 3:
-            by = Node("O!differential-d", kids[2].children[-1:] or [kids[2]])
-            kids = [kids[0], Node("U!times", [kids[1], by])]
-        arguments = kids[1].children if len(kids) > 1 and kids[1].label[:4] in ("M!L-", "M!V-") else kids[1:]
-        return applied(kids[0], list(arguments))
-    if kind in ("limboth", "limlower", "limupper") and kids:
+    if kind in ("appl", "bigop", "integral"):
+        return _applied(kind, kids)
+    if kind in ("limboth", "limlower", "limupper"):
         scripts = Node("O!SUB", kids[:2]) if kind != "limupper" else Node("O!SUP", kids[:2])
         return Node("O!SUP", [scripts, kids[2]]) if kind == "limboth" and len(kids) > 2 else scripts
-    if kind == "fenced" and kids:
-        return _fenced(marks, kids[0])
     if kind == "punctuated":
-        items = [kid for kid in kids if kid.label not in ("M!L-", "V!⁣", "T!", "V!")]
-        # Older versions read a factorial sign as punctuation.
-        folded: list[Node] = []
-        for item in items:
-            if item.label == "O!factorial" and not item.children and folded:
-                folded[-1] = Node("O!factorial", [folded[-1]])
-            else:
-                folded.append(item)
-        if len(folded) < len(items) and len(folded) > 1:
-            return Node("U!times", folded)
-        return folded[0] if len(folded) == 1 else Node(f"M!L-{len(folded)}", folded)
+        return _punctuated([kid for kid in kids if kid.label not in ("M!L-", "V!⁣", "V!,", "T!", "V!")])
     if kind in ("overscore", "underscore") and len(kids) > 1:
         accent = Node("V!~") if kids[1].label == "O!not" else kids[1]
         return applied(accent, kids[:1]) if accent.label[:2] == "V!" else Node("O!over", kids)
-    if kids:
-        return Node("O!" + kind, kids) if len(kids) > 1 else kids[0]
-    return _semantic_leaf(kind, _styled(text, e.get("data-semantic-font") or ""))
+    return None
+
+
+def _applied(kind: str, kids: list[Node]) -> Node:
+    if kind == "integral" and len(kids) == 3:
+        by = Node("O!differential-d", kids[2].children[-1:] or [kids[2]])
+        kids = [kids[0], Node("U!times", [kids[1], by])]
+    arguments = kids[1].children if len(kids) > 1 and kids[1].label[:4] in ("M!L-", "M!V-") else kids[1:]
+    return applied(kids[0], list(arguments))
+
+
+def _punctuated(items: list[Node]) -> Node:
+    """A list; older versions read a factorial sign as punctuation."""
+    folded: list[Node] = []
+    for item in items:
+        if item.label == "O!factorial" and not item.children and folded:
+            folded[-1] = Node("O!factorial", [folded[-1]])
+        else:
+            folded.append(item)
+    if len(folded) < len(items) and len(folded) > 1:
+        return Node("U!times", folded)
+    return folded[0] if len(folded) == 1 else Node(f"M!L-{len(folded)}", folded)
 
 
 def _fenced(marks: list[str], inside: Node) -> Node:
