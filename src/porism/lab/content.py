@@ -50,6 +50,9 @@ class Content:
         self.collection = collection
         self.address = address
         self.hosts = hosts
+        # A collection never changes, and an assessor sees the same topic beside hundreds of items.
+        self._rendered = functools.lru_cache(maxsize=4096)(self._render)
+        self._cut_up = functools.lru_cache(maxsize=4096)(self._blocks)
 
     def link(self, href: str) -> str | None:
         """The address of a linked post of the collection; None for every other link."""
@@ -96,11 +99,17 @@ class Content:
 
     def render(self, text: str, lit: str = "") -> str:
         """The HTML of a post or topic for the page; the formula with the id `lit` is lit."""
+        return self._rendered(text, lit)
+
+    def _render(self, text: str, lit: str) -> str:
         body, formulas = _cut(text)
         return _filled(self._clean(body), formulas, lit)
 
     def blocks(self, text: str, lit: str = "") -> list[str]:
         """The same, cut into its top-level blocks (paragraphs, lists, ...), so that one can be marked as the most useful."""
+        return list(self._cut_up(text, lit))
+
+    def _blocks(self, text: str, lit: str) -> list[str]:
         body, formulas = _cut(text)
         return [_filled(block, formulas, lit) for block in _top_level(self._clean(body))]
 

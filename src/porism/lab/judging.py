@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from porism.errors import PorismError
 from porism.lab.assessment import Assessment
 from porism.lab.journal import Entry, Event, Journal
-from porism.lab.queue import Assignment, assignment, assignments, submitted, works
+from porism.lab.queue import Assignment, assignment, assignments, card_count, submitted, works
 from porism.lab.scale import grades
 from porism.lab.times import visit_seconds
 
@@ -48,7 +48,7 @@ def record(
     job = own_assignment(journal, assessor, number)
     if not ONCE.fullmatch(once):
         raise PorismError("the form lacks its number", fix="load the page again")
-    cards = {work.key: len(work.cards) for work in works(journal, number)}
+    cards = {key: card_count(journal, number, key) for key in {entry.item for entry in entries}}
     for entry in entries:
         _check(entry, cards, job)
     if job.purpose == "training":

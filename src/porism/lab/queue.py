@@ -85,6 +85,15 @@ def works(journal: Journal, number: int, place: int | None = None) -> list[Work]
     ]
 
 
+def card_count(journal: Journal, number: int, key: str) -> int:
+    """How many cards an item of this assignment has; 0 if it is not in it."""
+    rows = journal.read(
+        "SELECT count(*) FROM assigned JOIN instance ON instance.item = assigned.item WHERE assignment = ? AND assigned.item = ?",
+        (number, key),
+    )
+    return int(rows[0][0])
+
+
 def is_done(work_key: str, cards: int, purpose: str, standing: Standing) -> bool:
     """Has every card its grade (and a comment where the grade asks for one), or every extra question its answer?"""
     if purpose == "extra":
