@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress, islice, pairwise
+from operator import ne
 from pathlib import Path
 
 import numpy as np
@@ -99,11 +101,12 @@ def stem(path: str | Path) -> str:
 
 def groups(topics: list[str]) -> Iterator[tuple[str, int, int]]:
     """Stretches of equal topics: (topic, start, end)."""
-    start = 0
-    for place in range(1, len(topics) + 1):
-        if place == len(topics) or topics[place] != topics[start]:
-            yield topics[start], start, place
-            start = place
+    changes = compress(
+        range(1, len(topics)), map(ne, islice(topics, 1, None), topics)
+    )  # a loop would take most of the time of a check
+    edges = [0, *changes, len(topics)] if topics else [0]
+    for start, end in pairwise(edges):
+        yield topics[start], start, end
 
 
 def rankings(lines: RunLines) -> dict[str, Ranking]:
