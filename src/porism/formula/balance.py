@@ -104,7 +104,5 @@ def _shown(kind: str) -> str:
 
 
 def _note(source: Source, kind: str, message: str, start: int, end: int) -> None:
-    repair = _REPAIRS.get(kind, "environments")
-    if repair not in source.repairs:
-        source.repairs.append(repair)
+    source.repaired(_REPAIRS.get(kind, "environments"))
     source.problem(message, start, end)

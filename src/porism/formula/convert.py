@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from porism.formula.macros import Macros
 from porism.formula.problems import Problem
-from porism.formula.repair import commands, mend, prepare, suspect
+from porism.formula.repair import commands, mend, nudge, prepare, suspect
 from porism.formula.source import Source
 from porism.formula.tame import tame
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
 MAX_PROBLEMS = 20
+MAX_NUDGES = 8
 
 
 class Converted(NamedTuple):
@@ -28,6 +29,13 @@ class Converted(NamedTuple):
     path: str
     repairs: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+
+class _Refusal(NamedTuple):
+    """Why the converter refused a text, and where in the text as it was given to it."""
+
+    problem: Problem
+    at: int
 
 
 @functools.cache
@@ -69,14 +77,18 @@ def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
     prepare(source, macros, wildcards)
     if (deep := _nested(source.text)) or len(source.text) > 2 * MAX_LENGTH:
         return _refused(source, source.located(f"nested deeper than {MAX_NESTING} levels", deep, deep + 1))
-    first = _try(source)
-    if isinstance(first, Problem):
+    made = _try(source)
+    if isinstance(made, _Refusal):
         mend(source)
-        again = _try(source)
-        if isinstance(again, Problem):
-            return _leniently(source, again)
-        first = again
-    return Converted(first, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
+        made = _try(source)
+    for _ in range(MAX_NUDGES):
+        if not isinstance(made, _Refusal) or not nudge(source, made.problem.message, made.at):
+            break
+        source.problems.append(made.problem)
+        made = _try(source)
+    if isinstance(made, _Refusal):
+        return _leniently(source, made.problem)
+    return Converted(made, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
 
 
 def _leniently(source: Source, problem: Problem) -> Converted:
@@ -109,13 +121,13 @@ def _refused(source: Source, problem: Problem) -> Converted:
     return Converted("", "opaque", tuple(source.repairs), (*source.problems, problem)[:MAX_PROBLEMS])
 
 
-def _try(source: Source) -> str | Problem:
+def _try(source: Source) -> str | _Refusal:
     core = _core()
     try:
         mathml: str = core(tame(source.text), displaystyle=False)
         return mathml
     except Exception as error:
-        return _problem(str(error), source)
+        return _refusal(str(error), source)
 
 
 _UNKNOWN = re.compile(r'<merror class="math-core-unknown-cmd"><mtext>([^<]*)</mtext></merror>')
@@ -145,6 +157,8 @@ def _nested(latex: str) -> int:
 
 _NESTING = re.compile(r"\\(?:left|right)(?![A-Za-z])|\\.|[{}]", re.DOTALL)
 
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\?.", re.DOTALL)
+
 # What the converter says, and what we say: pattern, message.
 _MESSAGES = [
     (re.compile(r'Unknown command "(.*)"\.'), r"unknown command \1"),
@@ -163,15 +177,15 @@ _MESSAGES = [
 ]
 
 
-def _problem(message: str, source: Source) -> Problem:
+def _refusal(message: str, source: Source) -> _Refusal:
     found = re.match(r"(\d+): (.*)", message, re.DOTALL)
     if not found:
-        return source.located("the converter refused it", 0, len(source.text))
+        return _Refusal(source.located("the converter refused it", 0, len(source.text)), 0)
     start = min(int(found[1]), len(source.text))
     said = found[2]
     for pattern, ours in _MESSAGES:
         if match := pattern.fullmatch(said):
             said = match.expand(ours)
             break
-    token = re.compile(r"\\[A-Za-z]+|\\?.", re.DOTALL).match(source.text, start)
-    return source.located(said, start, token.end() if token else start)
+    token = _TOKEN.match(source.text, start)
+    return _Refusal(source.located(said, start, token.end() if token else start), start)

@@ -53,7 +53,7 @@ def _match(row: list[Node]) -> list[Node]:
                 out = _give_up(stack, out)
             out = _close(stack, out, node)
         elif label in BARS:
-            if stack and stack[-1][0].label == label and out and not _expects_operand(out[-1]):
+            if stack and stack[-1][0].label == label and out and (not _expects_operand(out[-1]) or _placeholder(out)):
                 out = _close(stack, out, node)
             elif not node.children and (not out or _expects_operand(out[-1]) or _pairs_up(row, at)):
                 stack.append((node, out))
@@ -89,6 +89,11 @@ def _close(stack: list[tuple[Node, list[Node]]], inside: list[Node], closing: No
     opening, outer = stack.pop()
     outer.append(make_group(opening, inside, closing))
     return outer
+
+
+def _placeholder(inside: list[Node]) -> bool:
+    """The dot of a norm without a name, `‖⋅‖`."""
+    return len(inside) == 1 and inside[0].label == "⋅"
 
 
 def _expects_operand(node: Node) -> bool:
@@ -132,6 +137,12 @@ def _bare_table(node: Node) -> bool:
 def make_group(opening: Node, inside: list[Node], closing: Node) -> Node:
     """One node for a bracket group: elements split at commas, the comma staying at the end of its element."""
     fences = opening.label + closing.label
+    if fences == "||" and len(inside) == 1 and inside[0].label == "M!||1x1" and inside[0].edges == "w":
+        # Two bars on both sides are typed for double bars.
+        node = inside[0]
+        inside = [node.children[0]]
+        opening.places += node.places
+        fences = "‖‖"
     if len(inside) == 1 and _bare_table(inside[0]) and inside[0].edges == "w":
         node = inside[0]
         node.label = "M!" + fences + node.label[2:]

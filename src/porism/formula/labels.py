@@ -48,13 +48,17 @@ _MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]")
 
 def _read_symbols() -> dict[str, str]:
     text = resources.files("porism.formula").joinpath("symbols.tsv").read_text(encoding="utf-8")
-    pairs = (line.split("\t")[:2] for line in text.splitlines() if line and not line.startswith("#"))
-    return {seen: label for seen, label in pairs}
+    return dict(line.split("\t")[:2] for line in text.splitlines() if line and not line.startswith("#"))
 
 
 _SAME = _read_symbols()
 # Labels already made, by element name + text: a formula's tokens are nearly always among them.
 KNOWN: dict[str, tuple[str, ...]] = {}
+
+
+def is_operator(label: str) -> bool:
+    """Whether a label is that of an operator or mark, not of a symbol, group or wildcard."""
+    return label[1:2] != "!" and (label[0] != "?" or len(label) == 1)
 
 
 def token_labels(tag: str, text: str) -> tuple[str, ...]:

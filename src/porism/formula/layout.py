@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 
 from porism.formula.fences import group, group_whole
-from porism.formula.labels import BARS, KNOWN, token_labels
+from porism.formula.labels import BARS, KNOWN, is_operator, token_labels
 from porism.formula.tree import Node, attach, chain, link_elements
 from porism.formula.unknown import known_symbol
 
@@ -166,7 +166,7 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
         node = _carrier(base)
         before = base[:-1] if len(base) > 1 and base[-1] is node else []
         label = node.label
-        edges = on_operator if label[1:2] != "!" else on_name if label[0] == "V" and len(label) > 3 else written
+        edges = on_operator if is_operator(label) else on_name if label[0] == "V" and len(label) > 3 else written
         if node.edges and any(edge in node.edges for edge, row in zip(edges, scripts, strict=True) if row):
             node, edges = Node("M!1x1", [node], "w"), written
         for edge, row in zip(edges, scripts, strict=True):
@@ -196,7 +196,7 @@ def _multiscripts(rows: list[Row], place: int, attributes: str) -> Row:
     base = group(rows[0])
     node = _carrier(base)
     before = base[:-1] if len(base) > 1 and base[-1] is node else []
-    edges, at = ("uo" if node.label[1:2] != "!" else "ba"), 0
+    edges, at = ("uo" if is_operator(node.label) else "ba"), 0
     for row in rows[1:]:
         if row is _PRESCRIPTS:
             edges, at = "dc", 0

@@ -57,8 +57,7 @@ def expand_macros(source: Source, macros: Macros | None = None) -> None:
             known[name] = macro
         source.splice(start.start(), end, "")
         at = start.start()
-        if "macros" not in source.repairs:
-            source.repairs.append("macros")
+        source.repaired("macros")
     if known:
         _expand(source, known)
 
@@ -83,8 +82,7 @@ def _expand(source: Source, known: Macros) -> None:
             body += " "
         source.splice(found.start(), end, body)
         at = found.start()
-        if "macros" not in source.repairs:
-            source.repairs.append("macros")
+        source.repaired("macros")
 
 
 def _applied(macro: Macro, text: str, at: int) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Collection
+from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
 from porism.formula.labels import bold
@@ -23,9 +24,32 @@ def read(text: str) -> Element:
     if "&" in text:
         text = _ENTITY.sub(_entity, text)
     try:
-        return fromstring(text)
+        root = fromstring(text)
     except ParseError:
-        return _recover(text)
+        root = _recover(text)
+    if "<mfenced" in text:
+        _unfence(root)
+    return root
+
+
+def _unfence(root: Element) -> None:
+    """`mfenced` is a row with brackets and separators that nobody draws any more: write them out."""
+    for element in list(root.iter("mfenced")):
+        children = list(element)
+        separators = element.get("separators", ",").split() or [""]
+        row = [_sign(element.get("open", "("))]
+        for at, child in enumerate(children):
+            if at:
+                row.append(_sign(separators[min(at, len(separators)) - 1]))
+            row.append(child)
+        element.tag = "mrow"
+        element[:] = [*row, _sign(element.get("close", ")"))]
+
+
+def _sign(text: str) -> Element:
+    sign = Element("mo")
+    sign.text = text
+    return sign
 
 
 def _entity(found: re.Match[str]) -> str:
@@ -44,25 +68,90 @@ def _recover(text: str) -> Element:
         return fromstring(text)
     except ParseError:
         pass
-    root = etree.fromstring(text.encode(), etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False))
-    if root is None:
+    parser = etree.XMLParser(
+        recover=True, huge_tree=True, resolve_entities=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        return Element("math") if root is None else fromstring(_said_once(root))
+    except (etree.XMLSyntaxError, ParseError):
         return Element("math")
+
+
+def _said_once(root: Any) -> bytes:
+    """The mended tree as text. An attribute that is said twice survives the mending; one of them counts."""
+    from lxml import etree
+
     for element in root.iter("*"):
-        # An attribute that is said twice survives the mending; the first one counts.
         attributes = dict(element.attrib)
         element.attrib.clear()
         element.attrib.update(attributes)
-    return fromstring(etree.tostring(root))
+    return bytes(etree.tostring(root))
 
 
 # What MathML Core draws; everything else becomes a row.
 _ELEMENTS = frozenset(
-    "math mrow mi mn mo mtext ms mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mmultiscripts mprescripts none "
-    "mtable mtr mtd mstyle mpadded mphantom menclose merror semantics".split()
+    [
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "ms",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mmultiscripts",
+        "mprescripts",
+        "none",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mstyle",
+        "mpadded",
+        "mphantom",
+        "menclose",
+        "merror",
+        "semantics",
+    ]
 )
 _ATTRIBUTES = frozenset(
-    "accent accentunder columnspan rowspan depth dir display displaystyle fence form height largeop linethickness lspace rspace mathvariant "
-    "maxsize minsize movablelimits notation scriptlevel separator stretchy symmetric voffset width".split()
+    [
+        "accent",
+        "accentunder",
+        "columnspan",
+        "rowspan",
+        "depth",
+        "dir",
+        "display",
+        "displaystyle",
+        "fence",
+        "form",
+        "height",
+        "largeop",
+        "linethickness",
+        "lspace",
+        "rspace",
+        "mathvariant",
+        "maxsize",
+        "minsize",
+        "movablelimits",
+        "notation",
+        "scriptlevel",
+        "separator",
+        "stretchy",
+        "symmetric",
+        "voffset",
+        "width",
+    ]
 )
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
 # How the converter aligns columns, draws lines between them and colours; no address, no function.

@@ -12,13 +12,14 @@ from porism.formula.macros import DEFINES, Macros, expand_macros
 from porism.formula.source import Source
 
 # What a converter would take but read wrongly: these texts are repaired before the first try.
-_SUSPECT = ("$", "\\begin", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
+_SUSPECT = ("$", "%", "</", "<br", "\\begin", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
 _SUSPECT_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
 )
 _WRAPPED = re.compile(r"\s*(?:(\$\$?)(.*)\1|\\\[(.*)\\\]|\\\((.*)\\\))\s*\Z", re.DOTALL)
 _ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 _CUT_ENTITY = re.compile(r"&(?:lt|gt|amp|nbsp|quot)(?=[^;])")
+_TAG = re.compile(r"</?(?:p|br|em|strong|span|div|sub|sup|code|blockquote|ul|li)\s*/?>")
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n?")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _QVAR = re.compile(r"\\qvar@construct\s*\{([^{}]*)\}")
@@ -83,14 +84,17 @@ def prepare(source: Source, macros: Macros | None = None, wildcards: bool = Fals
             source.sub(_ENTITY, _unescaped, "HTML entities")
         if "\\begin" not in source.text:
             source.sub(_CUT_ENTITY, lambda found: html.unescape(found[0] + ";"), "HTML entities")
+    if "</" in source.text or "<br" in source.text:
+        source.sub(_TAG, " ", "HTML tags")
+    if "%" in source.text:
+        source.sub(_COMMENT, r"\1", "comments")
     wrapped = _WRAPPED.match(source.text)
     if wrapped:
         group = next(number for number in (2, 3, 4) if wrapped[number] is not None)
         source.splice(wrapped.end(group), len(source.text), "")
         source.splice(0, wrapped.start(group), "")
-        source.repairs.append("dollar signs")
+        source.repaired("dollar signs")
     if macros or DEFINES.search(source.text):
-        source.sub(_COMMENT, r"\1", "comments")
         expand_macros(source, macros)
     source.sub(_QVAR, _wildcard, "wildcards")
     if wildcards:
@@ -105,13 +109,35 @@ def prepare(source: Source, macros: Macros | None = None, wildcards: bool = Fals
 
 def mend(source: Source) -> None:
     """Repairs for a text that the converter refuses."""
-    if "%" in source.text:
-        source.sub(_COMMENT, r"\1", "comments")
     for name, pattern, new in patterns():
         source.sub(pattern, new, name)
     _braced_tables(source)
     source.sub(_ENTITY, _unescaped, "HTML entities")
     balance(source)
+
+
+# What the converter complains of, and what put at that place helps: complaint, text, name of the repair.
+_NUDGES = {
+    "an argument is missing at the end": ("{}", "missing arguments"),
+    "an argument is missing": ("{}", "missing arguments"),
+    "a script has no text": ("{}", "missing arguments"),
+    "a second script at the same place": ("{}", "double scripts"),
+    "\\left needs a bracket": (".", "delimiters"),
+    "\\right needs a bracket": (".", "delimiters"),
+}
+
+
+def nudge(source: Source, complaint: str, at: int) -> bool:
+    """One small repair at the place that the converter names; False when none is known."""
+    if complaint.startswith("unknown environment "):
+        name = re.escape(complaint.removeprefix("unknown environment "))
+        return source.sub(re.compile(rf"\\(?:begin|end)\s*\{{\s*{name}\s*\}}"), "", "environments")
+    if complaint not in _NUDGES:
+        return False
+    text, name = _NUDGES[complaint]
+    source.splice(at, at, text)
+    source.repaired(name)
+    return True
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -165,7 +191,7 @@ def _dollars(source: Source) -> None:
     for spot, new in reversed(out):
         source.splice(spot, spot + 1, new)
     if out:
-        source.repairs.append("dollar signs")
+        source.repaired("dollar signs")
 
 
 def _braced_tables(source: Source) -> None:
@@ -185,4 +211,4 @@ def _braced_tables(source: Source) -> None:
         source.splice(found.start(), found.end(), f"\\begin{{{name}}}")
         changed = True
     if changed:
-        source.repairs.append("old tables")
+        source.repaired("old tables")

@@ -45,7 +45,7 @@ def tidy(row: list[Node]) -> list[Node]:
                 if len(out) == 1 or out[-2].label[1:2] != "!":
                     out[-1] = _joined("N!." + label[2:], before, node)
                     continue
-            elif before.label == "W!" and label[1:2] == "!" and "c" not in node.edges and "d" not in node.edges:
+            elif before.label == "W!" and label[1:2] == "!" and _free(before, node):
                 out[-1] = _prescripted(before, node)
                 continue
         out.append(node)
@@ -76,6 +76,11 @@ def _entity(out: list[Node], last: Node) -> bool:
 def _joined(label: str, *nodes: Node) -> Node:
     places = tuple(place for node in nodes for place in node.places)
     return Node(label, nodes[-1].children, nodes[-1].edges, places)
+
+
+def _free(empty: Node, node: Node) -> bool:
+    """Whether the scripts on nothing have room in front of the symbol."""
+    return not {"c", "d"} & set(node.edges) and not ({"a", "o"} <= set(empty.edges) or {"b", "u"} <= set(empty.edges))
 
 
 def _prescripted(empty: Node, node: Node) -> Node:

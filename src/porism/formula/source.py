@@ -45,8 +45,13 @@ class Source:
             parts.append(self.text[last:])
             where += self.where[last:]
             self.text, self.where = "".join(parts), where
-            self.repairs.append(repair)
+            self.repaired(repair)
         return bool(changed)
+
+    def repaired(self, name: str) -> None:
+        """Note a repair, once however often it was done."""
+        if name not in self.repairs:
+            self.repairs.append(name)
 
     def problem(self, message: str, start: int, end: int) -> None:
         """Record a problem at a place of the text as it is now."""

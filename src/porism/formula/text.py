@@ -8,7 +8,7 @@ from porism.formula.tree import Node, elements_of, row_of
 
 _UP = str.maketrans("0123456789+−=()niabcdefghjklmoprstuvwxyzT′*", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀ′*")
 _DOWN = str.maketrans("0123456789+−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
-_TIGHT = frozenset("!/′∂∇√¬∀∃.:|‖()[]{}⟨⟩")
+_TIGHT = frozenset("!%/′∂∇√¬∀∃.:|‖()[]{}⟨⟩")
 _ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "→": "\u20d7", "˙": "\u0307", "¨": "\u0308"}
 _GROUP = re.compile(r"M!(.*?)(\d+)x(\d+)", re.DOTALL)
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
@@ -32,8 +32,8 @@ def readable(layout: Node) -> str:
     previous = None
     for node in row_of(layout):
         label = node.label
-        if label == ",":
-            out.append(", ")
+        if label in (",", ";"):
+            out.append(label + " ")
         elif label[1:2] == "!" or label in _TIGHT:
             if previous is not None and _needs_space(previous, node):
                 out.append(" ")
@@ -100,7 +100,7 @@ def _body(node: Node, parts: dict[str, Node]) -> str:
 def _group(node: Node, found: re.Match[str]) -> str:
     fences, rows, columns = found[1], int(found[2]), int(found[3])
     elements = [readable(element) for element in elements_of(node)]
-    if rows == 1:
+    if rows == 1 and (fences or columns == 1):
         left, right = (fences[:1], fences[1:]) if fences else ("(", ")")
         return left + " ".join(elements) + right
     lines = [", ".join(elements[at : at + columns]) for at in range(0, len(elements), columns)]

@@ -1,0 +1,77 @@
+"""MathML in and out: ill-formed files, safety, places."""
+
+from __future__ import annotations
+
+import re
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from porism.formula import parse, parse_mathml, tangent
+from porism.formula.mathml import clean, light, read
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ('<math alttext="a<b"><mi>a</mi><mo><</mo><mi>b</mi></math>', "[V!a[<[V!b]]]"),
+        ("<math><mi>a</mi><mo>&</mo><mi>b</mi></math>", "[V!a[&[V!b]]]"),
+        ("<math><mi>a</mi><mo>&nbsp;</mo><mi>&alpha;</mi></math>", "[V!a[V!α]]"),
+        ("<math><mi>a</mi><mrow><mi>b</mi></math>", "[V!a[V!b]]"),
+        ("<m:math xmlns:m='http://www.w3.org/1998/Math/MathML'><m:mi>a</m:mi></m:math>", "[V!a]"),
+        ("<?xml version='1.0' encoding='UTF-8'?> <math>  <mi>c</mi> </math> ", "[V!c]"),
+        ("<math></math>", "[W!]"),
+        ("", "[W!]"),
+        ("no markup", "[W!]"),
+        ("<math><mfrac><mi>a</mi></mfrac></math>", "[V!a]"),
+        ("<math><msup><mi>a</mi></msup></math>", "[V!a]"),
+        ("<math><mtable></mtable></math>", "[M!1x1,w[W!]]"),
+    ],
+)
+def test_reads_what_it_is_given(text: str, layout: str) -> None:
+    assert tangent(parse_mathml(text).layout) == layout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<math><script>alert(1)</script><mi>x</mi></math>",
+        "<math onclick='a()'><mi href='javascript:a()' style='background:url(x)'>x</mi></math>",
+        "<math><mtext><img src=x onerror=a()></mtext></math>",
+        "<math><maction actiontype='x'><mi>x</mi></maction><annotation-xml><svg/></annotation-xml></math>",
+        "<math><mi>&lt;script&gt;</mi></math>",
+        "<math><mi mathvariant='&quot;&gt;&lt;b'>x</mi></math>",
+    ],
+)
+def test_only_harmless_mathml_comes_out(text: str) -> None:
+    made = parse_mathml(text).mathml
+    fromstring(made)
+    assert not re.search(r"<(?:script|img|svg|maction|annotation)|<[^>]*(?:on\w+=|href|javascript:|url\()", made)
+
+
+def test_colours_and_columns_survive() -> None:
+    assert 'style="color:#FF0000;"' in parse(r"\color{red}{x}").mathml
+    assert "text-align: left" in parse(r"\begin{cases}1\\2\end{cases}").mathml
+
+
+def test_cleaning_changes_nothing_that_is_clean() -> None:
+    mathml = parse(r"\frac{a}{b}+\begin{pmatrix}1&2\end{pmatrix}\text{if }\textbf{v}").mathml
+    assert clean(read(mathml)) == mathml
+
+
+def test_places_name_the_elements() -> None:
+    parsed = parse(r"\frac{a}{b}+x^2")
+    elements = list(fromstring(parsed.mathml).iter())
+    for node in parsed.layout.walk():
+        for place in node.places:
+            element = elements[place]
+            shown = "".join(element.itertext())
+            assert node.label in (f"V!{shown}", f"N!{shown}", shown) or (node.label, element.tag) == (
+                "O!divide",
+                "mfrac",
+            )
+
+
+def test_lights_places() -> None:
+    assert light(parse("a+b").mathml, [1, 3]) == '<math><mi class="lit">a</mi><mo>+</mo><mi class="lit">b</mi></math>'
+    assert light(parse("a").mathml, {0}, "found") == '<math class="found"><mi>a</mi></math>'
