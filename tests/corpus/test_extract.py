@@ -139,3 +139,24 @@ def test_any_text_is_taken(text: str) -> None:
     clean = without_tokens(text)
     for found in (lab(clean), sensible(clean, "html"), sensible(clean, "text")):
         assert len(TOKEN.findall(found.text)) == len(found.latex)
+
+
+HOSTILE = {
+    "open dollars": "$ ",
+    "words": "$\\text{ ",
+    "environments": "\\begin{align}",
+    "brackets": "\\[",
+    "spans": SPAN,
+    "braces": "${",
+    "ticks": "`$",
+    "prices": "$5 or ",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_takes_no_time_that_grows_with_its_square(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    for syntax in ("html", "text"):
+        found = sensible(text, syntax)  # type: ignore[arg-type]
+        assert len(TOKEN.findall(found.text)) == len(found.latex)

@@ -28,6 +28,7 @@ from porism.files import open_bytes
 
 # A post of a site has at most 30,000 characters; what is thousands of times larger is damage, not a post.
 LARGEST = 2_000_000
+LARGEST_COMMENT = 50_000
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)?")
 POST_KINDS = {"1": "question", "2": "answer"}
 OTHER_KINDS = {
@@ -103,8 +104,8 @@ class Rows:
     def comment(self, row: Attributes, line: int) -> Record:
         """A comment."""
         text = row.get("Text", "")
-        if len(text) > LARGEST:
-            raise Fault(f"text of more than {LARGEST:,} characters")
+        if len(text) > LARGEST_COMMENT:
+            raise Fault(f"text of more than {LARGEST_COMMENT:,} characters")
         return RawComment(
             id=number(row, "Id"),
             post_id=number(row, "PostId"),

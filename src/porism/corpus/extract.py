@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from porism.corpus.html import ENTITY, token, unescape
@@ -62,6 +63,10 @@ LATEX = re.compile(
 )
 SYNTAXES = {"html": HTML, "text": TEXT, "latex": LATEX}
 
+# Bounds that no formula of a person reaches; they keep hostile text from taking time that grows with its square.
+LONGEST, DEEPEST, NESTED = 30_000, 100, 8
+BLOCK = "<block>"
+
 BLOCK_TAG = re.compile(rf"</?(?:{BLOCKS})\b", re.IGNORECASE)
 INSIDE = re.compile(r"\\.|\$\$?|[{}]", re.DOTALL)
 WORDS_GROUP = re.compile(r"\\(?:text\w*|mbox|hbox|mathrm|fbox|tag)\s*\{[^{}]*$")
@@ -113,7 +118,7 @@ def lab(text: str) -> Extracted:
 
 def sensible(text: str, syntax: Syntax, *, only_spans: bool = False) -> Extracted:
     """Formulas that a reader of the site sees as formulas."""
-    found = list(_scan(text, syntax, only_spans))
+    found = list(_Reader(text, syntax, only_spans).found())
     order = sorted(range(len(found)), key=lambda at: (found[at].group, at))
     number = {at: n for n, at in enumerate(order)}
     pieces: list[str] = []
@@ -130,97 +135,117 @@ def _is_displayed(formula: Found) -> bool:
     return CLASSES[formula.group] in DISPLAY_CLASSES or DISPLAY_ENVIRONMENT.match(formula.latex) is not None
 
 
-def _scan(text: str, syntax: Syntax, only_spans: bool) -> Iterator[Found]:
-    pattern = SYNTAXES[syntax]
-    html = syntax == "html"
-    at = 0
-    while match := pattern.search(text, at):
-        formula = None
-        if html and match["span"]:
-            formula = _span(text, match)
-        elif not only_spans:
-            formula = _opened(text, match, html)
-        if formula is not None and formula.latex.strip():
-            yield formula
-            at = formula.end
-        else:
-            at = match.end()
+class _Reader:
+    """Reads a field from left to right. Positions looked up once are remembered, so that time grows with the length of the text."""
 
+    def __init__(self, text: str, syntax: Syntax, only_spans: bool) -> None:
+        self.text = text
+        self.pattern = SYNTAXES[syntax]
+        self.html = syntax == "html"
+        self.only_spans = only_spans
+        self._nexts: dict[str, tuple[int, int]] = {}
 
-def _span(text: str, match: re.Match[str]) -> Found | None:
-    """A math-container; spans inside it (from `\\text` or damage) are followed to their ends."""
-    depth = 1
-    for tag in SPAN_TAG.finditer(text, match.end()):
-        depth += -1 if tag[1] else 1
-        if depth == 0:
-            inner = _latex(text[match.end() : tag.start()], html=True).strip()
-            group = "span"
-            for opening, closing, name in DRESS:
-                if inner.startswith(opening) and inner.endswith(closing) and len(inner) > len(opening) + len(closing):
-                    inner, group = inner[len(opening) : -len(closing)].strip(), name
-                    break
-            return Found(match.start(), tag.end(), inner, CLASSES.index(group))
-    return None
+    def found(self) -> Iterator[Found]:
+        """All formulas in the order of the text."""
+        at = 0
+        while match := self.pattern.search(self.text, at):
+            formula = None
+            if self.html and match["span"]:
+                formula = self._span(match)
+            elif not self.only_spans:
+                formula = self._opened(match)
+            if formula is not None and formula.latex.strip():
+                yield formula
+                at = formula.end
+            else:
+                at = match.end()
 
+    def _next(self, what: str, start: int) -> int:
+        """Where a closing sign, or a tag of a block, stands next; far away where it does not."""
+        since, at = self._nexts.get(what, (0, -1))
+        if not since <= start <= at:
+            block = BLOCK_TAG.search(self.text, start) if what == BLOCK else None
+            at = (block.start() if block else -1) if what == BLOCK else self.text.find(what, start)
+            at = at if at >= 0 else len(self.text) + LONGEST + 1
+            self._nexts[what] = (start, at)
+        return at
 
-def _opened(text: str, match: re.Match[str], html: bool) -> Found | None:
-    """The formula that an opening sign opens, if it does."""
-    if match["dollars"]:
-        return _closed(text, match, "$$", "$$", html) or _single(text, match.start() + 1, html)
-    if match["dollar"]:
-        return _single(text, match.start(), html)
-    if match["bracket"]:
-        return _closed(text, match, CLOSERS[match["bracket"]], "\\" + match["bracket"], html)
-    if match["begin"]:
-        return _environment(text, match, html)
-    return None
+    def _crosses_block(self, start: int, end: int) -> bool:
+        return self.html and self._next(BLOCK, start) < end
 
+    def _latex(self, start: int, end: int) -> str:
+        return _latex(self.text[start:end], self.html)
 
-def _closed(text: str, match: re.Match[str], closer: str, group: str, html: bool) -> Found | None:
-    end = text.find(closer, match.end())
-    if end <= match.end() or (html and BLOCK_TAG.search(text, match.end(), end)):
+    def _span(self, match: re.Match[str]) -> Found | None:
+        """A math-container; spans inside it (from `\\text` or damage) are followed to their ends."""
+        depth = 1
+        for tag in islice(SPAN_TAG.finditer(self.text, match.end(), match.end() + LONGEST), DEEPEST):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                inner, group = _undress(self._latex(match.end(), tag.start()))
+                return Found(match.start(), tag.end(), inner, CLASSES.index(group))
         return None
-    return Found(match.start(), end + len(closer), _latex(text[match.end() : end], html), CLASSES.index(group))
 
-
-def _environment(text: str, match: re.Match[str], html: bool) -> Found | None:
-    name = re.escape(match["environment"])
-    depth = 1
-    for edge in re.finditer(rf"\\(begin|end)\s*\{{{name}\}}", text[match.end() :]):
-        depth += 1 if edge[1] == "begin" else -1
-        if depth == 0:
-            end = match.end() + edge.end()
-            if html and BLOCK_TAG.search(text, match.end(), end):
-                return None
-            return Found(match.start(), end, _latex(text[match.start() : end], html), CLASSES.index("begin"))
-    return None
-
-
-def _single(text: str, start: int, html: bool) -> Found | None:
-    """`$..$`: the nearest closing sign, or a later one where the nearest stands inside `\\text{..}`; never a price."""
-    limit = len(text)
-    if html and (block := BLOCK_TAG.search(text, start)):
-        limit = block.start()
-    depth = 0
-    nearest = 0
-    for sign in INSIDE.finditer(text, start + 1, limit):
-        if sign[0] in "{}":
-            depth += 1 if sign[0] == "{" else -1
-        elif sign[0][0] == "$":
-            nearest = nearest or sign.start()
-            if depth <= 0 or not WORDS_GROUP.search(text, start + 1, sign.start()):
-                end = sign.start() if depth <= 0 else nearest
-                return _unless_price(text, start, end, html)
-            # Inside words a pair of signs is a formula in the formula: go on after it.
-    return _unless_price(text, start, nearest, html) if nearest else None
-
-
-def _unless_price(text: str, start: int, end: int, html: bool) -> Found | None:
-    inner = _latex(text[start + 1 : end], html)
-    amount = inner[:1].isdigit() and not MATH_SIGN.search(inner)
-    if amount and (LONG_WORD.search(inner) or text[end + 1 : end + 2].isdigit()):
+    def _opened(self, match: re.Match[str]) -> Found | None:
+        """The formula that an opening sign opens, if it does."""
+        if match["dollars"]:
+            return self._closed(match, "$$", "$$") or self._single(match.start() + 1)
+        if match["dollar"]:
+            return self._single(match.start())
+        if match["bracket"]:
+            return self._closed(match, CLOSERS[match["bracket"]], "\\" + match["bracket"])
+        if match["begin"]:
+            return self._environment(match)
         return None
-    return Found(start, end + 1, inner, CLASSES.index("$"))
+
+    def _closed(self, match: re.Match[str], closer: str, group: str) -> Found | None:
+        start = match.end()
+        end = self._next(closer, start)
+        if not start < end <= start + LONGEST or self._crosses_block(start, end):
+            return None
+        return Found(match.start(), end + len(closer), self._latex(start, end), CLASSES.index(group))
+
+    def _environment(self, match: re.Match[str]) -> Found | None:
+        edges = re.compile(rf"\\(begin|end)\s*\{{{re.escape(match['environment'])}\}}")
+        depth = 1
+        for edge in islice(edges.finditer(self.text, match.end(), match.end() + LONGEST), DEEPEST):
+            depth += 1 if edge[1] == "begin" else -1
+            if depth == 0:
+                if self._crosses_block(match.end(), edge.end()):
+                    return None
+                latex = self._latex(match.start(), edge.end())
+                return Found(match.start(), edge.end(), latex, CLASSES.index("begin"))
+        return None
+
+    def _single(self, start: int) -> Found | None:
+        """`$..$`: the nearest closing sign, or a later one where the nearest stands inside `\\text{..}`; never a price."""
+        limit = min(start + LONGEST, self._next(BLOCK, start) if self.html else start + LONGEST)
+        depth = nearest = signs = 0
+        for sign in INSIDE.finditer(self.text, start + 1, limit):
+            if sign[0] in "{}":
+                depth += 1 if sign[0] == "{" else -1
+            elif sign[0][0] == "$":
+                nearest = nearest or sign.start()
+                signs += 1
+                if depth <= 0 or signs > NESTED or not WORDS_GROUP.search(self.text, start + 1, sign.start()):
+                    return self._unless_price(start, sign.start() if depth <= 0 else nearest)
+                # Inside words a pair of signs is a formula in the formula: go on after it.
+        return self._unless_price(start, nearest) if nearest else None
+
+    def _unless_price(self, start: int, end: int) -> Found | None:
+        inner = self._latex(start + 1, end)
+        amount = inner[:1].isdigit() and not MATH_SIGN.search(inner)
+        if amount and (LONG_WORD.search(inner) or self.text[end + 1 : end + 2].isdigit()):
+            return None
+        return Found(start, end + 1, inner, CLASSES.index("$"))
+
+
+def _undress(inner: str) -> tuple[str, str]:
+    """What stands between the signs of a span, and its class."""
+    for opening, closing, name in DRESS:
+        if inner.startswith(opening) and inner.endswith(closing) and len(inner) > len(opening) + len(closing):
+            return inner[len(opening) : -len(closing)].strip(), name
+    return inner, "span"
 
 
 def _latex(inner: str, html: bool) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
+from itertools import islice
 
-from porism.corpus.extract import Extracted, lab, sensible
+from porism.corpus.extract import DEEPEST, Extracted, lab, sensible
 from porism.corpus.html import DISPLAY, SPAN, TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
 from porism.corpus.html import token as make_token
 from porism.corpus.raw import Form
@@ -153,7 +154,7 @@ def _out_of_tags(text: str, latex: list[str]) -> str:
 
 def _span_end(text: str, start: int) -> tuple[int, int] | None:
     depth = 1
-    for edge in SPAN_EDGE.finditer(text, start):
+    for edge in islice(SPAN_EDGE.finditer(text, start), DEEPEST):
         depth += -1 if edge[1] else 1
         if depth == 0:
             return edge.start(), edge.end()

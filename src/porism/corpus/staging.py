@@ -6,7 +6,7 @@ A record has its number in its file; a stopped build reads the file again from t
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
@@ -31,6 +31,7 @@ from porism.corpus.raw import (
 )
 
 BATCH = 5000
+BATCH_TEXT = 20_000_000
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS parts(source INTEGER, name TEXT, records INTEGER, done INTEGER, PRIMARY KEY(source, name));
@@ -129,7 +130,7 @@ def stage_part(
     if done:
         return
     stream = islice(part.read(), have, None)
-    while batch := list(islice(stream, BATCH)):
+    while batch := list(_limited(stream)):
         _insert(database, source, batch, ledger)
         have += len(batch)
         database.execute("UPDATE parts SET records = ? WHERE source = ? AND name = ?", (have, source, part.name))
@@ -138,6 +139,16 @@ def stage_part(
         advance(part.meter.step() if part.meter else len(batch))
     database.execute("UPDATE parts SET done = 1 WHERE source = ? AND name = ?", (source, part.name))
     database.commit()
+
+
+def _limited(stream: Iterator[Record]) -> Iterator[Record]:
+    """Records of one batch: so many, or so many characters of text, because memory stays flat also where posts are large."""
+    size = 0
+    for record in islice(stream, BATCH):
+        yield record
+        size += len(getattr(record, "body", "")) + len(getattr(record, "text", ""))
+        if size > BATCH_TEXT:
+            return
 
 
 def _insert(database: sqlite3.Connection, source: int, batch: Iterable[Record], ledger: Ledger) -> None:
