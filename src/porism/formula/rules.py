@@ -91,23 +91,27 @@ def normalise(tree: Node, flags: list[str]) -> Term:
     """The normal form of an operator tree; ambiguous rewrites add their names to `flags`."""
     order = [tree]
     for node in order:
-        order.extend(node.children)
-    # Breadth first, so the operands of a node are the last made terms when walking backwards.
-    done: list[Term] = []
+        if node.children:
+            order += node.children
+    # Breadth first: walking backwards, the operands of a node are the terms just before those of the node read before it.
+    done: list[Term] = [_BLANK] * len(order)
+    end = at = len(order)
     for node in reversed(order):
+        at -= 1
         count = len(node.children)
         label = node.label
-        if label in _FLAGGED:
-            flags.append(_FLAGGED[label])
         if count:
-            # Children were appended in reverse; the ones of this node are the oldest not yet taken.
-            kids = done[:count]
-            del done[:count]
-            kids.reverse()
-            done.append(normal(label, kids, node.places, flags))
+            if label in _FLAGGED:
+                flags.append(_FLAGGED[label])
+            done[at] = normal(label, done[end - count : end], node.places, flags)
+            end -= count
         else:
-            done.append(_leaf(label, node.places))
+            known = _leaves.get(label) or normal_leaf(label)
+            done[at] = Term(known.label, (), node.places, known.plain, known.mixed, known.shape, known.spots)
     return done[0]
+
+
+_BLANK = leaf("W!")
 
 
 def _subtract(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
