@@ -17,12 +17,12 @@ from playwright.sync_api import Page, sync_playwright
 
 from lab_case import ATTACK, PASSWORD, LabCase
 from porism.lab import accounts
-from porism.lab.assignment import assign_topic
+from porism.lab.assignment import assign_dual, assign_topic
 from porism.lab.journal import Journal
 from porism.lab.judging import assessments
 from porism.lab.loading import load_pool
 from porism.lab.pool import Answer, PoolItem
-from porism.lab.queue import works
+from porism.lab.queue import assignments, works
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -131,6 +131,23 @@ def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> No
     assert next(one.comment for one in assessments(served.journal) if one.assessor == "ann") == ATTACK[:3000]
 
 
+def test_a_click_waits_for_a_session_that_ended(served: Served) -> None:
+    assign_dual(served.journal, "cyd", 1, "A.1", 1, 0)
+    job = assignments(served.journal, "cyd")[-1].id
+    context = served.browser.context()
+    page = log_in(context, served.url, "cyd", PASSWORD)
+    page.goto(f"{served.url}/judge/{job}/1")
+    with served.journal.write() as connection:
+        connection.execute("DELETE FROM session WHERE account = 'cyd'")
+    page.keyboard.press("3")
+    page.wait_for_selector("#saved:has-text('You are logged out.')")
+    log_in(context, served.url, "cyd", PASSWORD)
+    page.wait_for_selector("#saved:text-is('Saved')")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert [(one.assessor, one.grade) for one in assessments(served.journal, "dual")] == [("cyd", 3)]
+
+
 def test_judging_works_without_script(served: Served) -> None:
     page = log_in(served.browser.context(java_script_enabled=False), served.url, "cyd", PASSWORD)
     page.click("text=Go on with")
@@ -143,7 +160,7 @@ def test_judging_works_without_script(served: Served) -> None:
         page.click("label:has([name=grade_1][value='2'])")
         page.click("text=Save and next")
     assert page.inner_text("p.good") == "All 3 items are done."
-    assert [one.grade for one in assessments(served.journal) if one.assessor == "cyd"] == [2, 2, 2]
+    assert [one.grade for one in assessments(served.journal, "main") if one.assessor == "cyd"] == [2, 2, 2]
 
 
 def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:

@@ -28,7 +28,17 @@ def site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for run in (ROOT / "sample/runs").glob("*task1*.tsv"):
         (folder / "runs" / run.name).write_bytes(run.read_bytes())
     port = free_port()
-    command = [sys.executable, "-m", "porism.cli", "serve", str(demo / "index"), "--port", str(port), "--experiment", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "porism.cli",
+        "serve",
+        str(demo / "index"),
+        "--port",
+        str(port),
+        "--experiment",
+        str(folder),
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     url = f"http://127.0.0.1:{port}"
     for _ in range(600):
@@ -122,7 +132,10 @@ def test_reasons_open_and_sum(page: Page, site: str) -> None:
     ask(page, site, "Pythagorean theorem")
     page.locator(".hit summary").first.click()
     page.wait_for_selector(".hit .reasons .value")
-    values = [float(one) for one in page.locator(".hit .reasons").first.locator("> ul > li > ul > li > .value").all_inner_texts()]
+    values = [
+        float(one)
+        for one in page.locator(".hit .reasons").first.locator("> ul > li > ul > li > .value").all_inner_texts()
+    ]
     total = float(page.locator(".hit .reasons").first.locator("> ul > li > .value").inner_text())
     assert values
     assert sum(values) == pytest.approx(total, abs=0.01)
@@ -192,7 +205,18 @@ def test_narrow_window_needs_no_sideways_scrolling(browser: Chromium, site: str)
     context.close()
 
 
-@pytest.mark.parametrize("path", ["/", "/search?q=$x^2%2By^2$ circle", "/search?q=$x^2$&tab=formulas", "/search?q=sum&tab=ask", "/thread", "/stats", "/leaderboard"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/search?q=$x^2%2By^2$ circle",
+        "/search?q=$x^2$&tab=formulas",
+        "/search?q=sum&tab=ask",
+        "/thread",
+        "/stats",
+        "/leaderboard",
+    ],
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_barrier(browser: Chromium, site: str, path: str, scheme: str) -> None:
     context = browser.context(color_scheme=scheme, bypass_csp=True)

@@ -2,6 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from porism.evaluate.measures import parse
+from porism.evaluate.qrels import read_qrels
+from porism.evaluate.run import Ranking, Run
+from porism.evaluate.score import score
 from porism.lab.assessment import Assessment
 from porism.lab.qrels import Variants, kept_topics, merge, variants, with_unjudged, write_variants
 from porism.records import Judgment
@@ -81,3 +87,17 @@ def test_files_are_in_the_labs_format(tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["qrel_task1_2022_official.tsv", "qrel_task1_2022_all.tsv"]
     assert paths[0].read_bytes() == b"A.1\t0\t7\t3\n"
     assert paths[1].read_bytes() == b""
+
+
+def test_infap_infers_from_a_sampled_pool(tmp_path: Path) -> None:
+    """Of three pooled items the second was not drawn: infAP infers it (about 1), AP would count it as not relevant (5/6)."""
+    given = [said("A.1", "1", 3), said("A.1", "3", 2)]
+    pooled = [("A.1", "1"), ("A.1", "2"), ("A.1", "3")]
+    write_variants(variants(given, 1, pooled=pooled), 1, tmp_path)
+    qrels = read_qrels(tmp_path / "qrel_task1_sampled.tsv")
+    assert qrels == {"A.1": {"1": 3, "2": -1, "3": 2}}
+    run = Run("r", "task1", {"A.1": Ranking(["1", "2", "3"], [3.0, 2.0, 1.0])})
+    measure = parse("infAP")
+    # rank 1: 1; rank 3: 1/3 + 2/3 * 2/2 * (1 + e)/(1 + 2e) with e = .00001; half of their sum.
+    expected = (1 + 1 / 3 + 2 / 3 * (1 + 1e-5) / (1 + 2e-5)) / 2
+    assert score(qrels, run, [measure]).mean(measure) == pytest.approx(expected, abs=1e-6)

@@ -20,13 +20,14 @@ async function store(name, value) {
   body.set(name, value);
   waiting += 1;
   for (let pause = 500; ; pause = Math.min(pause * 2, 15000)) {
+    let problem = "Not saved yet, trying again …";
     try {
       const answer = await fetch(form.dataset.click, { method: "POST", body, redirect: "manual" });
       if (answer.status === 204) break;
-      if (answer.type === "opaqueredirect") { show("You are logged out: log in again in another tab", true); }
+      if (answer.type === "opaqueredirect") problem = "You are logged out. Log in again in another tab; this page keeps trying.";
       else if (answer.status < 500) { show("Not saved: use the Save button", true); waiting -= 1; return; }
     } catch { /* the network is away: try again */ }
-    show("Not saved yet, trying again …", true);
+    show(problem, true);
     await new Promise((done) => setTimeout(done, pause));
   }
   waiting -= 1;
