@@ -5,57 +5,20 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from turkle_site import PASSWORD, Site, turkle_site
+from turkle_site import PASSWORD, Site
 
-from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.assignment import assign_extra, assign_topic
 from porism.lab.journal import Journal
 from porism.lab.judging import assessments, extra_answers
 from porism.lab.queue import assignments, works
 from porism.lab.turkle_client import Server, call, download, is_whole, progress, upload
 
 pytestmark = [pytest.mark.turkle, pytest.mark.xdist_group("turkle")]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with turkle_site(tmp_path_factory.mktemp("turkle")) as made:
-        server = Server(made.url, made.token)
-        for name in ("ann", "bob", "cyd"):
-            call(server, "POST", "users/", {"username": name, "password": PASSWORD})
-        yield made
-
-
-@pytest.fixture
-def folder(case: LabCase, journal: Journal, tmp_path: Path) -> Path:
-    assign_topic(journal, "ann", 1, "A.1")
-    assign_topic(journal, "bob", 2, "B.1")
-    assign_extra(journal, "ann", "A.1", 2, 1)
-    target = tmp_path / "turkle"
-    assert (
-        main(
-            [
-                "turkle",
-                "export",
-                str(journal.path),
-                "--collection",
-                str(case.collection_path),
-                "-o",
-                str(target),
-                "--threads",
-                "https://lab.example",
-            ]
-        )
-        == 0
-    )
-    return target
 
 
 class Worker:
