@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HELP = "build a collection from a dump, the lab's files, a table of formulas or a folder of documents"
-EXAMPLE = "porism build sample/dump -o site"
+EXAMPLE = "porism build sample/dump -o sample-collection"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

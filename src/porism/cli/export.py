@@ -6,7 +6,7 @@ import argparse
 import sys
 
 HELP = "write a collection as the lab's files, annotations, JSON lines, Parquet, TREC text or pages"
-EXAMPLE = "porism export demo/collection -o demo-lab --format lab"
+EXAMPLE = "porism export demo/collection -o lab-files --format lab"
 FORMATS = ("lab", "annotations", "jsonl", "parquet", "trec", "pages")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 HELP = "show a post, a thread or a formula of a collection in the terminal"
-EXAMPLE = "porism show demo/collection thread 117"
+EXAMPLE = "porism show demo/collection thread 45"
 KINDS = ("post", "thread", "formula")
 
 
