@@ -131,21 +131,19 @@ def make(label: str, kids: Sequence[Term], places: tuple[int, ...] = ()) -> Term
     own, free = _hashes.get(label) or label_hash(label)
     plain = mixed = shape = own
     spots: dict[str, int] = {}
-    known = spots.get
     for kid, factor in zip(kids, POSITIONS if len(kids) < 6000 else map(position, range(len(kids))), strict=False):
+        # Where order is free every position weighs the same.
+        weight = 1 if free else factor
         kid_shape = kid.shape
         plain += kid.plain * factor
-        if free:
-            mixed += kid.mixed
-            shape += kid_shape
-            edge = kid_shape ^ own
-        else:
-            mixed += kid.mixed * factor
-            shape += kid_shape * factor
-            edge = kid_shape ^ own ^ factor
-        for name, spot in kid.spots.items():
-            spot = ((spot ^ edge) * K1) & MASK
-            spots[name] = known(name, 0) + (spot ^ (spot >> 32))
+        mixed += kid.mixed * weight
+        shape += kid_shape * weight
+        if kid.spots:
+            edge = kid_shape ^ own ^ weight
+            for name, spot in kid.spots.items():
+                spot = ((spot ^ edge) * K1) & MASK
+                spot ^= spot >> 32
+                spots[name] = spots[name] + spot if name in spots else spot
     plain = ((plain & MASK ^ (plain >> 30 & LOW)) * K2) & MASK
     mixed = ((mixed & MASK ^ (mixed >> 30 & LOW)) * K2) & MASK
     shape = ((shape & MASK ^ (shape >> 30 & LOW)) * K2) & MASK
