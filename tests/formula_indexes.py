@@ -8,20 +8,27 @@ from pathlib import Path
 from porism.corpus.build import build
 from porism.corpus.collection import Collection
 from porism.corpus.sources import open_source
+from porism.index.formula_store import FormulaStore
 from porism.index.formulas import build_formula_index
 
 
-def make_collection(folder: Path, latex: Sequence[str], *more: Path) -> Path:
-    """A collection of formulas with visual ids 900000000, 900000001, ..., and of other sources."""
+def make_collection(folder: Path, latex: Sequence[str]) -> Path:
+    """A collection of formulas with formula ids 1, 2, ...; those that look the same share a visual id"""
     folder.mkdir(parents=True, exist_ok=True)
     table = folder / "planted.tsv"
-    rows = (f"{900_000_000 + at}\t{text}\n" for at, text in enumerate(latex))
-    table.write_text("visual_id\tlatex\n" + "".join(rows), "utf-8")
-    return build([open_source(path, "") for path in (table, *more)], folder / "collection", jobs=0 if more else 1)
+    rows = (f"{at}\t{text}\n" for at, text in enumerate(latex, 1))
+    table.write_text("id\tlatex\n" + "".join(rows), "utf-8")
+    return build([open_source(table, "")], folder / "collection", jobs=1 if len(latex) < 1000 else 0)
 
 
-def make_index(folder: Path, latex: Sequence[str], *more: Path) -> Path:
+def make_index(folder: Path, latex: Sequence[str]) -> Path:
     """The formula index of such a collection."""
-    with Collection.open(make_collection(folder, latex, *more)) as collection:
+    with Collection.open(make_collection(folder, latex)) as collection:
         build_formula_index(collection, folder / "index")
     return folder / "index"
+
+
+def visual_id(store: FormulaStore, latex: str) -> int:
+    """The id of a formula by its LaTeX."""
+    row = next(row for row in range(store.formulas) if store.latex(row) == latex)
+    return int(store.columns["visual"][row])

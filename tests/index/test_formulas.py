@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from formula_indexes import make_collection, make_index
+from formula_indexes import make_collection, make_index, visual_id
 from porism.corpus.collection import Collection
 from porism.errors import PorismError
 from porism.index.formula_store import FormulaStore
 from porism.index.formulas import build_formula_index
 
-LATEX = ["x^2+1", "x^2 + 1", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
+LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rows_hold_what_was_given(index: Path) -> None:
     store = FormulaStore.open(index)
-    row = store.row(900_000_002)
+    row = store.row(visual_id(store, r"\frac{a}{b}"))
     assert store.formulas == store.manifest.counts["formulas"] == len(store.postings)
     assert store.latex(row) == r"\frac{a}{b}"
     layout, operators = store.trees(row)
@@ -46,8 +46,8 @@ def test_rare_labels_and_keys_weigh_more(index: Path) -> None:
 
 
 def test_an_unknown_visual_id(index: Path) -> None:
-    with pytest.raises(PorismError, match="no formula with visual id 5"):
-        FormulaStore.open(index).row(5)
+    with pytest.raises(PorismError, match="no formula with visual id 77"):
+        FormulaStore.open(index).row(77)
 
 
 def test_building_twice_gives_the_same_files(index: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from porism.index.classes import kind
 from porism.index.formula_store import FormulaStore
 from porism.records import Explanation
 from porism.search.alignment import Rows, similarities
-from porism.search.candidates import candidates
+from porism.search.candidates import Candidates, candidates
 from porism.search.diverse import rounds
 from porism.search.formula_query import FormulaQuery, prepare
 from porism.search.occurrence import holders, matching, same
@@ -30,7 +30,7 @@ Scores = npt.NDArray[np.float64]
 # level of strictness, so that it decides before the others.
 PARTS = ("tuples", "layout", "operators", "structure", "occurrence")
 WEIGHTS: Scores = np.array((0.25, 0.25, 0.25, 0.25, 1.0))
-SAME = 0.4
+SAME, RENAMED, INSIDE = 0.4, 0.1, 0.1
 EDGE_COST = 1.0
 THREADS = 2
 
@@ -109,18 +109,27 @@ class FormulaSearcher:
 
     def rank(self, query: FormulaQuery, k: int, mode: Mode = "similar") -> Ranked:
         """All candidates with the parts of their scores."""
-        known = holders(query, self.store) if mode == "subformula" else {}
+        known = holders(query, self.store)
         found = candidates(query, self.store, k, list(known))
         tasks = [self._pool.submit(self._compare, query, rows) for rows in np.array_split(found.rows, THREADS)]
         parts = np.concatenate([task.result() for task in tasks])
         parts[:, 0] = found.tuples
-        parts[:, -1] = SAME * (parts[:, 2] > 1 - 1e-6)
+        parts[:, -1] = self._sameness(query, found, parts[:, 2], known)
         ranked = Ranked(found.rows, parts * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
             return ranked.keep(np.array([same(query, self.store, row) for row in ranked.rows.tolist()], np.bool_))
         if mode == "subformula" or query.has_wildcards:
             return self._occurring(query, ranked, known, mode)
         return ranked
+
+    def _sameness(self, query: FormulaQuery, found: Candidates, alike: Scores, known: Mapping[int, Level]) -> Scores:
+        """What the same formula gets in another spelling or under other names, and a formula that has it inside."""
+        ends = self.store.columns["operator_at"]
+        sizes = ends[found.rows] - np.where(found.rows > 0, ends[found.rows - 1], 0)
+        renamed = _among(found.rows, known, ("renamed",)) & (sizes == len(query.operators.labels))
+        given = np.where(_among(found.rows, known, LEVELS[:-1]), INSIDE, np.where(renamed, RENAMED, 0.0))
+        given[alike > 1 - 1e-6] = SAME
+        return given
 
     def _occurring(self, query: FormulaQuery, ranked: Ranked, known: Mapping[int, Level], mode: Mode) -> Ranked:
         """Raise the rows in which the query occurs; unless only similar ones were asked for, drop the others."""
@@ -160,6 +169,11 @@ class FormulaSearcher:
                 f"formula {visual_id} is not among those found for this query", fix="porism formulas lists them"
             )
         return explain(query, self.store, row, dict(zip(PARTS, ranked.parts[at].tolist(), strict=True)))
+
+
+def _among(rows: npt.NDArray[np.int64], known: Mapping[int, Level], levels: tuple[Level, ...]) -> npt.NDArray[np.bool_]:
+    """Which rows are known at one of these levels."""
+    return np.isin(rows, np.array([row for row, level in known.items() if level in levels], np.int64))
 
 
 def _falling(hits: list[FormulaHit]) -> list[FormulaHit]:

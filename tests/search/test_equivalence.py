@@ -1,0 +1,71 @@
+"""The equivalence suite: pairs that must find each other, and near misses that must not stand above them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from formula_indexes import make_index
+from porism.files import open_text
+from porism.search.formulas import FormulaSearcher
+
+HERE = Path(__file__).parent
+TOP = 3
+
+
+class Pair(NamedTuple):
+    kind: str
+    query: str
+    formula: str
+
+
+def lines(name: str) -> list[list[str]]:
+    text = (HERE / name).read_text("utf-8")
+    return [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+
+
+PAIRS = [Pair(*line) for line in lines("equivalence.txt")]
+NOT = lines("equivalence_not.txt")
+PLANTED = [*dict.fromkeys([pair.formula for pair in PAIRS] + [formula for _, formula in NOT])]
+
+
+def failures(searcher: FormulaSearcher) -> list[str]:
+    """Every pair that does not hold, in words."""
+    found: list[str] = []
+    for pair in PAIRS:
+        names = [searcher.store.latex(searcher.store.row(hit.visual_id)) for hit in searcher.search(pair.query, 300)]
+        place = names.index(pair.formula) if pair.formula in names else len(names)
+        if place >= TOP:
+            found.append(f"{pair.kind}: {pair.formula} is number {place + 1} for {pair.query}, after {names[:TOP]}")
+        found += [
+            f"{other} stands above {pair.formula} for {query}"
+            for query, other in NOT
+            if query == pair.query and other in names[:place]
+        ]
+    return found
+
+
+def test_the_suite_is_as_large_as_promised() -> None:
+    kinds: Sequence[str] = [pair.kind for pair in PAIRS]
+    assert len(PAIRS) >= 150
+    assert len(NOT) >= 100
+    assert {query for query, _ in NOT} <= {pair.query for pair in PAIRS}
+    assert set(kinds) == {
+        "renamed", "commuted", "binomial", "fraction", "exponential", "root", "subformula", "wildcard", "index", "inequality",
+    }  # fmt: skip
+
+
+def test_among_the_planted(tmp_path: Path) -> None:
+    assert failures(FormulaSearcher.open(make_index(tmp_path, PLANTED))) == []
+
+
+@pytest.mark.shared
+def test_among_all_formulas_of_the_slice(tmp_path: Path, shared_data: Path) -> None:
+    with open_text(shared_data / "slice" / "formulas.tsv") as table:
+        rows = [line.rstrip("\n").split("\t") for line in table]
+    column = rows[0].index("latex")
+    latex = dict.fromkeys(row[column] for row in rows[1:])
+    assert failures(FormulaSearcher.open(make_index(tmp_path, [*dict.fromkeys((*PLANTED, *latex))]))) == []

@@ -1,0 +1,140 @@
+"""Formula search: modes, wildcards, any string, order, explanations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from formula_indexes import make_index, visual_id
+from porism.errors import PorismError
+from porism.formula import parse
+from porism.search.formulas import PARTS, FormulaSearcher, Mode
+
+LATEX = [
+    "a>b",
+    "b<a",
+    "a<b",
+    r"\sqrt{x^2+1}",
+    r"y=\frac{1}{\sqrt{1+x^2}}",
+    r"\sqrt{u^2+1}",
+    r"\frac{n}{n+1}",
+    r"\frac{n+2}{(n+2)+1}",
+    r"\frac{n}{m+1}",
+    r"\sum_{k=0}^n k",
+    r"\sum_{k=1}^n k",
+    r"\sum_{j=0}^n j",
+    r"\prod_{k=0}^n k",
+    "x+y+z=1",
+    "x",
+    r"\begin{oops",
+]
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
+    return FormulaSearcher.open(make_index(tmp_path_factory.mktemp("search"), LATEX))
+
+
+def found(searcher: FormulaSearcher, query: str, mode: Mode = "similar", k: int = 100) -> list[str]:
+    return [searcher.store.latex(searcher.store.row(hit.visual_id)) for hit in searcher.search(query, k, mode)]
+
+
+@pytest.mark.parametrize("latex", LATEX)
+def test_a_formula_finds_itself_first(searcher: FormulaSearcher, latex: str) -> None:
+    assert found(searcher, latex)[0] == latex
+
+
+def test_exact_is_the_same_up_to_spelling_and_order(searcher: FormulaSearcher) -> None:
+    assert found(searcher, "a>b", "exact") == ["a>b", "b<a"]
+    assert found(searcher, "x", "exact") == ["x"]
+    assert found(searcher, "q^9", "exact") == []
+
+
+def test_subformula_finds_the_strictest_first(searcher: FormulaSearcher) -> None:
+    hits = found(searcher, r"\sqrt{1+x^2}", "subformula")
+    assert hits == [r"y=\frac{1}{\sqrt{1+x^2}}", r"\sqrt{x^2+1}", r"\sqrt{u^2+1}"]
+
+
+def test_some_operands_of_a_sum_are_a_subformula(searcher: FormulaSearcher) -> None:
+    assert "x+y+z=1" in found(searcher, "x+z", "subformula")
+
+
+def test_wildcards_bind_consistently(searcher: FormulaSearcher) -> None:
+    hits = found(searcher, r"\frac{?a}{?a+1}", "subformula")
+    assert hits[0] == r"\frac{n}{n+1}"
+    assert r"\frac{n}{m+1}" not in hits
+    assert found(searcher, r"\frac{?a}{?a+1}")[0] == r"\frac{n}{n+1}"
+
+
+def test_diverse_shows_one_of_each_shape_first(searcher: FormulaSearcher) -> None:
+    hits = found(searcher, r"\sum_{k=0}^n k", "diverse")
+    shapes = [hits.index(text) for text in (r"\sum_{k=0}^n k", r"\prod_{k=0}^n k")]
+    assert max(shapes) < hits.index(r"\sum_{j=0}^n j")
+    scores = [hit.score for hit in searcher.search(r"\sum_{k=0}^n k", 100, "diverse")]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "query", ["", " ", "\\", "{{{", r"\frac", "$", "?", "?x", "\x00", "a" * 3000, "∑∑∑", r"\qvar{x}"]
+)
+@pytest.mark.parametrize("mode", ["similar", "exact", "subformula", "diverse"])
+def test_any_string_is_a_query(searcher: FormulaSearcher, query: str, mode: Mode) -> None:
+    assert len(searcher.search(query, 5, mode)) <= 5
+
+
+def test_as_many_as_asked_and_no_more(searcher: FormulaSearcher) -> None:
+    assert len(searcher.search("x", 3)) == 3
+    assert len(searcher.search("x+y", 1000)) == searcher.store.formulas
+
+
+def test_parts_sum_to_the_score_and_scores_fall(searcher: FormulaSearcher) -> None:
+    hits = searcher.search(r"\sum_{k=0}^n k")
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert len(hit.parts) == len(PARTS)
+        assert hit.score == pytest.approx(sum(hit.parts))
+
+
+def test_an_unknown_mode(searcher: FormulaSearcher) -> None:
+    with pytest.raises(PorismError) as caught:
+        searcher.search("x", 5, "fuzzy")  # type: ignore[arg-type]
+    assert str(caught.value) == "no mode fuzzy\n  fix: one of similar, exact, subformula, diverse"
+
+
+def test_an_index_without_formulas(tmp_path: Path) -> None:
+    assert FormulaSearcher.open(make_index(tmp_path, [])).search("x") == []
+
+
+def test_the_same_index_gives_the_same_answer(searcher: FormulaSearcher, tmp_path: Path) -> None:
+    again = FormulaSearcher.open(make_index(tmp_path, LATEX))
+    for query in LATEX:
+        assert searcher.search(query) == again.search(query)
+
+
+def test_explanation_of_a_renamed_formula(searcher: FormulaSearcher) -> None:
+    number = visual_id(searcher.store, r"\sqrt{u^2+1}")
+    why = searcher.explain(r"\sqrt{x^2+1}", number)
+    score = next(hit.score for hit in searcher.search(r"\sqrt{x^2+1}") if hit.visual_id == number)
+    assert why.value == pytest.approx(score)
+    assert sum(part.value for part in why.parts) == pytest.approx(why.value)
+    assert why.reason == "the query occurs under other names"
+    assert why.bindings == (("x", "u"),)
+    assert len(why.query_nodes) == len(why.item_nodes) > 0
+
+
+def test_explanation_of_a_wildcard(searcher: FormulaSearcher) -> None:
+    why = searcher.explain(r"\frac{?a}{?a+1}", visual_id(searcher.store, r"\frac{n}{n+1}"))
+    assert ("?a", "n") in why.bindings
+
+
+def test_explanation_of_a_formula_that_is_only_similar(searcher: FormulaSearcher) -> None:
+    why = searcher.explain(r"\sum_{k=0}^n k", visual_id(searcher.store, r"\sum_{k=1}^n k"))
+    assert why.reason == "6 of 6 symbols match in order"
+    elements = parse(r"\sum_{k=1}^n k").mathml.count("<") // 2
+    assert 0 < len(set(why.item_nodes)) <= elements
+
+
+def test_explaining_what_is_not_there(searcher: FormulaSearcher) -> None:
+    with pytest.raises(PorismError, match="no formula with visual id 77777"):
+        searcher.explain("x", 77777)

@@ -1,0 +1,63 @@
+"""The structural score: one large common part, names that agree or are exchanged one for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from formula_indexes import make_index, visual_id
+from porism.search.formula_query import prepare
+from porism.search.formulas import FormulaSearcher
+from porism.search.structure import common_parts
+
+LATEX = [
+    "a^2+b^2=c^2",
+    "x^2+y^2=z^2",
+    "x^2+x^2=x^2",
+    "b^2+a^2=c^2",
+    r"\frac{1}{a^2+b^2}",
+    "a+b+c",
+    r"\sin x+1",
+    r"\cos x+1",
+    "a^2+b^2=c^2+d^2+e^2+f^2",
+]
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
+    return FormulaSearcher.open(make_index(tmp_path_factory.mktemp("structure"), LATEX))
+
+
+def scores(searcher: FormulaSearcher, query: str, *latex: str) -> list[float]:
+    store = searcher.store
+    rows = np.array([store.row(visual_id(store, text)) for text in latex], np.int64)
+    asked = prepare(query, store)
+    return common_parts(asked.sectors, asked.features.ways.leaves, store, rows).scores.tolist()
+
+
+def test_a_formula_against_itself_is_1(searcher: FormulaSearcher) -> None:
+    for text in LATEX:
+        assert scores(searcher, text, text) == pytest.approx([1.0])
+
+
+def test_order_does_not_count(searcher: FormulaSearcher) -> None:
+    assert scores(searcher, "a^2+b^2=c^2", "b^2+a^2=c^2") == pytest.approx([1.0])
+
+
+def test_names_count_and_consistent_ones_more(searcher: FormulaSearcher) -> None:
+    same, renamed, merged = scores(searcher, "a^2+b^2=c^2", "a^2+b^2=c^2", "x^2+y^2=z^2", "x^2+x^2=x^2")
+    assert same > renamed > merged > 0
+
+
+def test_functions_of_one_class_share_structure(searcher: FormulaSearcher) -> None:
+    sine, cosine, other = scores(searcher, r"\sin x+1", r"\sin x+1", r"\cos x+1", "a+b+c")
+    assert sine > cosine > other
+
+
+def test_a_part_of_a_larger_formula_is_found_and_pays_for_its_size(searcher: FormulaSearcher) -> None:
+    alone, inside = scores(searcher, "a^2+b^2=c^2", "a^2+b^2=c^2", "a^2+b^2=c^2+d^2+e^2+f^2")
+    assert alone > inside > 0.5
+
+
+def test_what_shares_nothing_scores_nothing(searcher: FormulaSearcher) -> None:
+    assert scores(searcher, r"\text{nothing}", "a+b+c") == [0.0]
