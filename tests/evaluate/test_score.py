@@ -253,3 +253,27 @@ def test_a_written_run_is_scored_in_the_order_it_was_written(tmp_path: Path) -> 
     assert score(qrels, read_run(tmp_path / "r.tsv"), [parse("nDCG'")]).mean(parse("nDCG'")) == pytest.approx(
         definitions.ndcg([3, 0, 2], [3, 2, 0])
     )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sampled_pools_equal_the_trec_eval_program(seed: int, tmp_path: Path) -> None:
+    """Items that were pooled but not judged (grade -1) count for infAP only."""
+    command = program()
+    qrels, run = random_case(seed, topics=20, items=80)
+    for grades in qrels.values():
+        for place, item in enumerate(list(grades)[1:]):
+            if place % 3 == 0:
+                grades[item] = -1
+    write_qrels(qrels, tmp_path / "q")
+    lines = [
+        f"{topic} Q0 {item} 0 {value} r\n"
+        for topic, row in run.rankings.items()
+        for item, value in zip(row.items, row.scores, strict=True)
+    ]
+    (tmp_path / "r").write_text("".join(lines))
+    words = [command, "-c", "-l2", "-m", "infAP", "-m", "map", "-m", "ndcg", tmp_path / "q", tmp_path / "r"]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
+    measures = parse_all(["infAP MAP nDCG"])
+    ours = score(qrels, run, measures)
+    assert {measure.engine: f"{ours.mean(measure):.4f}" for measure in measures} == theirs
