@@ -11,7 +11,11 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -73,7 +77,12 @@ def test_one_shape_of_success(client: TestClient) -> None:
         (
             "/v1/posts/999999999",
             404,
-            {"code": "not_found", "message": "there is no post 999999999", "where": "post 999999999", "fix": "use an id that a search returned"},
+            {
+                "code": "not_found",
+                "message": "no post 999999999 in this collection",
+                "where": "post 999999999",
+                "fix": "use an id that a search returned",
+            },
         ),
         (
             "/v1/nothing",
@@ -119,8 +128,12 @@ def test_origins_are_let_in_by_a_flag_only(app: Starlette) -> None:
     origin = {"origin": "https://notes.example"}
     with TestClient(create_app(app.state.engine), base_url="http://localhost") as closed:
         assert "access-control-allow-origin" not in closed.get("/v1/health", headers=origin).headers
-    with TestClient(create_app(app.state.engine, cors=["https://notes.example"]), base_url="http://localhost") as opened:
-        assert opened.get("/v1/health", headers=origin).headers["access-control-allow-origin"] == "https://notes.example"
+    with TestClient(
+        create_app(app.state.engine, cors=["https://notes.example"]), base_url="http://localhost"
+    ) as opened:
+        assert (
+            opened.get("/v1/health", headers=origin).headers["access-control-allow-origin"] == "https://notes.example"
+        )
 
 
 def test_post_content_cannot_run(client: TestClient) -> None:

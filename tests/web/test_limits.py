@@ -16,7 +16,12 @@ async def echo(request: Request) -> PlainTextResponse:
     return PlainTextResponse(str(len(await request.body())))
 
 
-CLIENT = TestClient(Starlette(routes=[Route("/", echo, methods=["GET", "POST"])], middleware=[Middleware(Limits, max_body=100, max_target=1000)]))
+CLIENT = TestClient(
+    Starlette(
+        routes=[Route("/", echo, methods=["GET", "POST"])],
+        middleware=[Middleware(Limits, max_body=100, max_target=1000)],
+    )
+)
 
 
 def test_every_answer_has_an_id_and_safe_headers() -> None:

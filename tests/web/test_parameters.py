@@ -13,7 +13,12 @@ TABLE = (
 
 
 def test_values_and_defaults() -> None:
-    assert read_parameters(TABLE, {"q": "x", "accepted": "true"}) == {"q": "x", "k": 10, "kind": "answers", "accepted": True}
+    assert read_parameters(TABLE, {"q": "x", "accepted": "true"}) == {
+        "q": "x",
+        "k": 10,
+        "kind": "answers",
+        "accepted": True,
+    }
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,10 @@ def test_record_becomes_json_and_schema() -> None:
 def test_a_record_may_hold_itself() -> None:
     defs: dict[str, dict[str, dict[str, object]]] = {}
     schema_of(Explanation, defs)
-    assert defs["Explanation"]["properties"]["parts"] == {"type": "array", "items": {"$ref": "#/components/schemas/Explanation"}}
+    assert defs["Explanation"]["properties"]["parts"] == {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/Explanation"},
+    }
 
 
 def test_unknown_types_are_refused() -> None:

@@ -17,6 +17,8 @@ COMMANDS = (
     "agreement",
     "assess",
     "build",
+    "completion",
+    "demo",
     "eval",
     "export",
     "formula",
@@ -25,6 +27,7 @@ COMMANDS = (
     "published",
     "qrels",
     "run",
+    "serve",
     "show",
     "stats",
     "submissions",
@@ -39,13 +42,17 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line as one parser (also read by shell completion and the generated reference)."""
-    parser = argparse.ArgumentParser(prog="porism", description="A math-aware search engine and the lab that measures it.")
+    parser = argparse.ArgumentParser(
+        prog="porism", description="A math-aware search engine and the lab that measures it."
+    )
     parser.add_argument("--version", action="version", version=f"porism {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS:
         module = importlib.import_module(f"porism.cli.{name}")
         epilog = f"example:\n  {module.EXAMPLE}"
-        sub = commands.add_parser(name, help=module.HELP, description=module.HELP, epilog=epilog, formatter_class=Formatter)
+        sub = commands.add_parser(
+            name, help=module.HELP, description=module.HELP, epilog=epilog, formatter_class=Formatter
+        )
         module.arguments(sub)
         sub.set_defaults(run=module.run)
     return parser

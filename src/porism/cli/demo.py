@@ -8,7 +8,9 @@ EXAMPLE = "porism demo --port 8100"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("--directory", default="demo", help="where collection and index are kept (default: %(default)s)")
+    parser.add_argument(
+        "--directory", default="demo", help="where collection and index are kept (default: %(default)s)"
+    )
     parser.add_argument("--sample", default="sample", help="the sample of the project (default: %(default)s)")
     parser.add_argument("--host", default="127.0.0.1", help="address to bind to (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8100, help="port (default: %(default)s; 0 picks a free one)")

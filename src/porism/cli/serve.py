@@ -11,8 +11,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", help="an index made by porism index")
     parser.add_argument("--host", default="127.0.0.1", help="address to bind to (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8100, help="port (default: %(default)s; 0 picks a free one)")
-    parser.add_argument("--name", action="append", default=[], help="a host name under which the server is reached, besides loopback (may repeat)")
-    parser.add_argument("--cors", action="append", default=[], metavar="ORIGIN", help="an origin whose pages may call the API (may repeat; * for all)")
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        help="a host name under which the server is reached, besides loopback (may repeat)",
+    )
+    parser.add_argument(
+        "--cors",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="an origin whose pages may call the API (may repeat; * for all)",
+    )
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit of a query (default: %(default)s)")
     parser.add_argument("--experiment", metavar="DIR", help="a folder with qrels and runs to show as a leaderboard")
     parser.add_argument("--assess-url", default="", help="address of the assessment server, to link to it")

@@ -86,7 +86,9 @@ async def describe(request: Request) -> JSONResponse:
 
 def routes() -> list[Route]:
     """All routes of the API."""
-    return [Route(e.path, handler(e), methods=["GET"]) for e in ENDPOINTS] + [Route("/v1/openapi.json", describe, methods=["GET"])]
+    return [Route(e.path, handler(e), methods=["GET"]) for e in ENDPOINTS] + [
+        Route("/v1/openapi.json", describe, methods=["GET"])
+    ]
 
 
 CODES = {404: "not_found", 405: "not_allowed", 413: "too_large", 422: "bad_request", 503: "too_slow"}
@@ -99,7 +101,11 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
         body = error_body(CODES[error.status], error.message, error.where, error.fix, request_id)
         return JSONResponse(body, status_code=error.status)
     if isinstance(error, PorismError):
-        return JSONResponse(error_body("bad_request", error.message, error.where, error.fix, request_id), status_code=422)
+        return JSONResponse(
+            error_body("bad_request", error.message, error.where, error.fix, request_id), status_code=422
+        )
     LOG.exception("%s failed", request_id)
-    body = error_body("internal", "the server failed on this request", "", f"report it with the request id {request_id}", request_id)
+    body = error_body(
+        "internal", "the server failed on this request", "", f"report it with the request id {request_id}", request_id
+    )
     return JSONResponse(body, status_code=500)

@@ -31,7 +31,13 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 def create_app(
-    engine: Engine, *, cors: Sequence[str] = (), seconds: float = 10.0, hosts: Sequence[str] = LOOPBACK, assess_url: str = "", experiment: Path | None = None
+    engine: Engine,
+    *,
+    cors: Sequence[str] = (),
+    seconds: float = 10.0,
+    hosts: Sequence[str] = LOOPBACK,
+    assess_url: str = "",
+    experiment: Path | None = None,
 ) -> Starlette:
     """The whole server around an engine.
 
@@ -45,34 +51,59 @@ def create_app(
     routes = [*api.routes(), *pages.routes(), Mount("/static", StaticFiles(directory=str(static)))]
     if experiment:
         routes.append(Route("/leaderboard", leaderboard))
-    handlers = {BadRequest: answer_error, PorismError: answer_error, HTTPException: answer_error, Exception: answer_error}
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)  # type: ignore[arg-type]
+    handlers = {
+        BadRequest: answer_error,
+        PorismError: answer_error,
+        HTTPException: answer_error,
+        Exception: answer_error,
+    }
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
     app.state.limiter = anyio.CapacityLimiter(THREADS)
     app.state.templates = make_templates()
-    app.state.site_links = [*SITE, *([("Leaderboard", "/leaderboard")] if experiment else []), *([("Assessment", assess_url)] if assess_url else [])]
+    app.state.site_links = [
+        *SITE,
+        *([("Leaderboard", "/leaderboard")] if experiment else []),
+        *([("Assessment", assess_url)] if assess_url else []),
+    ]
     return app
 
 
 def make_templates() -> Environment:
     """The templates with their filters; every value is escaped unless it is markup already."""
-    made = Environment(loader=PackageLoader("porism.web"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=PackageLoader("porism.web"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
+    )
     made.filters.update(show.FILTERS)
     return made
 
 
-TITLES = {404: "Not found", 405: "Not allowed", 413: "Too large", 422: "That cannot be answered", 503: "That took too long"}
+TITLES = {
+    404: "Not found",
+    405: "Not allowed",
+    413: "Too large",
+    422: "That cannot be answered",
+    503: "That took too long",
+}
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """An error as JSON for the API and as a page for people."""
     if isinstance(error, HTTPException):
         status = error.status_code if error.status_code in api.CODES else 404
-        fix = "see /v1/openapi.json for what can be asked" if request.url.path.startswith("/v1/") else "check the address"
+        fix = (
+            "see /v1/openapi.json for what can be asked" if request.url.path.startswith("/v1/") else "check the address"
+        )
         error = BadRequest(f"{request.method} {request.url.path[:80]} is not served here", fix=fix, status=status)
     if request.url.path.startswith("/v1/"):
         return api.error_response(request, error)
     body = api.error_response(request, error)  # logs what was not foreseen
-    status, message, fix = body.status_code, getattr(error, "message", "the server failed on this request"), getattr(error, "fix", "")
+    status, message, fix = (
+        body.status_code,
+        getattr(error, "message", "the server failed on this request"),
+        getattr(error, "fix", ""),
+    )
     title = TITLES.get(status, "Something went wrong")
-    return pages.render(request, "error.html", status, title=title, message=message, fix=fix, request_id=request.state.request_id)
+    return pages.render(
+        request, "error.html", status, title=title, message=message, fix=fix, request_id=request.state.request_id
+    )

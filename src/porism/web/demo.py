@@ -15,7 +15,11 @@ def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, ser
     """Make demo/collection and demo/index where they are missing, then serve the index."""
     place, source = Path(directory), Path(sample) / "dump"
     if not source.is_dir():
-        raise PorismError("the sample is not there", where=str(source), fix="run it in the project's folder, or name the sample with --sample")
+        raise PorismError(
+            "the sample is not there",
+            where=str(source),
+            fix="run it in the project's folder, or name the sample with --sample",
+        )
     step(place / "collection", "collection", lambda: build_collection(source, place / "collection"))
     step(place / "index", "index", lambda: build_the_index(place / "collection", place / "index"))
     if serve_it:
@@ -43,6 +47,9 @@ def build_collection(source: Path, target: Path) -> None:
 
 def build_the_index(collection: Path, target: Path) -> None:
     """The index of the sample's collection."""
+    from porism.corpus.collection import Collection
+    from porism.corpus.progress import Bars
     from porism.index.build import build_index
 
-    build_index(collection, target)
+    with Collection.open(collection) as opened:
+        build_index(opened, target, progress=Bars())

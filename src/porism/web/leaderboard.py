@@ -38,7 +38,9 @@ def load_experiment(folder: Path) -> Experiment:
     """An experiment is a folder with qrels.txt and runs/*.tsv."""
     runs = sorted(path for path in (folder / "runs").glob("*.*") if path.suffix in (".tsv", ".trec"))
     if not runs:
-        raise PorismError("no runs of an experiment", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}")
+        raise PorismError(
+            "no runs of an experiment", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}"
+        )
     return load(folder / QRELS, runs)
 
 

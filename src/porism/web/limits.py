@@ -90,9 +90,15 @@ def request_id_of(given: str) -> str:
 
 def refusal(request_id: str) -> JSONResponse:
     """The answer to a request that is too large."""
-    return JSONResponse(error_body("too_large", "the request is too large", "", "send a shorter query", request_id), status_code=413)
+    return JSONResponse(
+        error_body("too_large", "the request is too large", "", "send a shorter query", request_id), status_code=413
+    )
 
 
 def error_body(code: str, message: str, where: str, fix: str, request_id: str) -> dict[str, object]:
     """The one shape of an error."""
-    return {"ok": False, "error": {"code": code, "message": message, "where": where, "fix": fix}, "request_id": request_id}
+    return {
+        "ok": False,
+        "error": {"code": code, "message": message, "where": where, "fix": fix},
+        "request_id": request_id,
+    }

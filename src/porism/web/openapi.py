@@ -23,7 +23,12 @@ ERROR = {
     },
     "required": ["ok", "error", "request_id"],
 }
-REFUSALS = {"404": "There is no such thing.", "413": "The request is too large.", "422": "A parameter is missing or wrong.", "503": "It took too long."}
+REFUSALS = {
+    "404": "There is no such thing.",
+    "413": "The request is too large.",
+    "422": "A parameter is missing or wrong.",
+    "503": "It took too long.",
+}
 
 
 def json_body(schema: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +44,10 @@ def operation(endpoint: Endpoint, defs: dict[str, Any]) -> dict[str, Any]:
         "properties": {"ok": {"const": True}, "data": data, "request_id": STRING},
         "required": ["ok", "data", "request_id"],
     }
-    answers = {code: {"description": words, "content": json_body({"$ref": "#/components/schemas/Error"})} for code, words in REFUSALS.items()}
+    answers = {
+        code: {"description": words, "content": json_body({"$ref": "#/components/schemas/Error"})}
+        for code, words in REFUSALS.items()
+    }
     return {
         "operationId": endpoint.view.__name__,
         "summary": " ".join((endpoint.view.__doc__ or "").split()),

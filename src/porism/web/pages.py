@@ -64,7 +64,12 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     from porism import __version__
 
     state = request.app.state
-    frame = {"site_links": state.site_links, "here": request.url.path, "version": __version__, "collection_name": state.engine.name}
+    frame = {
+        "site_links": state.site_links,
+        "here": request.url.path,
+        "version": __version__,
+        "collection_name": state.engine.name,
+    }
     body = state.templates.get_template(template).render(**frame, **values)
     return Response(body, status_code=status, media_type="text/html; charset=utf-8")
 
@@ -72,7 +77,15 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
 async def home(request: Request) -> Response:
     """The empty page with a box."""
     health = await call(request, views.health, {})
-    return render(request, "home.html", asked=Asked({}), values={"q": "", "tab": "answers"}, palette=PALETTE, examples=EXAMPLES, health=health)
+    return render(
+        request,
+        "home.html",
+        asked=Asked({}),
+        values={"q": "", "tab": "answers"},
+        palette=PALETTE,
+        examples=EXAMPLES,
+        health=health,
+    )
 
 
 async def search(request: Request) -> Response:
@@ -81,18 +94,33 @@ async def search(request: Request) -> Response:
     if not values["q"].strip():
         return RedirectResponse("/", status_code=303)
     found = await TAB_VIEWS[values["tab"]](request, values)
-    return render(request, "search.html", asked=Asked(values), values=values, tabs=TABS, palette=PALETTE, found=found, per_page=PER_PAGE)
+    return render(
+        request,
+        "search.html",
+        asked=Asked(values),
+        values=values,
+        tabs=TABS,
+        palette=PALETTE,
+        found=found,
+        per_page=PER_PAGE,
+    )
 
 
 async def find_posts(request: Request, values: dict[str, Any]) -> Any:
     """Hits of the tabs of answers and questions."""
     filters = {p.name: values[p.name] for p in FILTERS}
-    return await call(request, views.search, {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "kind": values["tab"], **filters})
+    return await call(
+        request,
+        views.search,
+        {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "kind": values["tab"], **filters},
+    )
 
 
 async def find_formulas(request: Request, values: dict[str, Any]) -> Any:
     """Hits of the tab of formulas."""
-    return await call(request, views.formulas, {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "mode": values["mode"]})
+    return await call(
+        request, views.formulas, {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "mode": values["mode"]}
+    )
 
 
 async def find_extract(request: Request, values: dict[str, Any]) -> Any:

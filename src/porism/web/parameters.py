@@ -35,7 +35,9 @@ class Parameter:
         """The value of a raw string, or what is wrong with it."""
         if raw is None or raw == "":
             if self.required:
-                raise BadRequest(f"the parameter {self.name} is missing", where=self.name, fix=f"give {self.name}: {self.about}")
+                raise BadRequest(
+                    f"the parameter {self.name} is missing", where=self.name, fix=f"give {self.name}: {self.about}"
+                )
             return self.default
         if self.kind is int:
             return self.read_number(raw)
@@ -60,7 +62,9 @@ class Parameter:
     def read_choice(self, raw: str, choices: tuple[str, ...]) -> str:
         """One of a few words."""
         if raw not in choices:
-            raise BadRequest(f"{self.name} cannot be {raw[:40]!r}", where=self.name, fix=f"give one of {', '.join(choices)}")
+            raise BadRequest(
+                f"{self.name} cannot be {raw[:40]!r}", where=self.name, fix=f"give one of {', '.join(choices)}"
+            )
         return raw
 
     def openapi(self) -> dict[str, Any]:
@@ -74,7 +78,13 @@ class Parameter:
             schema |= {"maxLength": self.high} | ({"minLength": 1} if self.required else {})
         if self.default is not None:
             schema["default"] = self.default
-        return {"name": self.name, "in": self.place, "required": self.required, "description": self.about, "schema": schema}
+        return {
+            "name": self.name,
+            "in": self.place,
+            "required": self.required,
+            "description": self.about,
+            "schema": schema,
+        }
 
 
 def read_parameters(table: tuple[Parameter, ...], given: Mapping[str, str]) -> dict[str, Any]:

@@ -40,7 +40,12 @@ def schema_of(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:
     if origin is list or (origin is tuple and inside[-1] is Ellipsis):
         return {"type": "array", "items": schema_of(inside[0], defs)}
     if origin is tuple:
-        return {"type": "array", "items": {"anyOf": [schema_of(k, defs) for k in inside]}, "minItems": len(inside), "maxItems": len(inside)}
+        return {
+            "type": "array",
+            "items": {"anyOf": [schema_of(k, defs) for k in inside]},
+            "minItems": len(inside),
+            "maxItems": len(inside),
+        }
     if kind is Any:
         return {}
     raise TypeError(f"no JSON Schema for {kind!r}")
@@ -54,5 +59,10 @@ def record_schema(kind: type, defs: dict[str, Any]) -> dict[str, Any]:
         hints = get_type_hints(kind)
         fields = {f.name: schema_of(hints[f.name], defs) for f in dataclasses.fields(kind)}
         words = (kind.__doc__ or "").strip().split("\n\n")[0]
-        defs[name] = {"type": "object", "description": " ".join(words.split()), "properties": fields, "required": list(fields)}
+        defs[name] = {
+            "type": "object",
+            "description": " ".join(words.split()),
+            "properties": fields,
+            "required": list(fields),
+        }
     return {"$ref": f"#/components/schemas/{name}"}

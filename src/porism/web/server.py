@@ -24,7 +24,11 @@ def bind(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise PorismError(f"cannot listen: {error.strerror or error}", where=f"{host}:{port}", fix="choose another with --port, or 0 for a free one") from None
+        raise PorismError(
+            f"cannot listen: {error.strerror or error}",
+            where=f"{host}:{port}",
+            fix="choose another with --port, or 0 for a free one",
+        ) from None
     return listener
 
 
@@ -43,10 +47,26 @@ def serve(
     listener = bind(host, port)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
     app = create_app(
-        engine, cors=cors, seconds=seconds, hosts=[*LOOPBACK, host, *names], assess_url=assess_url, experiment=Path(experiment) if experiment else None
+        engine,
+        cors=cors,
+        seconds=seconds,
+        hosts=[*LOOPBACK, host, *names],
+        assess_url=assess_url,
+        experiment=Path(experiment) if experiment else None,
     )
     shown = f"[{host}]" if ":" in host else host
-    print(f"Porism serves {engine.name} at http://{shown}:{listener.getsockname()[1]}/  (Ctrl-C to stop)", file=sys.stderr, flush=True)
+    print(
+        f"Porism serves {engine.name} at http://{shown}:{listener.getsockname()[1]}/  (Ctrl-C to stop)",
+        file=sys.stderr,
+        flush=True,
+    )
     # The request line of the longest allowed query must fit, so that a longer one gets our clear answer and not a bare 400.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, h11_max_incomplete_event_size=2**21, timeout_keep_alive=15, server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        h11_max_incomplete_event_size=2**21,
+        timeout_keep_alive=15,
+        server_header=False,
+    )
     uvicorn.Server(config).run(sockets=[listener])

@@ -59,7 +59,9 @@ def lit_formula(hit: FoundFormula) -> Markup:
 
 def query(text: str) -> Markup:
     """A query or a reason as people read it: its formulas are set, not spelled."""
-    return Markup("").join(Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in parts(text))
+    return Markup("").join(
+        Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in parts(text)
+    )
 
 
 def name(latex: str) -> Markup:
@@ -107,7 +109,7 @@ def shown(view: PostView) -> ShownPost:
 
 def body_html(text: str) -> Markup:
     """Clean HTML of the collection as HTML of a page: formulas as MathML that lead to formulas like them."""
-    with_words = IMAGE.sub(lambda found: f'<em>[picture: {html.escape(alt(found[0]))}]</em>', text)
+    with_words = IMAGE.sub(lambda found: f"<em>[picture: {html.escape(alt(found[0]))}]</em>", text)
     return Markup(render(with_words, lambda _, latex: str(formula_link(latex, mathml_of(latex)))))
 
 
@@ -155,5 +157,7 @@ def statistics(engine: Engine) -> Statistics:
 def statistics_of(collection: Collection) -> Statistics:
     """The same for a collection."""
     counts = tuple((name, collection.count(name)) for name in COUNTED)
-    made = tuple(ShownDistribution(d.name, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection))
+    made = tuple(
+        ShownDistribution(d.name, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection)
+    )
     return Statistics(counts, made)

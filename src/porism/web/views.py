@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from porism.corpus.html import plain
 from porism.errors import PorismError
 from porism.formula import Parsed, parse, parse_mathml
 from porism.records import Comment, Explanation, Link, Post
 from porism.search.engine import Engine
+from porism.search.formulas import Mode
 from porism.search.query import Part, parts
+from porism.search.rerank import Kind
 from porism.search.results import Extract, FormulaResults, Results
 from porism.web.parameters import BadRequest, Parameter
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,10 @@ class Health:
 
 
 Q = Parameter("q", "words and formulas, formulas between dollar signs", required=True)
-PAGE = (Parameter("k", "how many hits", int, 10, low=1, high=100), Parameter("offset", "hits to pass over", int, 0, low=0, high=990))
+PAGE = (
+    Parameter("k", "how many hits", int, 10, low=1, high=100),
+    Parameter("offset", "hits to pass over", int, 0, low=0, high=990),
+)
 FILTERS = (
     Parameter("kind", "what to find", default="answers", choices=("answers", "questions")),
     Parameter("tags", "only posts with all of these tags, comma separated", default="", high=500),
@@ -93,19 +101,23 @@ FILTERS = (
     Parameter("to", "only posts of this year or earlier", int, low=1900, high=2200),
     Parameter("accepted", "only accepted answers", bool, False),
 )
-MODE = Parameter("mode", "how alike a formula must be", default="similar", choices=("similar", "exact", "subformula", "diverse"))
+MODE = Parameter(
+    "mode", "how alike a formula must be", default="similar", choices=("similar", "exact", "subformula", "diverse")
+)
 
 
-def search(engine: Engine, q: str, k: int, offset: int, kind: str, tags: str, accepted: bool, **years: int | None) -> Results:
+def search(
+    engine: Engine, q: str, k: int, offset: int, kind: Kind, tags: str, accepted: bool, **years: int | None
+) -> Results:
     """Answers or questions for words and formulas together."""
     wanted = tuple(t.strip() for t in tags.split(",") if t.strip())
     span = (years["from"] or 0, years["to"] or 9999) if years["from"] or years["to"] else None
-    return engine.search(q, k=k, kind=kind, tags=wanted, years=span, accepted=accepted, offset=offset)  # type: ignore[arg-type]
+    return engine.search(q, k=k, kind=kind, tags=wanted, years=span, accepted=accepted, offset=offset)
 
 
-def formulas(engine: Engine, q: str, k: int, offset: int, mode: str) -> FormulaResults:
+def formulas(engine: Engine, q: str, k: int, offset: int, mode: Mode) -> FormulaResults:
     """Distinct formulas like the one given."""
-    return engine.formulas(q, k=k, mode=mode, offset=offset)  # type: ignore[arg-type]
+    return engine.formulas(q, k=k, mode=mode, offset=offset)
 
 
 def ask(engine: Engine, q: str) -> Extract:
@@ -138,9 +150,16 @@ def formula(engine: Engine, q: str) -> FormulaView:
 
     parsed = parse(q, wildcards=True)
     tree = parsed.operators
-    forms = {level: tangent(canonical(tree, level).tree) for level in LEVELS} if tree else {}
+    forms: dict[str, str] = {level: tangent(canonical(tree, level).tree) for level in LEVELS} if tree else {}
     return FormulaView(
-        q, parsed.mathml, parsed.path, tangent(parsed.layout), tangent(tree) if tree else "", forms, parsed.repairs, problem_records(parsed)
+        q,
+        parsed.mathml,
+        parsed.path,
+        tangent(parsed.layout),
+        tangent(tree) if tree else "",
+        forms,
+        parsed.repairs,
+        problem_records(parsed),
     )
 
 
@@ -173,13 +192,9 @@ def problem_records(parsed: Parsed) -> tuple[PreviewProblem, ...]:
     return tuple(PreviewProblem(p.message, p.start, p.end) for p in parsed.problems)
 
 
-def found(look: Any, name: str) -> Any:
+def found(look: Callable[[], T], name: str) -> T:
     """What is looked up, or that it is not there."""
     try:
-        value = look()
-    except (KeyError, PorismError) as error:
-        message = error.message if isinstance(error, PorismError) else f"there is no {name}"
-        raise BadRequest(message, where=name, fix="use an id that a search returned", status=404) from None
-    if value is None:
-        raise BadRequest(f"there is no {name}", where=name, fix="use an id that a search returned", status=404)
-    return value
+        return look()
+    except PorismError as error:
+        raise BadRequest(error.message, where=name, fix="use an id that a search returned", status=404) from None
