@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +27,15 @@ class Candidates(NamedTuple):
     tuples: npt.NDArray[np.float64]
 
 
-def candidates(query: FormulaQuery, store: FormulaStore, k: int, more: list[int]) -> Candidates:
+def candidates(query: FormulaQuery, store: FormulaStore, k: int, more: list[int], pool: Executor) -> Candidates:
     """At least k formulas, where the index has so many, and those rows that are known already."""
     depth = max(k, TUPLE_DEPTH)
-    tuples = store.postings.search(_terms("tuples", query.tuples), depth)
-    paths = store.postings.search(_terms("paths", Counter(query.features.paths)), PATH_DEPTH)
-    parts = store.postings.search(_terms("parts", Counter(query.features.parts)), PART_DEPTH)
+    asked = (
+        (_terms("tuples", query.tuples), depth),
+        (_terms("paths", Counter(query.features.paths)), PATH_DEPTH),
+        (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
+    )
+    tuples, paths, parts = pool.map(lambda one: store.postings.search(*one), asked)
     rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys, np.array(more, np.int64))))
     scores = np.full(len(rows), MISSED * _last(tuples, depth))
     scores[np.searchsorted(rows, tuples.keys)] = tuples.scores

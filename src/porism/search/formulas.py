@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -35,8 +34,7 @@ EDGE_COST = 1.0
 THREADS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaHit:
+class FormulaHit(NamedTuple):
     """A distinct formula: its id, its score, and the share of each part of the score (in the order of PARTS)."""
 
     visual_id: int
@@ -110,7 +108,7 @@ class FormulaSearcher:
     def rank(self, query: FormulaQuery, k: int, mode: Mode = "similar") -> Ranked:
         """All candidates with the parts of their scores."""
         known = holders(query, self.store)
-        found = candidates(query, self.store, k, list(known))
+        found = candidates(query, self.store, k, list(known), self._pool)
         tasks = [self._pool.submit(self._compare, query, rows) for rows in np.array_split(found.rows, THREADS)]
         parts = np.concatenate([task.result() for task in tasks])
         parts[:, 0] = found.tuples
