@@ -97,7 +97,13 @@ class Reader:
             label = tokens[at].label
             symbol = SYMBOLS.get(label)
             if symbol is None:
-                if label in SPELLED and (name := spelled(tokens, at)) is not None:
+                starts = SPELLED.get(label)
+                if (
+                    starts is not None
+                    and at + 2 < size
+                    and tokens[at + 1].label in starts
+                    and (name := spelled(tokens, at)) is not None
+                ):
                     tokens = [*tokens[:at], name, *tokens[at + len(name.label) - 2 :]]
                     size = len(tokens)
                     continue
@@ -137,7 +143,7 @@ def _continues(last: Node, label: str, before: Node) -> bool:
 
 def spelled(tokens: list[Node], at: int) -> Node | None:
     """A function's name typed letter by letter (`sin` without a backslash) as one token; None when there is none here."""
-    for letters, name in SPELLED[tokens[at].label]:
+    for letters, name in SPELLED[tokens[at].label][tokens[at + 1].label]:
         end = at + 1 + len(letters)
         if end <= len(tokens) and [token.label for token in tokens[at + 1 : end]] == letters:
             if any(token.edges not in PLAIN for token in tokens[at : end - 1]):

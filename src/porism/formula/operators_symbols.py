@@ -41,6 +41,7 @@ Handler = Callable[[Rows, Stack, list[Node], int, Symbol], int]
 
 # A symbol that may begin a pair such as `:=`.
 _FIRST = frozenset(first for first, _ in PAIRS)
+_SECOND = frozenset(second for _, second in PAIRS)
 # How `∧` and `∨` bind when they join relations.
 _LOGIC = {"∧": 9, "∨": 8}
 _AROUND = frozenset(("()", "[]"))
@@ -49,7 +50,7 @@ _AROUND = frozenset(("()", "[]"))
 def _pair(tokens: list[Node], at: int, symbol: Symbol) -> tuple[Symbol, int, tuple[int, ...]]:
     """The symbol here, or the one that it makes with the next."""
     token = tokens[at]
-    if token.label in _FIRST and at + 1 < len(tokens) and token.edges in PLAIN:
+    if at + 1 < len(tokens) and tokens[at + 1].label in _SECOND and token.label in _FIRST and token.edges in PLAIN:
         both = PAIRS.get((token.label, tokens[at + 1].label))
         if both is not None:
             return SYMBOLS[both], at + 2, token.places + tokens[at + 1].places

@@ -104,13 +104,11 @@ MATRICES: Final = frozenset("ABCIMXYZRVEJO")
 # Names that people type letter by letter.
 _TYPED = ("sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "lim", "max", "min", "gcd", "lcm", "det", "mod")
 _LONGER = ("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "limsup", "liminf")
-# By first letter: the letters that follow, and the name; longer names first.
-SPELLED: Final = {
-    f"V!{first}": [
-        ([f"V!{letter}" for letter in name[1:]], f"V!{name}") for name in (*_LONGER, *_TYPED) if name[0] == first
-    ]
-    for first in "sctlemgad"
-}
+# By first and second letter: the letters that follow the first, and the name; longer names first.
+SPELLED: Final[dict[str, dict[str, list[tuple[list[str], str]]]]] = {}
+for _name in (*_LONGER, *_TYPED):
+    _letters = [f"V!{letter}" for letter in _name]
+    SPELLED.setdefault(_letters[0], {}).setdefault(_letters[1], []).append((_letters[1:], f"V!{_name}"))
 
 # Words that join or qualify formulas, with the label of the node they make.
 WORDS: Final = {"and": "U!and", "or": "U!or", "iff": "U!iff", "if and only if": "U!iff", "implies": "O!implies"}
