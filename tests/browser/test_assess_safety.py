@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from chromium import Chromium, chromium, free_port, log_in
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
+from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
 from porism.lab import accounts
 from porism.lab.assignment import assign_dual, assign_topic
@@ -193,3 +194,29 @@ def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
         page.wait_for_selector(".card.current")
         page.keyboard.press("t")
     assert "/thread/" in opened.value.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("", ["/login"]),
+        ("bob", ["/", "/instructions", "/topic/2", "/judge/2/1", "/list/2", "/thread/1"]),
+        ("ann", ["/judge/1/3", "/prefer/1"]),
+        (
+            "olga",
+            ["/organise", "/organise/agreement", "/organise/disagreements", "/organise/people", "/organise/export"],
+        ),
+    ],
+)
+def test_no_serious_barrier(served: Served, name: str, paths: list[str], scheme: str) -> None:
+    context = served.browser.context(color_scheme=scheme, bypass_csp=True)
+    page = log_in(context, served.url, name, PASSWORD) if name else context.new_page()
+    for path in paths:
+        page.goto(served.url + path)
+        found = Axe().run(page).response["violations"]
+        serious = [
+            (path, v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")
+        ]
+        assert not serious
+    context.close()
