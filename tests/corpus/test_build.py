@@ -268,6 +268,25 @@ def test_a_full_disk_is_told_and_leaves_no_collection(tmp_path: Path, monkeypatc
     assert built(tmp_path / "c", source).count("posts") == 399, "with space it goes on"
 
 
+def test_a_source_that_vanishes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = open_source(write_dump(tmp_path / "d", Posts=[question(1)]))
+    gone = tmp_path / "d" / "Posts.xml"
+    real = source.parts()
+    gone.unlink()
+    monkeypatch.setattr(source, "parts", lambda: real)
+    with pytest.raises(PorismError) as error:
+        build([source], tmp_path / "c", jobs=1)
+    assert str(error.value) == f"{gone}: no such file\n  fix: check the path"
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(PorismError) as error:
+        build([source], file / "c", jobs=1)
+    assert (
+        str(error.value)
+        == f"{file}: cannot be used: File exists\n  fix: name a file or folder that you may read and write"
+    )
+
+
 def test_damaged_rows_are_counted_with_file_and_line(tmp_path: Path) -> None:
     source = write_dump(
         tmp_path / "d",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -28,8 +29,9 @@ from porism.corpus.raw import Source
 from porism.corpus.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.corpus.select import select
 from porism.errors import PorismError
-from porism.files import disk_error
+from porism.files import atomic_file, disk_error
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WORK = "work.sqlite"
 PLAN = "plan.json"
 
@@ -53,11 +55,10 @@ def build(
     place = Path(target)
     if place.exists():
         raise PorismError("is already there", where=str(place), fix=f"remove it or name another: rm -r {place}")
-    place.parent.mkdir(parents=True, exist_ok=True)
     work = place.parent / f".{place.name}.partial"
     # Official ids first: what has none is numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
-    with Lock(place.parent / f".{place.name}.lock", place), _words_for_errors(place), _sorting_in(place.parent):
+    with _words_for_errors(place), Lock(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
         _prepare(work, _plan(inputs, options or Options(), base, apart), say)
         _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
         # The plan first: without it, what is left of a build that dies here is not continued.
@@ -91,7 +92,12 @@ def _words_for_errors(place: Path) -> Iterator[None]:
             raise disk_error(OSError(None, str(error)), place) from error
         raise
     except OSError as error:
-        raise disk_error(error, place) from error
+        # Files are named by the system; what names none, or one beside the target, is the target's disk.
+        name = str(error.filename or "")
+        if error.errno in DISK_FULL or not name or name.startswith(str(place.parent / f".{place.name}.")):
+            raise disk_error(error, place) from error
+        fix = "name a file or folder that you may read and write"
+        raise PorismError(f"cannot be used: {error.strerror}", where=name, fix=fix) from error
 
 
 def _plan(sources: Sequence[Source], options: Options, base: Collection | None, apart: bool) -> dict[str, Any]:
@@ -233,7 +239,8 @@ class _Build:
         with self.progress.stage("digest"):
             manifest = self._manifest(digest(self.store))
         self.store.execute("PRAGMA journal_mode = DELETE")
-        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        with atomic_file(self.folder / MANIFEST) as out:
+            out.write(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
     def _manifest(self, content: str) -> dict[str, Any]:
         shifts = self._shifts()

@@ -20,6 +20,7 @@ class Lock:
 
     def __enter__(self) -> Lock:
         while True:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
