@@ -121,14 +121,19 @@ def listed(items: list[Node], places: tuple[int, ...]) -> Node:
         names = Node(f"M!L-{len(items)}", [*items[:-1], last.children[0]], "", places)
         return Node(last.label, [names, *last.children[1:]], "", last.places)
     first = items[0]
-    if first.label == "U!eq" and len(first.children) == 2 and all(map(_is_number, items[1:])):
+    if first.label == "U!eq" and len(first.children) == 2 and _are_values(items[1:]):
         values = Node(f"M!L-{len(items)}", [first.children[1], *items[1:]], "", places)
         return Node("U!eq", [first.children[0], values], "", first.places)
     return Node(f"M!L-{len(items)}", items, "", places)
 
 
+def _are_values(items: list[Node]) -> bool:
+    """Numbers or dots, also names after dots: in `n = 1, 2, …, m` the values after the first belong to the relation too."""
+    dots = any(item.label == "C!…" for item in items)
+    return all(_is_number(item) or (dots and _is_name(item)) for item in items)
+
+
 def _is_number(node: Node) -> bool:
-    """A number or dots: in `n = 1, 2, …` the values after the first belong to the relation too."""
     label = node.label
     if label == "O!minus" and len(node.children) == 1:
         label = node.children[0].label

@@ -22,7 +22,7 @@ from porism.formula.operators_table import (
     SYMBOLS,
     WORDS,
 )
-from porism.formula.tree import Node
+from porism.formula.tree import Node, row_of
 
 _BRACKETS = frozenset("()[]{}⟨⟩⌊⌋⌈⌉⟦⟧⟮⟯⟪⟫⎰⎱")
 _MODULO = frozenset(("V!mod", "T!mod", "mod", "V!Mod", "T!modulo"))
@@ -106,18 +106,24 @@ def _application(rows: Rows, stack: Stack, token: Node, following: Node, argumen
     return True
 
 
-def is_modulo(token: Node) -> bool:
-    """A bracket that begins with `mod`."""
+def is_modulo(token: Node) -> int:
+    """How many tokens the `mod` at the beginning of a bracket takes: one, three when typed as letters, 0 when there is none."""
     inside = token.child("w") if token.label[:4] == "M!()" else None
-    return inside is not None and inside.label in _MODULO
+    if inside is None:
+        return 0
+    if inside.label in _MODULO:
+        return 1
+    if inside.label == "V!m" and [node.label for node in row_of(inside)[1:3]] == ["V!o", "V!d"]:
+        return 3
+    return 0
 
 
 def bracket(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
     """A group: `(mod n)`, functions in brackets applied to the next group, or a value."""
     token = tokens[at]
-    if is_modulo(token):
+    if (words := is_modulo(token)) and stack.have:
         stack.between(INFIX, PREC_MODULO, Mark("O!modulo", token.places))
-        rest = parts_of(token)[0][1:]
+        rest = parts_of(token)[0][words:]
         stack.value(rows.row(rest) if rest else Node("W!"))
         return at + 1
     value = group_value(rows, token)
@@ -143,6 +149,9 @@ def construct(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
         found = derivative(rows, over, under, token.places)
         if found is None:
             value = Node(label, [rows.chain(over), rows.chain(under)], "", token.places)
+            if at and _is_mixed(tokens[at - 1], over, under) and stack.values[-1].label == tokens[at - 1].label:
+                stack.values[-1] = Node("U!plus", [stack.values[-1], value])
+                return at + 1
         elif found.of is not None:
             value = found.node(found.of)
         elif at + 1 < len(tokens) and begins_operand(tokens[at + 1]) and token.edges in ("nou", "neou"):
@@ -162,6 +171,14 @@ def construct(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
         own = ""
     push(rows, stack, value, _without(token, own), True)
     return at + 1
+
+
+def _is_mixed(before: Node, over: Node, under: Node) -> bool:
+    """`2 1/3`: a whole number before a proper fraction of numbers is added to it, not multiplied."""
+    parts = (before, over, under)
+    if any(part.label[:2] != "N!" or part.edges not in PLAIN or not part.label[2:12].isdecimal() for part in parts):
+        return False
+    return "n" not in over.edges and "n" not in under.edges and int(over.label[2:12]) < int(under.label[2:12])
 
 
 def _without(token: Node, own: str) -> Node:
