@@ -23,7 +23,7 @@ PARAMETERS = {
     "{name}": "results.csv",
     "{receipt:int}": "1",
 }
-OPEN_TO_ALL = {"/", "/login", "/static"}
+OPEN_TO_ALL = {"/", "/login", "/static", "/shared"}
 
 
 def paths(method: str) -> list[str]:
@@ -213,6 +213,23 @@ def test_a_body_that_is_too_large_is_refused(case: LabCase, busy: Journal, chunk
     answer = person.http.post("/logout", content=content, headers={"content-type": "application/x-www-form-urlencoded"})
     assert answer.status_code == 413
     assert person.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data; boundary=x", b"--x\r\nbroken"),
+        ("multipart/form-data", b"no boundary"),
+        ("application/json", b"{}"),
+        ("application/x-www-form-urlencoded", b"csrf=%ff%fe&grade_1=\xff\x00"),
+        ("text/plain", b"\x00" * 100),
+    ],
+)
+def test_a_body_that_makes_no_sense_is_refused(case: LabCase, busy: Journal, kind: str, body: bytes) -> None:
+    person = Person(case, busy, "ann")
+    answer = person.http.post("/judge/1/1", content=body, headers={"content-type": kind}, follow_redirects=False)
+    assert answer.status_code in (400, 403)
+    assert not list(busy.events())
 
 
 def test_what_an_assessor_writes_is_shown_as_text(case: LabCase, busy: Journal) -> None:

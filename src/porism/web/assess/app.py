@@ -29,7 +29,8 @@ def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
         return PlainTextResponse("This address does not take that method.", 405)
-    return room.page("error.html", None, status, message="There is no such page.", fix="go back to the start page")
+    message = "There is no such page." if status == 404 else "The request cannot be understood."
+    return room.page("error.html", None, status, message=message, fix="go back to the start page")
 
 
 def _get(path: str, handler: object, *roles: str) -> Route:
@@ -71,6 +72,8 @@ ROUTES = [
     _post("/submissions", handin.hand_in, TEAM),
     _post("/submissions/withdraw", handin.withdraw, TEAM),
     _get("/submissions/{receipt:int}", handin.receipt, TEAM, ORGANISER),
+    # The mathematics font of the search pages.
+    Mount("/shared", StaticFiles(directory=Path(__file__).parents[1] / "static")),
     Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static"),
 ]
 

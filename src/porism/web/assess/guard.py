@@ -23,7 +23,7 @@ FORM_LIMIT = 1 << 20
 UPLOAD_LIMIT = 64 << 20
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
@@ -149,7 +149,7 @@ class Limits:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                if not scope["path"].startswith("/static/"):
+                if not scope["path"].startswith(("/static/", "/shared/")):
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
