@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from porism.errors import PorismError
 from porism.lab.accounts import accounts
@@ -80,7 +81,16 @@ def read_rows(text: str, where: str) -> list[tuple[int, dict[str, str]]]:
     """Rows with their line numbers. A row with too few cells means that the download was cut: nothing of it is taken."""
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
-    header = next(reader, [])
+    try:
+        return _checked_rows(reader, where)
+    except csv.Error as error:
+        raise PorismError(
+            f"is not a CSV file: {error}", where=f"{where}:{reader.line_num}", fix="download it again"
+        ) from None
+
+
+def _checked_rows(reader: Any, where: str) -> list[tuple[int, dict[str, str]]]:
+    header: list[str] = next(reader, [])
     if missing := [name for name in NEEDED if name not in header]:
         raise PorismError(
             f"is not a result file: no column {', '.join(missing)}",

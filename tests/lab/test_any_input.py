@@ -1,0 +1,108 @@
+"""Whatever comes in from outside: an answer or a PorismError, never anything else, and never something that runs."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from lab_case import ATTACK, LabCase
+from porism.errors import PorismError
+from porism.lab.content import Content, written_blocks
+from porism.lab.journal import Journal
+from porism.lab.judging import assessments
+from porism.lab.submissions import Desk
+from porism.lab.turkle_export import cell
+from porism.lab.turkle_results import NEEDED, import_results
+
+SOUP = st.lists(
+    st.sampled_from(
+        [
+            "<",
+            ">",
+            "/",
+            '"',
+            "'",
+            "=",
+            " ",
+            "script",
+            "img",
+            "onerror",
+            "a",
+            "href",
+            "javascript:",
+            "svg",
+            "math",
+            "mtext",
+            "style",
+            "<!--",
+            "-->",
+            "]]>",
+            '<span class="math-container" id="1">',
+            '<span class="math-container">',
+            "</span>",
+            "\\text{",
+            "}",
+            "$",
+            "${x}",
+            "&lt;",
+            "&#x3c;",
+            "\ue000",
+            "\ue001",
+            "0",
+            "\x00",
+            "∑",
+            "\n",
+        ]
+    ),
+    max_size=40,
+).map("".join)
+RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+DANGEROUS = re.compile(
+    r"<\s*/?\s*(script|iframe|svg|style|img|form|input|object|embed|link|meta|base)\b|<[^>]*\son\w+\s*=|<[^>]*href=.?javascript:",
+    re.I,
+)
+
+
+@RELAXED
+@given(text=SOUP)
+@example(text=ATTACK)
+def test_no_content_can_run(case: LabCase, text: str) -> None:
+    content = Content(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
+    for shown in (content.render(text), "".join(content.blocks(text)), "".join(written_blocks(text))):
+        assert not DANGEROUS.search(shown)
+        # What Turkle gets is ASCII and holds no field.
+        assert cell(shown).isascii()
+        assert "${" not in cell(shown)
+
+
+@RELAXED
+@given(
+    text=st.one_of(
+        st.text(max_size=300),
+        st.lists(st.lists(st.text(max_size=8), max_size=9), max_size=5).map(
+            lambda rows: ",".join(NEEDED) + "\n" + "\n".join(",".join(row) for row in rows)
+        ),
+    )
+)
+def test_no_result_file_gets_in_unchecked(journal: Journal, text: str) -> None:
+    try:
+        done = import_results(journal, text, "r.csv")
+    except PorismError:
+        return
+    assert done.results == 0
+    assert assessments(journal) == []
+
+
+@RELAXED
+@given(name=st.text(max_size=60), data=st.binary(max_size=200))
+def test_no_upload_escapes_or_crashes_the_desk(name: str, data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Desk(Path(folder) / "desk")
+        receipt = desk.hand_in("Red", name, data)
+        assert receipt.verdict == "refused"
+        assert receipt.report
+        assert sorted(path.name for path in Path(folder).rglob("*") if path.is_file()) == [".lock", "receipts.jsonl"]
