@@ -203,8 +203,15 @@ def postfix(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbo
 
 
 def constant(rows: Rows, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
-    """π, ∞, ℝ, dots; a letter among them may still be a function's name."""
+    """π, ∞, ℝ, dots; but `π(x)` with one letter inside counts primes."""
     token = tokens[at]
+    if token.label == "V!π" and at + 1 < len(tokens) and tokens[at + 1].label == "M!()1x1" and token.edges in PLAIN:
+        inside = tokens[at + 1].child("w")
+        if inside is not None and inside.edges == "" and inside.label[:2] == "V!":
+            made = Node("O!apply", [Node("V!π", None, "", token.places), rows.chain(inside)], "", tokens[at + 1].places)
+            push(rows, stack, made, tokens[at + 1], True)
+            rows.unsure.append(("application", made))
+            return at + 2
     push(rows, stack, Node(symbol.label, None, "", token.places), token, True)
     return at + 1
 
