@@ -17,6 +17,7 @@ from porism.corpus.collection import Collection
 from porism.errors import PorismError
 from porism.index.formula_store import FormulaStore
 from porism.index.formulas import build_formula_index
+from porism.search.formulas import FormulaSearcher
 
 LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
 
@@ -64,6 +65,28 @@ def test_two_processes_build_what_one_does(index: Path, tmp_path: Path) -> None:
     assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
 
 
+def test_adding_works_on_new_formulas_only_and_gives_the_same_index(tmp_path: Path) -> None:
+    base = make_index(tmp_path / "base", LATEX)
+    old = FormulaSearcher.open(base)
+    before = old.search("x^2+1")
+    whole = make_index(tmp_path / "whole", [*LATEX, "z^2+1", r"\oint z"])
+    heard: list[int] = []
+    with Collection.open(whole.parent / "collection") as collection:
+        build_formula_index(collection, tmp_path / "index", heard.append, base=base)
+    assert sum(heard) == 2
+    for path in sorted(path for name in ("rows", "keys") for path in (whole / name).iterdir()):
+        assert path.read_bytes() == (tmp_path / "index" / path.relative_to(whole)).read_bytes(), path.name
+    assert FormulaSearcher.open(tmp_path / "index").search("z^2") == FormulaSearcher.open(whole).search("z^2")
+    assert old.search("x^2+1") == before
+
+
+def test_a_base_of_other_formulas_is_not_taken_over(index: Path, tmp_path: Path) -> None:
+    other = make_index(tmp_path / "other", ["p", "q"])
+    with Collection.open(index.parent / "collection") as collection:
+        build_formula_index(collection, tmp_path / "index", base=other)
+    assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
+
+
 def test_progress_hears_every_formula(index: Path, tmp_path: Path) -> None:
     heard: list[int] = []
     with Collection.open(index.parent / "collection") as collection:
@@ -102,6 +125,7 @@ KILLED = """
 import os, sys, time
 from porism.corpus.collection import Collection
 from porism.index.formulas import build_formula_index
+from porism.search.formulas import FormulaSearcher
 def wait(count):
     print("started", flush=True)
     time.sleep(60)

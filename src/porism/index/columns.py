@@ -17,7 +17,7 @@ SUFFIX = ".bin"
 
 
 class ColumnWriter:
-    """Appends arrays to one file for each named column; use it in a `with` statement."""
+    """Appends arrays to one file for each named column, new or there already; use it in a `with` statement."""
 
     def __init__(self, directory: Path, types: Mapping[str, str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ class ColumnWriter:
         self._directory = directory
         self._stack = ExitStack()
         self._files: dict[str, IO[bytes]] = {
-            name: self._stack.enter_context((directory / f"{name}{SUFFIX}").open("wb")) for name in types
+            name: self._stack.enter_context((directory / f"{name}{SUFFIX}").open("ab")) for name in types
         }
 
     def append(self, name: str, values: npt.ArrayLike) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +16,9 @@ from porism.corpus.collection import Collection
 from porism.corpus.parallel import ordered, workers
 from porism.files import atomic_directory, atomic_file
 from porism.index.block import TYPES, Block, Raw, make_block
-from porism.index.columns import ColumnWriter
+from porism.index.columns import ColumnWriter, read_columns
 from porism.index.features import FIELDS
-from porism.index.manifest import Manifest, write_manifest
+from porism.index.manifest import Manifest, read_manifest, write_manifest
 from porism.index.postings import PostingsWriter
 
 KIND = "formulas"
@@ -33,13 +34,23 @@ def build_formula_index(
     progress: Callable[[int], object] | None = None,
     *,
     processes: int | None = None,
+    base: str | Path | None = None,
 ) -> Manifest:
-    """Index all distinct formulas of a collection into a new directory; `progress` hears how many are done, now and then."""
-    number = processes or (1 if collection.count("visuals") < SMALL else os.cpu_count() or 1)
+    """Index all distinct formulas of a collection into a new directory; `progress` hears how many are done, now and then.
+
+    `base` is an index of the same collection before something was added to it: what it holds is taken over, and only new formulas
+    are worked on. Where the formulas of the collection are not those of the base and then new ones, all are indexed.
+    """
+    visuals = _returnable(collection)
+    known = _known(base, visuals, collection)
+    number = processes or (1 if len(visuals) - known < SMALL else os.cpu_count() or 1)
     with atomic_directory(directory) as work, workers(number) as pool:
+        if known and base is not None:
+            for name in ("terms", "rows"):
+                shutil.copytree(Path(base) / name, work / name)
         with PostingsWriter(work / "terms", FIELDS) as postings, ColumnWriter(work / "rows", TYPES) as columns:
-            build = _Build(postings, columns)
-            tasks = ((len(chunk), chunk) for chunk in _chunks(collection))
+            build = _Build(postings, columns, Path(base) if known and base is not None else None)
+            tasks = ((len(chunk), chunk) for chunk in _chunks(collection, visuals[known:]))
             for count, block in ordered(pool, make_block, tasks, 2 * number):
                 build.add(block)
                 if progress is not None:
@@ -48,27 +59,43 @@ def build_formula_index(
         return write_manifest(work, KIND, collection.digest, counts={"formulas": build.formulas})
 
 
-def _chunks(collection: Collection) -> Iterator[list[Raw]]:
-    """The distinct formulas that may be returned, some at a time, in the order of their ids."""
-    returnable = np.unique(np.fromiter((row[3] for row in collection.occurrences()), np.int64))
-    chunk: list[Raw] = []
-    for visual in collection.visuals():
-        at = int(np.searchsorted(returnable, visual.id))
-        if at == len(returnable) or returnable[at] != visual.id:
-            continue
-        expression = collection.expression(visual.expression_id)
-        chunk.append(Raw(visual.id, expression.id, expression.latex, expression.trees))
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
+def _returnable(collection: Collection) -> npt.NDArray[np.int64]:
+    """The visual ids of formulas that may be returned, in order."""
+    return np.unique(np.fromiter((row[3] for row in collection.occurrences()), np.int64))
+
+
+def _known(base: str | Path | None, visuals: npt.NDArray[np.int64], collection: Collection) -> int:
+    """How many of the formulas the base holds, if they are the first ones and look as they did; else 0."""
+    if base is None:
+        return 0
+    read_manifest(Path(base), KIND)
+    held = read_columns(Path(base) / "rows", {name: TYPES[name] for name in ("visual", "latex_at", "latex")})
+    count = len(held["visual"])
+    if not np.array_equal(held["visual"], visuals[:count]):
+        return 0
+    start = 0
+    for number, end in zip(held["visual"].tolist(), held["latex_at"].tolist(), strict=True):
+        latex = collection.expression(collection.visual(number).expression_id).latex
+        if latex.encode("utf-8", "surrogatepass") != held["latex"][start:end].tobytes():
+            return 0
+        start = end
+    return count
+
+
+def _chunks(collection: Collection, visuals: npt.NDArray[np.int64]) -> Iterator[list[Raw]]:
+    """The formulas of these visual ids, some at a time."""
+    for start in range(0, len(visuals), CHUNK):
+        chunk: list[Raw] = []
+        for number in visuals[start : start + CHUNK].tolist():
+            expression = collection.expression(collection.visual(number).expression_id)
+            chunk.append(Raw(number, expression.id, expression.latex, expression.trees))
         yield chunk
 
 
 class _Build:
-    """What is gathered over the blocks of one index."""
+    """What is gathered over the blocks of one index, going on from what a base gathered."""
 
-    def __init__(self, postings: PostingsWriter, columns: ColumnWriter) -> None:
+    def __init__(self, postings: PostingsWriter, columns: ColumnWriter, base: Path | None) -> None:
         self.formulas = 0
         self._postings = postings
         self._columns = columns
@@ -79,6 +106,19 @@ class _Build:
         self._tuples = 0
         self._keys = np.empty(0, np.uint32)
         self._key_counts = np.empty(0, np.int64)
+        if base is not None:
+            self._go_on_from(base)
+
+    def _go_on_from(self, base: Path) -> None:
+        raw = json.loads((base / STATISTICS).read_text("utf-8"))
+        self.formulas, self._tuples = raw["formulas"], raw["tuples"]
+        for at, (label, layout, operators) in enumerate(raw["labels"]):
+            self._labels[label] = at
+            self._layout[at], self._operators[at] = layout, operators
+        keys = read_columns(base / "keys", KEY_TYPES)
+        self._keys, self._key_counts = keys["key"], keys["key_count"]
+        rows = read_columns(base / "rows", {name: TYPES[name] for name in self._ends})
+        self._ends = {name: int(ends[-1]) for name, ends in rows.items()}
 
     def add(self, block: Block) -> None:
         """Write a block and count what is in it."""
