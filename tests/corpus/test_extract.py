@@ -160,3 +160,15 @@ def test_hostile_text_takes_no_time_that_grows_with_its_square(piece: str) -> No
     for syntax in ("html", "text"):
         found = sensible(text, syntax)  # type: ignore[arg-type]
         assert len(TOKEN.findall(found.text)) == len(found.latex)
+
+
+def test_macros_of_a_field_are_expanded_in_its_other_formulas() -> None:
+    text = r"$\newcommand{\RR}{\mathbb R} \newcommand{\norm}[1]{\lVert #1\rVert}$ Let $x\in\RR$, $\norm{x}\ge0$ and $\alpha$."
+    assert sensible(text, "html").latex[1:] == (r"x\in\mathbb R", r"\lVert x\rVert\ge0", r"\alpha")
+    assert lab(text).latex[1:] == (r"x\in\RR", r"\norm{x}\ge0", r"\alpha")
+
+
+@pytest.mark.timeout(60)
+def test_macros_that_grow_without_end_are_stopped() -> None:
+    text = r"$\def\a{\a\a}\def\b{\a\a\b}$ $\a$ $\b$"
+    assert all(len(latex) < 100_000 for latex in sensible(text, "html").latex)

@@ -1,8 +1,8 @@
 """Finding formulas in a field: a title, a body or a comment.
 
 Two ways. `compat` is the lab's: five patterns in turn over the whole field, anything between two dollar signs. `sensible` reads from
-left to right, knows code, tags, `\\$`, prices, `\\(..\\)`, `\\[..\\]` and bare environments. Both number the formulas of a field by
-class first (see CLASSES), then from left to right, so ids are not always in the order of the text.
+left to right, knows code, tags, `\\$`, prices, `\\(..\\)`, `\\[..\\]`, bare environments and macros that the field defines. Both number
+the formulas of a field by class first (see CLASSES), then from left to right, so ids are not always in the order of the text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from porism.corpus.expand import self_contained
 from porism.corpus.html import ENTITY, token, unescape
 
 # What the text around formulas is.
@@ -128,7 +129,7 @@ def sensible(text: str, syntax: Syntax, *, only_spans: bool = False) -> Extracte
         last = formula.end
     pieces.append(text[last:])
     displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
-    return Extracted("".join(pieces), tuple(found[at].latex for at in order), displayed)
+    return Extracted("".join(pieces), self_contained([found[at].latex for at in order]), displayed)
 
 
 def _is_displayed(formula: Found) -> bool:

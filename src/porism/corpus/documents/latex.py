@@ -10,10 +10,10 @@ from importlib.resources import files
 from unicodedata import normalize
 
 from porism.corpus.documents.section import Document, Section, with_spans
+from porism.corpus.expand import expand
 from porism.corpus.extract import sensible
 from porism.corpus.html import clean, without_tokens
-from porism.formula.macros import Macros, definitions, expand_macros
-from porism.formula.source import Source
+from porism.formula.macros import definitions
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
@@ -83,15 +83,6 @@ def read_latex(text: str) -> Document:
         for heading, body in _split(found.text)
     ]
     return Document(_inline(title), (), sections)
-
-
-def expand(latex: str, macros: Macros) -> str:
-    """A formula without the document's macros, so that it can be understood alone."""
-    if not macros or "\\" not in latex:
-        return latex
-    source = Source(latex)
-    expand_macros(source, macros)
-    return source.text
 
 
 def _argument_of(text: str, command: str) -> str:
