@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 from porism.formula.convert import to_mathml
 from porism.formula.layout import TooLarge, layout_tree
@@ -13,11 +14,32 @@ from porism.formula.operators import operator_tree
 from porism.formula.problems import Problem
 from porism.formula.tree import Node
 
+# The first element that is no wrapper tells Content from Presentation MathML.
+_FIRST = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^>]*)?>\s*)*<(?:\w+:)?([a-z]+)")
+_CONTENT = frozenset(
+    (
+        "apply",
+        "bind",
+        "cerror",
+        "ci",
+        "cn",
+        "cs",
+        "csymbol",
+        "interval",
+        "lambda",
+        "list",
+        "matrix",
+        "piecewise",
+        "set",
+        "vector",
+    )
+)
+
 
 class Parsed:
     """A formula: its text, its clean MathML, its trees, and what happened on the way.
 
-    `path` names the converter (`math-core`, `latex2mathml`, `mathml` or `opaque`); `repairs` names what was mended before;
+    `path` names the converter (`math-core`, `latex2mathml`, `opaque`; `mathml` or `content` for MathML); `repairs` names what was mended before;
     `problems` have positions in the user's text. MathML and operator tree are made when first asked for.
     """
 
@@ -75,7 +97,19 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
 
 
 def parse_mathml(text: str, latex: str = "") -> Parsed:
-    """A formula from MathML of any origin, also ill-formed; any string gives a result."""
+    """A formula from MathML of any origin, also ill-formed; any string gives a result.
+
+    Presentation MathML is read as it is drawn; what is Content MathML alone gives the operator tree and is drawn from it.
+    """
+    first = _FIRST.match(text)
+    if first and (first[1] in _CONTENT or "MathML-Content" in first[0]):
+        from porism.formula.content_read import from_content
+        from porism.formula.present import present
+
+        operators = from_content(text)
+        parsed = _finish(latex, clean(read(present(operators))), "content", (), ())
+        parsed._operators = operators
+        return parsed
     return _finish(latex, clean(read(text)), "mathml", (), ())
 
 

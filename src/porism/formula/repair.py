@@ -14,7 +14,7 @@ from porism.formula.source import Source
 # What a converter would take but read wrongly: these texts are repaired before the first try.
 _SUSPECT = ("$", "%", "</", "<br", "\\begin", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
 _SUSPECT_CHARACTERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
 )
 _WRAPPED = re.compile(r"\s*(?:(\$\$?)(.*)\1|\\\[(.*)\\\]|\\\((.*)\\\))\s*\Z", re.DOTALL)
 _ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
@@ -24,7 +24,7 @@ _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n?")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _QVAR = re.compile(r"\\qvar@construct\s*\{([^{}]*)\}")
 _WILDCARD = re.compile(r"\?([A-Za-z][A-Za-z0-9]*)")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _BRACED = re.compile(r"\\(eqalign|eqalignno|displaylines|cases|matrix|pmatrix|bmatrix|vmatrix|substack|mat)\s*\{")
 _BRACED_AS = {
     "eqalign": "aligned",

@@ -1,0 +1,83 @@
+"""Content MathML in: the operator tree is taken as it is, the layout is drawn from it."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from porism.formula import parse, parse_mathml, tangent
+from porism.formula.content import to_content
+from porism.formula.present import present
+from porism.formula.text import readable
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        "f(x)+1",
+        r"\sum_{k=1}^n k^2",
+        r"\int_0^1 x dx",
+        "a-(b+c)",
+        "-a",
+        "a<b<c",
+        r"a<b\le c",
+        "n!",
+        "|x|",
+        "(a,b)",
+        r"\{a,b\}",
+        r"\begin{pmatrix}1&2\\3&4\end{pmatrix}",
+        "2(a+b)^2",
+        r"\frac{a}{b}",
+        r"\sqrt[3]x",
+        r"\sqrt x",
+        r"a\in B",
+        r"\forall x P",
+        "x_1",
+        "[0,1)",
+        r"A^{-1}x",
+    ],
+)
+def test_content_out_and_in_again_gives_both_trees(latex: str) -> None:
+    parsed = parse(latex)
+    again = parse_mathml(to_content(parsed.operators))
+    assert again.path == "content"
+    assert again.operators == parsed.operators
+    assert tangent(again.layout) == tangent(parsed.layout)
+
+
+def test_what_has_no_sign_is_drawn_as_a_function() -> None:
+    assert readable(parse_mathml("<math><apply><sin/><ci>x</ci></apply></math>").layout) == "sin(x)"
+
+
+def test_latexml_content() -> None:
+    text = (
+        '<math><apply><csymbol cd="ambiguous">superscript</csymbol><ci>𝑥</ci><cn type="integer">2</cn></apply></math>'
+    )
+    assert tangent(parse_mathml(text).layout) == "[V!x,a[N!2]]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<apply", "<ci>", "<math><apply/></math>", "<math><apply><apply>", "<cn></cn>", "<math><ci>&lt;</ci></math>"],
+)
+def test_broken_content_is_read_too(text: str) -> None:
+    assert parse_mathml(text).mathml.startswith("<math>")
+
+
+def test_a_drawing_is_clean() -> None:
+    parsed = parse(r"\frac{a}{b}<c")
+    assert parse_mathml(present(parsed.operators)).mathml == present(parsed.operators)
+
+
+@pytest.mark.shared
+def test_official_operator_trees_are_drawn(shared_data: Path) -> None:
+    csv.field_size_limit(10**9)
+    with open(
+        shared_data / "arqmath-format/topic-formulas/2021_formulas_opt.tsv", encoding="utf-8", newline=""
+    ) as file:
+        texts = [row[-1] for row in csv.reader(file, delimiter="\t")][1:]
+    drawn = [parse_mathml(text) for text in texts if text.strip()]
+    assert len(drawn) > 800
+    assert all(parsed.path == "content" for parsed in drawn)
