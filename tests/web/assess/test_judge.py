@@ -179,7 +179,11 @@ def test_the_organiser_sees_progress_agreement_and_disagreement(case: LabCase, j
     assert page.count('<div class="opinions">') == 1
     assert "my &lt;b&gt;view&lt;/b&gt;" in page
     key = re.search(r"/organise/item/([0-9a-f]+)", page)[1]  # type: ignore[index]
-    assert olga.get(f"/organise/item/{key}").status_code == 200
+    history = olga.get(f"/organise/item/{key}").text
+    assert re.findall(r"<td>(ann|bob)</td><td>grade</td><td>([^<]*)</td>", history) == [
+        ("ann", "High"),
+        ("bob", "Not relevant"),
+    ]
     qrels = olga.get("/organise/export/qrel_task1_official.tsv").text
     assert qrels.count("\n") == 4  # the written answer is Task 3's
     for name in re.findall(r'href="(/organise/export/[^"]+)"', olga.get("/organise/export").text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -123,7 +124,22 @@ def item(visit: Visit) -> Response:
         title=room.content.render(topic.title, topic.formula_id),
         question=room.content.render(topic.question, topic.formula_id),
         cards=shown,
+        history=_history(room.journal, row["key"]),
     )
+
+
+def _history(journal: Journal, key: str) -> list[tuple[str, str, int, str, str]]:
+    """How the judgments of an item came about: when, who, which card, what, in the order it was said."""
+    rows = journal.read(
+        "SELECT at, assessor, instance, field, value FROM event WHERE item = ? AND field NOT IN ('open', 'submit') ORDER BY id",
+        (key,),
+    )
+    found = []
+    for row in rows:
+        step = grade(int(row["value"])) if row["field"] == "grade" else None
+        when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(row["at"]))
+        found.append((when, row["assessor"], row["instance"], row["field"], step.name if step else row["value"]))
+    return found
 
 
 # name of the download -> how it is made. Qrels are made for the tasks that have judgments.
