@@ -38,9 +38,11 @@ def find(pattern: Node, target: Node, level: Level = "renamed", whole: bool = Fa
     """As `match`, and says when the search was given up."""
     allowed = LEVELS[: LEVELS.index(level) + 1]
     left = budget
+    sides = _plain(pattern), _plain(target)
     for name in allowed:
-        rewrite = _plain if name == "written" else _normal
-        search = Search(name, rewrite(pattern), rewrite(target), left)
+        if name == "normalised":
+            sides = normalise(pattern, []), normalise(target, [])
+        search = Search(name, *sides, left)
         try:
             found = search.run(whole)
         except (Exhausted, RecursionError):
@@ -49,10 +51,6 @@ def find(pattern: Node, target: Node, level: Level = "renamed", whole: bool = Fa
             return Found(found, False)
         left = search.left
     return Found(None, False)
-
-
-def _normal(tree: Node) -> Term:
-    return normalise(tree, [])
 
 
 def _plain(tree: Node) -> Term:

@@ -79,15 +79,18 @@ class Search:
             return self.made(state, True)
         if whole:
             return None
+        anything = is_wildcard(pattern) or (self.rename and pattern.label[:2] == "V!")
         order = [target]
         for term in order:
             order.extend(term.kids)
         for term in order:
-            if term is not target:
+            same = term.label == pattern.label
+            if (same or anything) and term is not target:
                 for state in self.term(pattern, term, _START):
                     return self.made(state, False)
-            for state in self.part(pattern, term):
-                return self.made(state, False)
+            if same or term.label == "O!chain":
+                for state in self.part(pattern, term):
+                    return self.made(state, False)
         return None
 
     def made(self, state: State, whole: bool) -> Match:
