@@ -298,6 +298,7 @@ def test_damaged_rows_are_counted_with_file_and_line(tmp_path: Path) -> None:
             question(3, CreationDate="2015-13-41"),
             {"Id": 4, "PostTypeId": 5, "CreationDate": "2015-03-01", "Body": ""},
             question(5, "<p>" + "a" * 2_000_001 + "</p>"),
+            question(6, "<div>" * 20_001),
         ],
         Comments=[comment(1, 1), comment(1, 1, "again"), comment(2, 50)],
     )
@@ -312,6 +313,7 @@ def test_damaged_rows_are_counted_with_file_and_line(tmp_path: Path) -> None:
     assert examples(made, "dates of posts", "invalid or missing date '2015-13-41', kept without") == [f"{file}:7"]
     assert examples(made, "posts", "type 5 (tag wiki)") == [f"{file}:8"]
     assert examples(made, "posts", "body of more than 2,000,000 characters") == [f"{file}:9"]
+    assert examples(made, "posts", "body of more than 20,000 tags") == [f"{file}:10"]
     assert examples(made, "comments", "the id appeared before") == ["d: comment 1, line 4"]
     assert examples(made, "comments", "on a post that is not kept") == ["d: comment 2, line 5"]
 

@@ -95,6 +95,7 @@ def test_sensible_in_text(text: str, expected: tuple[str, ...]) -> None:
 def test_sensible_in_latex() -> None:
     text = r"``Quoted'' $x$ \verb|$y$| \begin{verbatim}$z$\end{verbatim} a \\[2pt] b \[w\]"
     assert sensible(text, "latex").latex == ("x", "w")
+    assert sensible(r"\begin{displaymath} x \end{displaymath}", "latex").latex == ("x",)
 
 
 def test_only_spans() -> None:

@@ -29,6 +29,8 @@ from porism.files import open_bytes
 # A post of a site has at most 30,000 characters; what is thousands of times larger is damage, not a post.
 LARGEST = 2_000_000
 LARGEST_COMMENT = 50_000
+# HTML parsers take time that grows with the square of the depth of nested blocks.
+MOST_TAGS = 20_000
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)?")
 POST_KINDS = {"1": "question", "2": "answer"}
 OTHER_KINDS = {
@@ -84,6 +86,8 @@ class Rows:
         body = row.get("Body", "")
         if len(body) > LARGEST:
             raise Fault(f"body of more than {LARGEST:,} characters")
+        if body.count("<") > MOST_TAGS:
+            raise Fault(f"body of more than {MOST_TAGS:,} tags")
         return RawPost(
             id=number(row, "Id"),
             kind=kind,  # type: ignore[arg-type]

@@ -37,7 +37,9 @@ LAB_PATTERNS = tuple(
     )
 )
 
-ENVIRONMENTS = "align|alignat|aligned|array|cases|eqnarray|equation|flalign|gather|gathered|multline|split|(?:[bBpvV]|small)?matrix"
+# These only open and close a formula.
+WRAPPERS = ("math", "displaymath")
+ENVIRONMENTS = "math|displaymath|align|alignat|aligned|array|cases|eqnarray|equation|flalign|gather|gathered|multline|split|(?:[bBpvV]|small)?matrix"
 BLOCKS = "p|div|li|ul|ol|dl|dt|dd|h[1-6]|pre|code|blockquote|table|tr|td|th|hr|img"
 
 # What a reader meets outside formulas, in HTML and in text. The names say what is done.
@@ -214,7 +216,8 @@ class _Reader:
             if depth == 0:
                 if self._crosses_block(match.end(), edge.end()):
                     return None
-                latex = self._latex(match.start(), edge.end())
+                bare = match["environment"] in WRAPPERS
+                latex = self._latex(match.end(), edge.start()) if bare else self._latex(match.start(), edge.end())
                 return Found(match.start(), edge.end(), latex, CLASSES.index("begin"))
         return None
 
