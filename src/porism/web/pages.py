@@ -37,6 +37,13 @@ PALETTE = (
     ("ℝ", "\\mathbb{R}", "real numbers"),
     ("?x", "?x", "wildcard"),
 )
+# How a formula has the query inside it, in words.
+LEVELS = {
+    "written": "as written",
+    "normalised": "in another spelling",
+    "commutative": "in another order",
+    "renamed": "with other names",
+}
 EXAMPLES = (
     "proof that $\\sqrt{2}$ is irrational",
     "$a^2+b^2=c^2$",

@@ -32,6 +32,12 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def warm(engine: Engine) -> None:
+    """Compiled loops and open files are ready before the first visitor comes."""
+    engine.search("square root $\\sqrt{x}$", k=1)
+    engine.formulas("a^2+b^2", k=1)
+
+
 def serve(
     index: str | Path,
     host: str,
@@ -45,6 +51,7 @@ def serve(
     """Serve an index; words go to stderr, one line of log for each request."""
     engine = Engine.open(index)
     listener = bind(host, port)
+    warm(engine)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
     app = create_app(
         engine,

@@ -12,10 +12,11 @@ function element(name, className, text) {
   return made;
 }
 
-// MathML from the server is parsed as XML, so that nothing in it can run.
+// MathML from the server is parsed apart from the page, where nothing in it can run, and only its formula is taken over.
 function formulaElement(mathml) {
-  const parsed = new DOMParser().parseFromString(mathml, "application/xml");
-  return parsed.querySelector("parsererror") ? null : document.importNode(parsed.documentElement, true);
+  const parsed = new DOMParser().parseFromString(mathml, "text/html");
+  const math = parsed.querySelector("math");
+  return math && document.importNode(math, true);
 }
 
 function problemElement(part, problem) {
@@ -64,7 +65,7 @@ if (box && preview) {
     clearTimeout(timer);
     timer = setTimeout(() => refresh().catch(() => {}), 120);
   });
-  if (box.value.includes("$") || box.value.includes("\\")) refresh().catch(() => {});
+  refresh().catch(() => {});
 }
 for (const key of document.querySelectorAll(".palette button")) key.addEventListener("click", () => insert(key.dataset.latex));
 
