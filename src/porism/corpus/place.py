@@ -79,7 +79,7 @@ class Placer:
         self.source = source
         self.name = name
         self.shift = shift
-        self.added_to = top(work, "formulas") > 0
+        self.added_to = max(top(work, "ids"), top(work, "formulas")) > 0
         self.found: list[RawRow] = []
         # Official ids that stand in spans only, met in this batch: the same id may stand in several places.
         self.met: dict[int, str] = {}
@@ -129,14 +129,14 @@ class Placer:
             yield ("comment", thread, *comment)
 
     def _late_answers(self) -> Iterator[Batch]:
-        query = f"""SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'answer' AND parent_id NOT IN
-            (SELECT o.id FROM posts o WHERE o.source = posts.source AND o.kind = 'question')"""
+        query = f"""SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'answer' AND NOT EXISTS
+            (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
         gather = partial(self._with_base_thread, PARENT, self._with_comments)
         return self._batches("late answers", query, gather) if self.added_to else iter(())
 
     def _late_comments(self) -> Iterator[Batch]:
-        query = f"""SELECT seq, {COMMENT_COLUMNS} FROM comments WHERE source = ? AND post_id NOT IN
-            (SELECT o.id FROM posts o WHERE o.source = comments.source)"""
+        query = f"""SELECT seq, {COMMENT_COLUMNS} FROM comments WHERE source = ? AND NOT EXISTS
+            (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
         gather = partial(self._with_base_thread, COMMENTED, lambda row, thread: iter([("comment", thread, *row[1:])]))
         return self._batches("late comments", query, gather) if self.added_to else iter(())
 
