@@ -1,0 +1,132 @@
+"""The server under load on the slice's index: 8 connections for 30 seconds, by wrk (Debian's package), with its memory before and after.
+
+PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from urllib.parse import quote
+
+CONNECTIONS, SECONDS = 8, int(os.environ.get("PORISM_BENCH_SECONDS", "30"))
+SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+# Each connection goes through all requests in turn; at the end the latencies are printed in microseconds.
+SCRIPT = """
+local paths, at = {}, 0
+for line in io.lines("%s") do paths[#paths + 1] = line end
+request = function() at = at %% #paths + 1; return wrk.format("GET", paths[at]) end
+done = function(summary, latency, requests)
+  local bad = summary.errors.status + summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout
+  io.write(string.format("RESULT %%d %%d %%d %%f %%f %%f %%f\\n", summary.requests, summary.duration, bad,
+    latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
+end
+"""
+KINDS = {
+    "formula search": "/v1/formulas?q={}&k=10",
+    "answer search (titles)": "/v1/search?q={}&k=10",
+    "search page": "/search?q={}",
+}
+
+
+def queries() -> dict[str, list[str]]:
+    """What is asked: the formulas of Task 2 topics, the titles of Task 1 topics."""
+    from porism.corpus.html import plain
+    from porism.corpus.topics import read_topics
+
+    folder = SHARED / "data/slice/topics"
+    titles = [plain(topic.title) for topic in read_topics(folder / "task1-2021.xml")]
+    return {
+        "formula search": [f"${topic.latex}$" for topic in read_topics(folder / "task2-2021.xml")],
+        "answer search (titles)": titles,
+        "search page": titles,
+    }
+
+
+def resident(pid: int) -> float:
+    """Resident memory in MB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def build(folder: Path) -> Path:
+    """The slice, built and indexed."""
+    for command in (
+        ["build", SHARED / "data/slice", "-o", folder / "slice"],
+        ["index", folder / "slice", "-o", folder / "index"],
+    ):
+        subprocess.run(
+            [sys.executable, "-m", "porism.cli", *map(str, command)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    return folder / "index"
+
+
+def load(url: str, folder: Path, template: str, asked: list[str]) -> list[float]:
+    """One run of wrk: requests, seconds, errors, p50, p95, p99, max (milliseconds)."""
+    paths, script = folder / "paths.txt", folder / "load.lua"
+    paths.write_text("\n".join(template.format(quote(text[:1500])) for text in asked))
+    script.write_text(SCRIPT % paths)
+    command = [
+        "wrk",
+        "-t",
+        "1",
+        "-c",
+        str(CONNECTIONS),
+        "-d",
+        f"{SECONDS}s",
+        "--timeout",
+        "20s",
+        "-s",
+        str(script),
+        url,
+    ]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    numbers = [float(word) for word in printed.split("RESULT ")[1].split()]
+    return [numbers[0], numbers[1] / 1e6, numbers[2], *(number / 1000 for number in numbers[3:])]
+
+
+def main() -> None:
+    """Start the server, load it with each kind of request, print a table."""
+    if shutil.which("wrk") is None:
+        print("wrk is not installed (Debian's package wrk); no load was measured")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        index = Path(os.environ["PORISM_BENCH_INDEX"]) if "PORISM_BENCH_INDEX" in os.environ else build(folder)
+        port = 8199
+        url = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "porism.cli", "serve", str(index), "--port", str(port)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+            wait(url)
+            print(
+                f"{'request':24s} {'per s':>7s} {'p50 ms':>8s} {'p95 ms':>8s} {'p99 ms':>8s} {'max ms':>8s} {'errors':>6s} {'MB before':>9s} {'after':>6s}"
+            )
+            for kind, template in KINDS.items():
+                load(url, folder, template, queries()[kind][:5])  # memory is compared after the first pages are loaded
+                before = resident(server.pid)
+                requests, seconds, errors, *latencies = load(url, folder, template, queries()[kind])
+                figures = " ".join(f"{value:8.1f}" for value in latencies)
+                print(
+                    f"{kind:24s} {requests / seconds:7.1f} {figures} {errors:6.0f} {before:9.0f} {resident(server.pid):6.0f}"
+                )
+            server.terminate()
+
+
+def wait(url: str) -> None:
+    """Until the server answers."""
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(url + "/v1/health", timeout=5).read()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("the server did not start")
