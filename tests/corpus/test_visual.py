@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from porism.corpus.visual import Assigned, recluster, visual_key, visual_text
 from porism.formula import Parsed, parse
 from porism.formula.opaque import opaque_tree
+
+from .small import built
 
 
 @pytest.mark.parametrize(
@@ -69,6 +73,13 @@ def test_a_tie_goes_to_the_larger_cumulative_relevance() -> None:
 
 def test_then_to_the_part_with_the_lowest_formula() -> None:
     assert recluster([Assigned(2, 10, A), Assigned(1, 10, B)]) == {1: 10, 2: 11}
+
+
+def test_a_collection_can_be_repaired(tmp_path: Path) -> None:
+    table = tmp_path / "formulas.tsv"
+    table.write_text("id\tvisual_id\tlatex\n1\t5\tx\n2\t5\tx\n3\t5\ty\n4\t6\t{y}\n")
+    made = built(tmp_path / "c", table)
+    assert recluster(Assigned(*row) for row in made.visual_keys()) == {1: 5, 2: 5, 3: 6, 4: 6}
 
 
 def test_mixed_keys_of_one_text_are_split() -> None:

@@ -224,6 +224,13 @@ class Collection:
         query = "SELECT id, post_id, expression_id, visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY id"
         return self._rows(query)
 
+    def visual_keys(self) -> Iterator[tuple[int, int, int]]:
+        """(formula id, visual id, key) of every formula: what `visual.recluster` repairs an assignment by."""
+        query = (
+            "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id ORDER BY f.id"
+        )
+        return self._rows(query)
+
     def visuals(self) -> Iterator[Visual]:
         """The groups of formulas that look the same."""
         return (Visual(*row) for row in self._rows("SELECT * FROM visuals ORDER BY id"))

@@ -70,13 +70,16 @@ class VisualIds:
         self._work.commit()
 
 
+Key = tuple[str, str] | int
+
+
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A formula with the visual id it had and the key it has now."""
+    """A formula with the visual id it had and the key it has now (as words or as a number)."""
 
     formula_id: int
     old_visual_id: int
-    key: tuple[str, str]
+    key: Key
 
 
 def recluster(
@@ -89,15 +92,15 @@ def recluster(
     formula joins the cluster that its key now has, a sound one first, else a new id, shared by equal keys. Holds all formulas in memory.
     """
     relevance = relevance or {}
-    clusters: dict[int, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
+    clusters: dict[int, dict[Key, list[int]]] = defaultdict(lambda: defaultdict(list))
     for formula in formulas:
         clusters[formula.old_visual_id][formula.key].append(formula.formula_id)
     following = max(clusters, default=0) + 1 if first_new is None else first_new
-    home: dict[tuple[str, str], int] = {}
+    home: dict[Key, int] = {}
     for visual, parts in sorted(clusters.items()):
         if len(parts) == 1:
             home.setdefault(next(iter(parts)), visual)
-    moved: list[tuple[int, tuple[str, str], list[int]]] = []
+    moved: list[tuple[int, Key, list[int]]] = []
     result: dict[int, int] = {}
     for visual, parts in sorted(clusters.items()):
         winner = max(
@@ -109,7 +112,7 @@ def recluster(
                 home.setdefault(key, visual)
             else:
                 moved.append((min(ids), key, ids))
-    for _, key, ids in sorted(moved):
+    for _, key, ids in sorted(moved, key=lambda part: part[0]):
         if key not in home:
             home[key], following = following, following + 1
         result.update(dict.fromkeys(ids, home[key]))
