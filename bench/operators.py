@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench._operators_gold import content_tree, semantic_tree, similarity
-from porism.formula import parse
+from porism.formula import parse, parse_mathml
 from porism.formula.canonical import canonical, subexpression_hashes
 from porism.formula.content_read import from_content
 from porism.formula.operators import is_opaque, operator_tree
@@ -184,9 +184,20 @@ def gold() -> None:
         own = [value for value in values if value is not None]
         equal = sum(value == 1 for value in both)
         print(f"{name}\t{len(own)}\t{sum(both) / len(both):.4f}\t{equal}\t{sum(own) / len(own):.4f}")
-    print(
-        "SnuggleTeX, Mathematical, latex2mathml and MathToWeb stored Presentation MathML only: no content tree to compare"
-    )
+    _presentation_only(rows)
+
+
+def _presentation_only(rows: list[dict[str, str]]) -> None:
+    """The other stored converters wrote no content tree; what our reader makes of the Presentation MathML of all six."""
+    print("\nPresentation MathML of the converters, read by Porism\ttrees\tsimilarity\tequal")
+    for name in ("latexml", "mathoid", "snuggletex", "mathematical", "latex2mathml", "mathtoweb"):
+        values = []
+        for row in rows:
+            text = row.get(f"mml_{name}")
+            if text:
+                right = _comparable(content_tree(row["correct_mml"]) or Node("W!"))
+                values.append(similarity(_comparable(operator_tree(parse_mathml(text).layout)), right))
+        print(f"{name}\t{len(values)}\t{sum(values) / len(values):.4f}\t{sum(value == 1 for value in values)}")
 
 
 if __name__ == "__main__":
