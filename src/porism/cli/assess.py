@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porism.lab.journal import Journal
 
 HELP = "have items judged by people: accounts, assignments, server, export, backup"
 EXAMPLE = "porism assess create lab.journal"
@@ -56,8 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     action("backup", "copy the journal, also while the server runs").add_argument("copy")
 
 
-def _assignment_arguments(action: object) -> None:
-    assert callable(action)
+def _assignment_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
     assign = action("assign", "give topics to an assessor; without names, share all free topics among all assessors")
     assign.add_argument("assessor", nargs="?")
     assign.add_argument("topics", nargs="*")
@@ -92,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _open(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _open(args: argparse.Namespace) -> Journal:
     from porism.lab.journal import Journal
 
     return Journal.open(args.journal)

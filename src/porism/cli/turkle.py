@@ -6,6 +6,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porism.lab.turkle_client import Server
 
 HELP = "judge on a Turkle server: export, upload, download, import"
 EXAMPLE = "porism turkle export lab.journal --collection demo/collection -o turkle"
@@ -44,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     return {"export": _export, "upload": _upload, "download": _download, "import": _import}[args.action](args)
 
 
-def _server(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _server(args: argparse.Namespace) -> Server:
     from porism.lab.turkle_client import Server
 
     return Server(args.url, os.environ.get("TURKLE_TOKEN", ""), args.user, os.environ.get("TURKLE_PASSWORD", ""))
