@@ -12,7 +12,7 @@ from porism.formula.macros import DEFINES, Macros, expand_macros
 from porism.formula.source import Source
 
 # What a converter would take but read wrongly: these texts are repaired before the first try.
-_SUSPECT = ("$", "%", "</", "<br", "\\begin", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
+_SUSPECT = ("$", "%", "</", "<br", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
 _SUSPECT_CHARACTERS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
 )
@@ -71,9 +71,13 @@ def suspect(latex: str) -> bool:
     for mark in _SUSPECT:
         if mark in latex:
             return True
-    if "&" in latex and _ENTITY.search(latex):
+    if ("&" in latex and _ENTITY.search(latex)) or ("\\begin" in latex and _renamed(latex)):
         return True
     return not (latex.isascii() and latex.isprintable()) and _SUSPECT_CHARACTERS.search(latex) is not None
+
+
+def _renamed(latex: str) -> bool:
+    return any(found[2] in _environments() for found in _ENVIRONMENT.finditer(latex))
 
 
 def prepare(source: Source, macros: Macros | None = None, wildcards: bool = False) -> None:

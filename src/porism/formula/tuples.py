@@ -33,81 +33,71 @@ def mathtuples(layout: Node, window: int = 8) -> list[str]:
 
     Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again with its place.
     """
-    tokens = _Tuples(window)
-    tokens.visit(layout)
-    return ["#(start)#", *tokens.found, "#(end)#"]
+    tokens = ["#(start)#"]
+    last: dict[str, str] = {}
+    # A stack instead of recursion, since rows are long. A node comes twice: before what is below it, and after (with its label).
+    stack: list[tuple[Node, str, int, str]] = [(layout, "", 0, "")]
+    while stack:
+        node, path, depth, done = stack.pop()
+        near = len(path) < window - 1
+        if done:
+            before = last.get(done)
+            last[done] = path
+            if before is not None:
+                _duplicate(tokens, node.label, done, before, path, window)
+            continue
+        label = written(node.label)
+        children = _in_order(node) if depth < MAX_DEPTH else []
+        place = _coded(path) if near else ""
+        for body in _bodies(label, children):
+            tokens.append(f"({body})")
+            if near:
+                tokens.append(f"({body},{place})")
+        if node.children or depth:
+            stack.append((node, path, depth, label))
+        anchor = node.label in ANCHORS
+        for edge, child in reversed(children):
+            stack.append((child, "" if anchor else path + edge, depth + 1, ""))
+    tokens.append("#(end)#")
+    return tokens
 
 
-class _Tuples:
-    """Collects tokens on one walk over a tree; a stack instead of recursion, since rows are long."""
+def _in_order(node: Node) -> list[tuple[str, Node]]:
+    children = list(zip(node.edges, node.children, strict=True))
+    if "c" in node.edges:
+        children.sort(key=_rank)
+    return children
 
-    def __init__(self, window: int) -> None:
-        self.window = window
-        self.found: list[str] = []
-        self.last: dict[str, str] = {}
 
-    def visit(self, root: Node) -> None:
-        stack: list[tuple[Node, str, int, bool]] = [(root, "", 0, False)]
-        single = not root.children
-        while stack:
-            node, path, depth, done = stack.pop()
-            label = written(node.label)
-            if done:
-                self.duplicate(node, label, path)
-                continue
-            children = list(zip(node.edges, node.children, strict=True))
-            if "c" in node.edges:
-                children.sort(key=_rank)
-            if depth >= MAX_DEPTH:
-                children = []
-            self.symbol(label, children, path)
-            if single:
-                return
-            stack.append((node, path, depth, True))
-            start = "" if node.label in ANCHORS else path
-            for edge, child in reversed(children):
-                stack.append((child, _below(node, start, edge), depth + 1, False))
+def _bodies(label: str, children: list[tuple[str, Node]]) -> list[str]:
+    """What a node says of itself: that it ends, or which edges it has and what hangs on them."""
+    if not children:
+        return [f"{label},!0"]
+    bodies = [f"{label},{written(child.label)},{edge}" for edge, child in children]
+    if len(children) > 1:
+        bodies.insert(0, f"{label},[{','.join([edge for edge, _ in children])}]")
+    return bodies
 
-    def symbol(self, label: str, children: list[tuple[str, Node]], path: str) -> None:
-        if not children:
-            self.emit(f"({label},!0", ")", path)
-            return
-        if len(children) > 1:
-            edges = ",".join(edge for edge, _ in children)
-            self.emit(f"({label},[{edges}]", ")", path)
-        for edge, child in children:
-            self.emit(f"({label},{written(child.label)},{edge}", ")", path)
 
-    def duplicate(self, node: Node, label: str, path: str) -> None:
-        """Nodes come here in post-order; the last visited occurrence of the same label makes a pair with this one."""
-        before = self.last.get(label)
-        self.last[label] = path
-        if before is None:
-            return
-        common = 0
-        for one, other in zip(before, path, strict=False):
-            if one != other:
-                break
-            common += 1
-        earlier, current, place = before[common:], path[common:], path[:common]
-        paths = _coded(earlier) if not current else f"{_coded(earlier)},{_coded(current)}"
-        kind = node.label[0].lower() if node.label[1:2] == "!" else "o"
-        self.emit(f"{{{label},{paths}", "}", place)
-        self.emit(f"{{?{kind},{paths}", "}", place)
-
-    def emit(self, head: str, close: str, path: str) -> None:
-        self.found.append(head + close)
-        if 1 + len(path) < self.window:
-            self.found.append(f"{head},{_coded(path)}{close}")
+def _duplicate(tokens: list[str], kind: str, label: str, before: str, path: str, window: int) -> None:
+    """A label seen before, nodes coming in post-order: the last occurrence makes a pair with this one."""
+    common = 0
+    for one, other in zip(before, path, strict=False):
+        if one != other:
+            break
+        common += 1
+    paths = _coded(before[common:])
+    if common < len(path):
+        paths += "," + _coded(path[common:])
+    wildcard = kind[0].lower() if kind[1:2] == "!" else "o"
+    for body in (f"{label},{paths}", f"?{wildcard},{paths}"):
+        tokens.append(f"{{{body}}}")
+        if common < window - 1:
+            tokens.append(f"{{{body},{_coded(path[:common])}}}")
 
 
 def _rank(pair: tuple[str, Node]) -> int:
     return _ORDER.index(pair[0])
-
-
-def _below(node: Node, path: str, edge: str) -> str:
-    """The place of a child; below an anchor places start again."""
-    return "" if node.label in ANCHORS else path + edge
 
 
 def _coded(path: str) -> str:
