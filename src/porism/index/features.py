@@ -17,6 +17,7 @@ from porism.index.paths import Paths, tree_paths
 FIELDS = ("tuples", "paths", "parts")
 # One letter for each canonical level in the names of parts.
 WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "wncr"
+MAX_TERM_STEPS = 3  # longer paths are too rare to find anything that shorter ones do not
 _SYMBOL = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -41,12 +42,16 @@ def features(layout: Node, operators: Node) -> Features:
 
 
 def path_terms(tree: FlatOperators, ways: Paths) -> list[str]:
-    """Each path once by classes alone and once with the symbol at its lower end."""
+    """Each path of few steps once by classes alone and once with the symbol at its lower end."""
+    depths = np.zeros(len(tree.labels), np.int32)
+    for node, parent in enumerate(tree.parents):
+        depths[node] = depths[parent] + 1 if parent >= 0 else 0
+    near = depths[ways.below] - depths[ways.above] <= MAX_TERM_STEPS
     symbols = np.array([crc32(label.encode("utf-8", "surrogatepass")) for label in tree.labels], np.uint64)
-    keys = ways.keys.astype(np.uint64)
+    keys = ways.keys[near].astype(np.uint64)
     with np.errstate(over="ignore"):
-        named = ((keys << np.uint64(32)) | symbols[ways.below]) * _SYMBOL >> np.uint64(24)
-    return [f"{key:x}" for key in ways.keys.tolist()] + [f"{key:x}" for key in named.tolist()]
+        named = ((keys << np.uint64(32)) | symbols[ways.below[near]]) * _SYMBOL >> np.uint64(24)
+    return [f"{key:x}" for key in keys.tolist()] + [f"{key:x}" for key in named.tolist()]
 
 
 def part_terms(written: Node, tree: FlatOperators) -> list[str]:
