@@ -135,13 +135,15 @@ class Desk:
             checked = check_run(place, self.topics.get(task, ()), self.facts)
         except PorismError as error:
             return [str(error)], {}, False
-        sound = all(problem.level != "E" for problem in checked.problems)
+        # What refuses the file is told first.
+        problems = sorted(checked.problems, key=lambda problem: problem.level != "E")
+        sound = all(problem.level != "E" for problem in problems)
         if checked.lines.kind != "trec" and checked.lines.kind != task:
             wrong = (
                 f"{place.name}: the name says {task}, the columns are those of {checked.lines.kind}\n  fix: {NAME_FIX}"
             )
-            return [wrong, *report(checked.problems)], counts(checked.problems), False
-        return report(checked.problems), counts(checked.problems), sound
+            return [wrong, *report(problems)], counts(problems), False
+        return report(problems), counts(problems), sound
 
     def _rules(self, team: str, file: str) -> list[str]:
         """At most five runs of a team for a task, one of them primary, counted with the new one in its place."""
