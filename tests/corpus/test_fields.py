@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,10 @@ def test_title_that_was_escaped_twice() -> None:
     assert make_field("Is $a &lt; b$ &amp; c?", "text", False) == Field(f"Is {token(0)} &amp; c?", ("a < b",), (0,))
 
 
+def test_text_is_decoded_once() -> None:
+    assert make_field("write &amp;lt; for &lt;", "text", False).text == "write &amp;lt; for &lt;"
+
+
 def test_compat_keeps_a_formula_that_has_no_place() -> None:
     field = make_field('<p>$a$ <img alt="$b$" src="http://x/y"></p>', "html", True)
     assert field.latex == ("a",)
@@ -49,6 +54,31 @@ def test_placed_in_an_attribute_stands_after_the_tag() -> None:
 
 def test_tokens_of_the_source_are_not_ours() -> None:
     assert OPEN not in make_field(f"a {token(3)} b", "html", False).text
+
+
+FORGERIES = [
+    "\ue0000\ue001",
+    "&#xE000;0&#xE001;",
+    "&#57344;0&#57345;",
+    "&#x0e0000&#xE001",
+    "&amp;#xE000;0&amp;#xE001;",
+    "&#xE000;99&#xE001;",
+]
+
+
+@pytest.mark.parametrize("forged", FORGERIES)
+def test_forged_tokens_place_nothing(forged: str) -> None:
+    for form, text in (
+        ("html", f"<p>{forged} $x$ {forged}</p>"),
+        ("text", f"{forged} $x$"),
+        ("spans", f"<p>{forged}</p>"),
+    ):
+        field = make_field(text, form, False)  # type: ignore[arg-type]
+        assert field.text.count(OPEN) == len(field.latex)
+    for form in ("placed", "placed-text"):
+        field = make_field(f'{forged} <span class="math-container" id="5">x</span>', form, False)  # type: ignore[arg-type]
+        assert field.text.count(OPEN) == 1
+        assert field.text.endswith(token(0))
 
 
 @given(st.text(alphabet="$<>&;\"'=/abp x\ue000\ue0010", max_size=60), st.booleans())

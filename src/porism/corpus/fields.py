@@ -59,18 +59,15 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     text = without_tokens(text)
     if form in ("placed", "placed-text"):
         return _placed(text, form == "placed-text")
-    if compat:
-        found = lab(text)
-    elif form == "text":
-        found = sensible(unescape(text), "text")
-    else:
-        found = sensible(text, "html", only_spans=form == "spans")
-    return _settle(found, text_to_html(found.text) if form == "text" else clean(found.text), compat)
+    is_text = form == "text"
+    text = unescape(text) if is_text else text
+    found = lab(text) if compat else sensible(text, "text" if is_text else "html", only_spans=form == "spans")
+    return _settle(found, text_to_html(found.text) if is_text else clean(found.text), compat)
 
 
 def text_to_html(text: str) -> str:
     """Text becomes HTML: everything is escaped, then the few marks of comments are read."""
-    text = html.escape(unescape(text), quote=False)
+    text = html.escape(text, quote=False)
     if not MARK.search(text):
         return text
     for pattern, form in COMMENT_MARKS:
@@ -138,7 +135,7 @@ def _placed(text: str, is_text: bool) -> Field:
         at = outer_end
     pieces.append(text[at:])
     whole = "".join(pieces)
-    whole = text_to_html(whole) if is_text else _out_of_tags(clean(whole), latex)
+    whole = text_to_html(unescape(whole)) if is_text else _out_of_tags(clean(whole), latex)
     return Field(whole, tuple(latex), tuple(ids), displayed=frozenset(displayed))
 
 

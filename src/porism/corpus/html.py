@@ -66,6 +66,7 @@ OPEN, CLOSE = "\ue000", "\ue001"
 # Around the span of a formula that stands on a line of its own.
 DISPLAY = '<span class="display">'
 TOKEN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
+FORGED = re.compile(rf"[{OPEN}{CLOSE}]|&#(?:x0*e00[01](?![0-9a-f])|0*5734[45](?![0-9]));?", re.IGNORECASE)
 TAG_OR_TOKEN = re.compile(f"<[^>]*>|{TOKEN.pattern}")
 SPAN = re.compile(r'<span class="math-container" id="([0-9]+)">(.*?)</span>', re.DOTALL)
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -91,8 +92,8 @@ def token(number: int) -> str:
 
 
 def without_tokens(text: str) -> str:
-    """A source must not bring tokens of its own."""
-    return text.replace(OPEN, "\ufffd").replace(CLOSE, "\ufffd")
+    """A source must not bring tokens of its own, neither as characters nor as entities that the parser would decode."""
+    return FORGED.sub("\ufffd", text)
 
 
 def clean(text: str) -> str:
