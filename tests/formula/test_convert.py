@@ -69,6 +69,9 @@ def test_the_path_is_recorded() -> None:
         r"\def\a{\b\b}\def\b{\c\c}\def\c{\d\d}\def\d{xxxxxxxxxxxxxxxx}" + r"\a" * 900,
         "&" * 15_000,
         "|" * 3_000,
+        r"{\root " + " " * 15_000,
+        r"{\buildrel " + " a" * 7_000,
+        r"{\operatorname{a^" + "$" * 15_000,
     ],
     ids=lambda latex: latex[:12],
 )

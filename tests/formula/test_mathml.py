@@ -75,3 +75,22 @@ def test_places_name_the_elements() -> None:
 def test_lights_places() -> None:
     assert light(parse("a+b").mathml, [1, 3]) == '<math><mi class="lit">a</mi><mo>+</mo><mi class="lit">b</mi></math>'
     assert light(parse("a").mathml, {0}, "found") == '<math class="found"><mi>a</mi></math>'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<math>" + "<mrow>" * 50_000 + "<mi>x</mi>" + "</mrow>" * 50_000 + "</math>",
+        "<math>" + "<msqrt>" * 50_000 + "</msqrt>" * 50_000 + "</math>",
+        "<math>" + "<mrow>" * 50_000,
+        "<math>" + "<mi>x</mi>" * 200_000 + "</math>",
+        "<math><mi style='color:" + " " * 100_000 + "!'>x</mi></math>",
+        "<math>" + "<apply>" * 20_000,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_hostile_mathml(text: str) -> None:
+    parsed = parse_mathml(text)
+    assert parsed.layout.size() < 20_000
+    assert parsed.mathml.startswith("<math>")
+    assert parsed.operators.size() > 0

@@ -68,7 +68,7 @@ class Parsed:
         """Clean Presentation MathML; the places of nodes are the numbers of its elements in document order."""
         if self._mathml is None:
             if self.path == "opaque":
-                self._mathml = f"<math><mtext>{html.escape(self.latex[:2000], quote=False)}</mtext></math>"
+                self._mathml = _as_text(self.latex)
             else:
                 self._mathml = clean(read(self._source))
         return self._mathml
@@ -118,4 +118,15 @@ def _finish(latex: str, source: str, path: str, repairs: tuple[str, ...], proble
         return Parsed(latex, layout_tree(source), source, path, repairs, problems)
     except TooLarge as error:
         problem = Problem(str(error), 0, len(latex))
-        return Parsed(latex, opaque_tree(latex), "", "opaque", repairs, (*problems, problem))
+        text = latex or " ".join(_TAG.sub(" ", source).split())
+        opaque = Parsed(latex, opaque_tree(text), "", "opaque", repairs, (*problems, problem))
+        opaque._mathml = _as_text(text)
+        return opaque
+
+
+_TAG = re.compile(r"<[^>]*>")
+
+
+def _as_text(text: str) -> str:
+    """What could not be read, shown as it was typed."""
+    return f"<math><mtext>{html.escape(text[:2000], quote=False)}</mtext></math>"
