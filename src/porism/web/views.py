@@ -146,17 +146,18 @@ def preview_part(part: Part) -> PreviewPart:
 def formula(engine: Engine, q: str) -> FormulaView:
     """One formula with its trees and canonical forms."""
     from porism.formula.canonical import LEVELS, canonical
+    from porism.formula.match_text import write
     from porism.formula.tangent import tangent
 
     parsed = parse(q, wildcards=True)
     tree = parsed.operators
-    forms: dict[str, str] = {level: tangent(canonical(tree, level).tree) for level in LEVELS} if tree else {}
+    forms: dict[str, str] = {level: write(canonical(tree, level).tree) for level in LEVELS} if tree else {}
     return FormulaView(
         q,
         parsed.mathml,
         parsed.path,
         tangent(parsed.layout),
-        tangent(tree) if tree else "",
+        write(tree) if tree else "",
         forms,
         parsed.repairs,
         problem_records(parsed),
