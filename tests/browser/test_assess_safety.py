@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
 from porism.lab import accounts
-from porism.lab.assignment import assign_dual, assign_topic
+from porism.lab.assignment import assign_topic, give
 from porism.lab.journal import Journal
 from porism.lab.judging import assessments
 from porism.lab.loading import load_pool
@@ -133,7 +133,7 @@ def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> No
 
 
 def test_a_click_waits_for_a_session_that_ended(served: Served) -> None:
-    assign_dual(served.journal, "cyd", 1, "A.1", 1, 0)
+    give(served.journal, "cyd", 1, "A.1", "dual", [works(served.journal, 1)[0].key])
     job = assignments(served.journal, "cyd")[-1].id
     context = served.browser.context()
     page = log_in(context, served.url, "cyd", PASSWORD)
