@@ -8,15 +8,16 @@ against `=` count as symbols do.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from porism.index.classes import NO_SCRIPT, trait
+from porism.index.compiled import compiled
 from porism.index.flat import FlatOperators
 
+Array = npt.NDArray[Any]
 MAX_STEPS = 12
 _HANGER, _BASE, _INNER, _UNDER = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 
@@ -61,10 +62,18 @@ def tree_paths(tree: FlatOperators) -> Paths:
     return Paths(above[:count][order], keys[:count][order], below[:count][order], leaves)
 
 
-@njit(cache=True, nogil=True)
-def climb(  # type: ignore[no-untyped-def]
-    parents, ranks, codes, letters, free, scripts, above, keys, below
-):
+@compiled
+def climb(
+    parents: Array,
+    ranks: Array,
+    codes: Array,
+    letters: Array,
+    free: Array,
+    scripts: Array,
+    above: Array,
+    keys: Array,
+    below: Array,
+) -> tuple[int, int]:
     """Fill `above`, `keys`, `below` with all paths of a tree; how many there are, and how many leaves the tree has."""
     size = len(parents)
     inner = np.zeros(size, np.bool_)
@@ -105,16 +114,16 @@ def climb(  # type: ignore[no-untyped-def]
     return count, leaves
 
 
-@njit(cache=True, nogil=True)
-def hanger(at, parents, ranks, scripts):  # type: ignore[no-untyped-def]
+@compiled
+def hanger(at: int, parents: Array, ranks: Array, scripts: Array) -> int:
     """The outermost script whose first operand is this node, or the node itself."""
     while parents[at] >= 0 and scripts[parents[at]] != NO_SCRIPT and ranks[at] == 0:
         at = parents[at]
     return at
 
 
-@njit(cache=True, nogil=True)
-def step(key, code):  # type: ignore[no-untyped-def]
+@compiled
+def step(key: Any, code: Any) -> Any:
     """One step up a path: mixes a number of 32 bits into another (after MurmurHash3's finaliser)."""
     mixed = np.uint32(np.uint32(key) * np.uint32(31) + np.uint32(code))
     mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))

@@ -9,17 +9,18 @@ score = (common part / whole query) x (MIX + (1 - MIX) x symbol agreement) x siz
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from porism.index.compiled import compiled
 from porism.index.features import Features
 from porism.index.flat import MAX_NODES
 from porism.index.formula_store import FormulaStore
 from porism.index.paths import MAX_STEPS
 
+Array = npt.NDArray[Any]
 OTHER_SYMBOL = 0.1  # what a path is worth for the agreement when the symbols at its end differ
 MIX = 0.4
 SIZE = 0.6  # how much of the score depends on the size of the formula
@@ -121,20 +122,22 @@ class Common(NamedTuple):
     nodes: npt.NDArray[np.int32]
 
 
+class PathRows(NamedTuple):
+    """The paths of all formulas as columns: where those of each end, upper ends, keys, labels at the lower ends."""
+
+    ends: npt.NDArray[np.int64]
+    above: npt.NDArray[np.uint8]
+    keys: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.int32]
+
+
 def common_parts(query: Sectors, leaves: int, store: FormulaStore, wanted: npt.NDArray[np.int64]) -> Common:
     """The structural score of the query, which has so many leaves, against each wanted formula."""
     count = len(wanted)
     found = Common(np.zeros(count), np.full(count, -1, np.int32), np.full(count, -1, np.int32))
     columns = store.columns
-    compare_rows(
-        *query,
-        columns["path_at"],
-        columns["path_above"],
-        columns["path_key"],
-        columns["path_label"],
-        wanted,
-        *found,
-    )
+    rows = PathRows(columns["path_at"], columns["path_above"], columns["path_key"], columns["path_label"])
+    compare_rows(query, rows, wanted, found)
     found.scores[:] *= _size(columns["leaves"][wanted]) / _size(np.array([leaves]))
     return found
 
@@ -144,109 +147,118 @@ def _size(leaves: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
     return 1 - SIZE + SIZE / sizes
 
 
-@njit(cache=True, nogil=True)
-def compare_rows(  # type: ignore[no-untyped-def]
-    slots, slot_keys, rarity, key_at, nodes, widths, symbols_at, symbols, counts, whole, symbol_weight, symbol_label,
-    agreement, ends, above, keys, labels, wanted, scores, query_nodes, formula_nodes,
-):  # fmt: skip
-    """Fill `scores`, `query_nodes` and `formula_nodes` for the wanted rows."""
-    common = np.zeros(len(whole))
-    largest = whole.max()
-    cells = np.zeros((len(symbol_weight), MAX_SYMBOLS))
+@compiled
+def compare_rows(query: Sectors, rows: PathRows, wanted: Array, out: Common) -> None:
+    """Fill `out` for the wanted rows."""
+    common = np.zeros(len(query.whole))
+    cells = np.zeros((len(query.symbol_weight), MAX_SYMBOLS))
     present = np.empty(MAX_SYMBOLS, np.int32)
     number_of = np.empty(ROOM, np.int32)
     for at in range(len(wanted)):
         row = wanted[at]
-        start = ends[row - 1] if row > 0 else 0
-        stop = ends[row]
-        top = best = 0.0
-        first = start
-        while first < stop:
-            last = first
-            while last < stop and above[last] == above[first]:
-                run = last
-                key = keys[last]
-                while last < stop and above[last] == above[first] and keys[last] == key:
-                    last += 1
-                found = look_up(slots, slot_keys, key)
-                number_of[run - start] = found
-                if found >= 0:
-                    for group in range(key_at[found], key_at[found + 1]):
-                        common[nodes[group]] += min(last - run, widths[group]) * rarity[found]
-            for node in range(len(common)):
-                part = common[node]
-                common[node] = 0.0
-                if part <= 0 or part / largest <= best or part < NEARLY * top:
-                    continue
-                top = max(top, part)
-                agreed = agree(
-                    node, first, last, start, number_of, key_at, nodes, symbols_at, symbols, counts,
-                    symbol_weight, symbol_label, keys, labels, cells, present,
-                ) / agreement[node]  # fmt: skip
-                score = part / largest * (MIX + (1 - MIX) * agreed)
-                if score > best:
-                    best = score
-                    query_nodes[at] = node
-                    formula_nodes[at] = above[first]
-            first = last
-        scores[at] = best
+        start = rows.ends[row - 1] if row > 0 else 0
+        compare(query, rows, start, rows.ends[row], common, cells, present, number_of, out, at)
 
 
-@njit(cache=True, nogil=True)
-def look_up(slots, slot_keys, key):  # type: ignore[no-untyped-def]
+@compiled
+def compare(
+    query: Sectors, rows: PathRows, start: int, stop: int, common: Array, cells: Array, present: Array, number_of: Array,
+    out: Common, at: int,
+) -> None:  # fmt: skip
+    """The best common part of the query and the formula whose paths run from `start` to `stop`."""
+    above, keys = rows.above, rows.keys
+    largest = query.whole.max()
+    top = 0.0
+    first = start
+    while first < stop:
+        last = first
+        while last < stop and above[last] == above[first]:
+            run = last
+            key = keys[last]
+            while last < stop and above[last] == above[first] and keys[last] == key:
+                last += 1
+            found = look_up(query.slots, query.slot_keys, key)
+            number_of[run - start] = found
+            if found >= 0:
+                for group in range(query.key_at[found], query.key_at[found + 1]):
+                    common[query.nodes[group]] += min(last - run, query.widths[group]) * query.rarity[found]
+        for node in range(len(common)):
+            part = common[node]
+            common[node] = 0.0
+            # The symbols can only lower a score: what cannot become the best is not looked at.
+            if part <= 0 or part / largest <= out.scores[at] or part < NEARLY * top:
+                continue
+            top = max(top, part)
+            agreed = agree(query, rows, node, first, last, start, number_of, cells, present) / query.agreement[node]
+            score = part / largest * (MIX + (1 - MIX) * agreed)
+            if score > out.scores[at]:
+                out.scores[at] = score
+                out.query_nodes[at] = node
+                out.nodes[at] = above[first]
+        first = last
+
+
+@compiled
+def look_up(slots: Array, slot_keys: Array, key: int) -> int:
     """The number of a path key in the query, or EMPTY."""
     mask = len(slots) - 1
     at = key & np.uint32(mask)
     while slots[at] != EMPTY:
         if slot_keys[at] == key:
-            return slots[at]
+            return int(slots[at])
         at = np.uint32((at + 1) & mask)
     return EMPTY
 
 
-@njit(cache=True, nogil=True)
-def agree(  # type: ignore[no-untyped-def]
-    node, first, last, start, number_of, key_at, nodes, symbols_at, symbols, counts, symbol_weight,
-    symbol_label, keys, labels, cells, present,
-):  # fmt: skip
+@compiled
+def agree(
+    query: Sectors, rows: PathRows, node: int, first: int, last: int, start: int, number_of: Array, cells: Array,
+    present: Array,
+) -> float:  # fmt: skip
     """The weight of the paths on which symbols agree when each symbol of the query takes one of the formula."""
     size = 0
     run = first
     while run < last:
-        key = keys[run]
         stop = run
-        while stop < last and keys[stop] == key:
+        while stop < last and rows.keys[stop] == rows.keys[run]:
             stop += 1
         found = number_of[run - start]
         if found >= 0:
-            for group in range(key_at[found], key_at[found + 1]):
-                if nodes[group] != node:
-                    continue
-                one = run
-                while one < stop:
-                    label = labels[one]
-                    many = one
-                    while many < stop and labels[many] == label:
-                        many += 1
-                    column = 0
-                    while column < size and present[column] != label:
-                        column += 1
-                    if column == size and size < MAX_SYMBOLS:
-                        present[size] = label
-                        cells[:, size] = 0.0
-                        size += 1
-                    if column < size:
-                        for at in range(symbols_at[group], symbols_at[group + 1]):
-                            symbol = symbols[at]
-                            same = 1.0 if symbol_label[symbol] == label else OTHER_SYMBOL
-                            cells[symbol, column] += min(many - one, counts[at]) * same * symbol_weight[symbol]
-                    one = many
+            for group in range(query.key_at[found], query.key_at[found + 1]):
+                if query.nodes[group] == node:
+                    size = fill(query, rows.labels, group, run, stop, cells, present, size)
         run = stop
     return partners(cells, size)
 
 
-@njit(cache=True, nogil=True)
-def partners(cells, size):  # type: ignore[no-untyped-def]
+@compiled
+def fill(
+    query: Sectors, labels: Array, group: int, run: int, stop: int, cells: Array, present: Array, size: int
+) -> int:
+    """Add what a group of paths of the query shares with those of the formula from `run` to `stop`, for each pair of symbols."""
+    while run < stop:
+        label = labels[run]
+        many = run
+        while many < stop and labels[many] == label:
+            many += 1
+        column = 0
+        while column < size and present[column] != label:
+            column += 1
+        if column == size and size < MAX_SYMBOLS:
+            present[size] = label
+            cells[:, size] = 0.0
+            size += 1
+        if column < size:
+            for at in range(query.symbols_at[group], query.symbols_at[group + 1]):
+                symbol = query.symbols[at]
+                same = 1.0 if query.symbol_label[symbol] == label else OTHER_SYMBOL
+                cells[symbol, column] += min(many - run, query.counts[at]) * same * query.symbol_weight[symbol]
+        run = many
+    return size
+
+
+@compiled
+def partners(cells: Array, size: int) -> float:
     """Symbols in order take the free partner with the largest cell; the sum of the cells taken."""
     total = 0.0
     for symbol in range(len(cells)):
