@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -31,19 +32,12 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample as `porism demo` builds it: `collection` and `index`. Not to be changed; copy it."""
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    command = [
-        sys.executable,
-        "-m",
-        "porism.cli",
-        "demo",
-        "--build-only",
-        "--directory",
-        str(folder),
-        "--sample",
-        str(ROOT / "sample"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    """The sample as `porism demo` builds it: `collection` and `index`. Built once for all workers; not to be changed, copy it."""
+    parallel = "PYTEST_XDIST_WORKER" in os.environ
+    place = tmp_path_factory.getbasetemp().parent if parallel else tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "porism.cli", "demo", "--build-only", "--directory", str(place / "demo")]
+    with open(place / "demo.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([*command, "--sample", str(ROOT / "sample")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return folder
+    return place / "demo"
