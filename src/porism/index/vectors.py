@@ -1,0 +1,115 @@
+"""Small vectors trained on the collection itself: threads that use the same terms in the same company lie near each other.
+
+Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No model is fetched from anywhere.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.rows import Rows
+
+FAMILIES = ("words", "tuples")
+DIMENSIONS = 200
+MOST_TERMS = 30_000
+SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
+FEWEST = 3  # threads that must have a term
+BLOCK = 4096
+SEED = 1
+
+Matrix = npt.NDArray[np.float32]
+
+
+def write_vectors(directory: Path, family: str) -> None:
+    """Learn a basis from the rows of a family and write it with the vector of every thread."""
+    rows = Rows(directory, f"thread.{family}")
+    codes, idf = _vocabulary(rows)
+    basis = _basis(rows, codes, idf)
+    np.save(directory / f"vectors.{family}.codes.npy", codes)
+    np.save(directory / f"vectors.{family}.idf.npy", idf)
+    np.save(directory / f"vectors.{family}.basis.npy", basis.astype(np.float16))
+    blocks = [
+        _unit(_weighted(rows, np.arange(at, min(at + BLOCK, len(rows))), codes, idf) @ basis).astype(np.float16)
+        for at in range(0, len(rows), BLOCK)
+    ]
+    np.save(
+        directory / f"vectors.{family}.npy",
+        np.concatenate(blocks) if blocks else np.empty((0, basis.shape[1]), np.float16),
+    )
+
+
+class Vectors:
+    """Reads the vectors of a family."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self._codes: npt.NDArray[np.uint32] = np.load(directory / f"vectors.{family}.codes.npy")
+        self._idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
+        self._basis: npt.NDArray[np.float16] = np.load(directory / f"vectors.{family}.basis.npy", mmap_mode="r")
+        self._threads: npt.NDArray[np.float16] = np.load(directory / f"vectors.{family}.npy", mmap_mode="r")
+
+    def query(self, codes: npt.NDArray[np.uint32], weights: npt.NDArray[np.float32]) -> Matrix:
+        """The vector of a query's terms, of length 1 (or 0 where no term is known)."""
+        if not len(self._codes) or not len(codes):
+            return np.zeros(self._basis.shape[1], np.float32)
+        at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        known = self._codes[at] == codes
+        at = at[known]
+        return _unit((weights[known] * self._idf[at]) @ self._basis[at].astype(np.float32))
+
+    def cosines(self, query: Matrix, threads: npt.NDArray[np.int64]) -> Matrix:
+        """How near the threads are to a query."""
+        found: Matrix = self._threads[threads].astype(np.float32) @ query
+        return found
+
+
+def _vocabulary(rows: Rows) -> tuple[npt.NDArray[np.uint32], Matrix]:
+    """The commonest terms of all that stand in enough threads, and what each is worth."""
+    codes, df = np.unique(rows.codes, return_counts=True)
+    kept = (df >= FEWEST) & (df < max(FEWEST + 1, len(rows) // 2))
+    codes, df = codes[kept], df[kept]
+    if len(codes) > MOST_TERMS:
+        most = np.sort(np.argsort(-df, kind="stable")[:MOST_TERMS])
+        codes, df = codes[most], df[most]
+    return codes, np.log((len(rows) + 1) / (df + 1)).astype(np.float32)
+
+
+def _weighted(rows: Rows, numbers: npt.NDArray[np.int64], codes: npt.NDArray[np.uint32], idf: Matrix) -> "csr_matrix":  # type: ignore[name-defined]  # noqa: F821, UP037
+    """Rows as a sparse matrix of root count x idf over the vocabulary."""
+    from scipy.sparse import csr_matrix
+
+    starts, columns, values = [0], [], []
+    for number in numbers:
+        found, counts = rows.row(int(number))
+        at = np.minimum(np.searchsorted(codes, found), max(len(codes) - 1, 0))
+        known = codes[at] == found if len(codes) else np.zeros(len(found), bool)
+        columns.append(at[known])
+        values.append(np.sqrt(counts[known]) * idf[at[known]])
+        starts.append(starts[-1] + int(known.sum()))
+    shape = (len(numbers), len(codes))
+    if not columns:
+        return csr_matrix(shape, dtype=np.float32)
+    return csr_matrix((np.concatenate(values), np.concatenate(columns), np.array(starts)), shape)
+
+
+def _basis(rows: Rows, codes: npt.NDArray[np.uint32], idf: Matrix) -> Matrix:
+    from scipy.sparse import diags
+    from scipy.sparse.linalg import svds
+
+    numbers = np.arange(len(rows))[:: max(1, len(rows) // SAMPLE)]
+    matrix = _weighted(rows, numbers, codes, idf)
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(1)).ravel())
+    size = min(DIMENSIONS, min(matrix.shape) - 1)
+    if size < 1:
+        return np.zeros((len(codes), 1), np.float32)
+    scaled = diags(1 / np.maximum(lengths, 1e-9)) @ matrix
+    vectors = svds(scaled.astype(np.float32).tocsr(), k=size, random_state=SEED)[2]
+    return np.ascontiguousarray(vectors[::-1].T, np.float32)
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
+    unit: Matrix = vectors / np.maximum(lengths, 1e-9)
+    return unit.astype(np.float32)

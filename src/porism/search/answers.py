@@ -1,0 +1,157 @@
+"""Answers and questions for a query: candidate threads from the postings, then many views of each as features of one linear model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.postings import Term
+from porism.index.posts import VIEWS, Posts
+from porism.index.rows import Values
+from porism.index.terms import FAMILIES, code
+from porism.index.vectors import FAMILIES as VECTOR_FAMILIES
+from porism.index.vectors import Vectors
+from porism.search.asked import Asked, ask
+from porism.search.concepts import CONCEPT_FAMILIES, Concepts, Meeting
+from porism.search.feedback import FEEDBACK_FAMILIES, expand
+from porism.search.fusion import unite
+from porism.search.query import ReadQuery
+from porism.search.scoring import idf, score_rows
+
+Numbers = npt.NDArray[np.int64]
+# Which families are searched together for candidates, and how many of their strongest terms.
+SEARCHES = (("words", "pairs"), ("tuples", "paths"), ("parts",))
+STRONGEST = 60
+POOL = 1000  # threads of each search
+
+THREAD = tuple(f"thread.{family}" for family in FAMILIES)
+TITLE = tuple(f"title.{family}" for family in FAMILIES)
+LINKS = tuple(f"links.{family}" for family in FAMILIES)
+ANSWER = tuple(f"answer.{family}" for family in FAMILIES)
+VECTORS = tuple(f"vectors.{family}" for family in VECTOR_FAMILIES)
+FEEDBACK = tuple(f"feedback.{family}" for family in FEEDBACK_FAMILIES)
+CONCEPTS = tuple(f"concepts.{family}" for family in CONCEPT_FAMILIES)
+FEATURES = (*THREAD, *TITLE, *LINKS, *ANSWER, "tags", *VECTORS, *CONCEPTS, *FEEDBACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Candidate threads, and one column for each feature of FEATURES; `answers` and `own` say the same of their answers."""
+
+    threads: Numbers
+    answers: Numbers
+    thread_of: Numbers  # for each answer the place of its thread among `threads`
+    values: dict[str, Values]  # by thread, but for `answer.*`, which is by answer
+
+    def matrix(self, kind: str) -> npt.NDArray[np.float32]:
+        """One row a post of the kind, one column a feature."""
+        if kind == "questions":
+            zero = np.zeros(len(self.threads), np.float32)
+            return np.stack([zero if name in ANSWER else self.values[name] for name in FEATURES], 1)
+        columns = [self.values[name] if name in ANSWER else self.values[name][self.thread_of] for name in FEATURES]
+        return np.stack(columns, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All that was found out for a query: what it asks, what goes with it, what was learned from the best, and the table."""
+
+    query: ReadQuery
+    asked: dict[str, Asked]
+    meetings: list[Meeting]
+    related: dict[str, Asked]
+    learned: dict[str, Asked]
+    table: Table
+
+
+class AnswerSearcher:
+    """Searches the posts of an index."""
+
+    def __init__(self, posts: Posts) -> None:
+        self.posts = posts
+        self.concepts = Concepts(posts)
+        self.vectors = {family: Vectors(posts.directory, family) for family in VECTOR_FAMILIES}
+        codes, counts = np.unique(posts.tags.codes, return_counts=True)
+        self._tag_worth = dict(
+            zip(codes.tolist(), idf(len(posts.tags), counts.astype(np.float64)).tolist(), strict=True)
+        )
+
+    def candidates(self, asked: Sequence[Mapping[str, Asked]]) -> Numbers:
+        """Threads worth a closer look: the best of several different searches, united."""
+        found = []
+        for families in SEARCHES:
+            terms = [term for family in families for term in strongest(family, asked[0][family])]
+            found.append(self.posts.postings.search(terms, POOL).keys)
+        for more in asked[1:]:
+            terms = [term for family in more for term in strongest(family, more[family])]
+            found.append(self.posts.postings.search(terms, POOL).keys)
+        return unite(found)
+
+    def study(self, query: ReadQuery, first: npt.NDArray[np.float32]) -> Study:
+        """All features of all candidates; `first` weighs those that are known before feedback, in the order of FEATURES."""
+        asked = ask(query, self.posts)
+        meetings = self.concepts.meet(query)
+        related = self.concepts.ask(meetings)
+        threads = self.candidates((asked, related))
+        answers, thread_of = self._answers(threads)
+        values = dict.fromkeys(FEATURES, np.zeros(len(threads), np.float32))
+        rows = self.posts.rows
+        for family, terms in asked.items():
+            for view in VIEWS:
+                numbers = answers if view == "answer" else threads
+                values[f"{view}.{family}"] = score_rows(rows[view, family], numbers, terms.codes, terms.power)
+        for family, terms in related.items():
+            values[f"concepts.{family}"] = score_rows(rows["thread", family], threads, terms.codes, terms.power)
+        values["tags"] = self.tag_scores(query.tags, threads)
+        for family, vectors in self.vectors.items():
+            vector = vectors.query(asked[family].codes, asked[family].weights)
+            values[f"vectors.{family}"] = vectors.cosines(vector, threads)
+        table = Table(threads, answers, thread_of, values)
+        best = threads[np.argsort(-(spread(table.matrix("questions")) @ first), kind="stable")]
+        learned = expand(best, self.posts)
+        for family, terms in learned.items():
+            values[f"feedback.{family}"] = score_rows(rows["thread", family], threads, terms.codes, terms.power)
+        return Study(query, asked, meetings, related, learned, table)
+
+    def _answers(self, threads: Numbers) -> tuple[Numbers, Numbers]:
+        """The answers of threads, and for each the place of its thread."""
+        sizes = self.posts.answers_of[threads]
+        thread_of = np.repeat(np.arange(len(threads)), sizes)
+        within = np.arange(len(thread_of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self.posts.first_answer[threads][thread_of] + within, thread_of
+
+    def tag_scores(self, tags: tuple[str, ...], threads: Numbers) -> Values:
+        """What the tags that a query and a thread share are worth."""
+        worth = {code(tag): self._tag_worth.get(code(tag), 0.0) for tag in tags}
+        rows = self.posts.tags
+        return np.array(
+            [sum(worth.get(number, 0.0) for number in rows.row(thread)[0].tolist()) for thread in threads.tolist()],
+            np.float32,
+        )
+
+
+def strongest(family: str, asked: Asked) -> list[Term]:
+    """The terms of a family that find the most."""
+    power = asked.power
+    best = np.argsort(-power, kind="stable")[:STRONGEST]
+    return [
+        Term(family, f"{number:x}", float(weight))
+        for number, weight in zip(asked.codes[best].tolist(), asked.weights[best].tolist(), strict=True)
+    ]
+
+
+def scales(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """How far each feature spreads among the candidates (1 where it does not)."""
+    if not len(matrix):
+        return np.ones(matrix.shape[1], np.float32)
+    deviation: npt.NDArray[np.float32] = matrix.std(0)
+    return np.where(deviation > 1e-9, deviation, 1).astype(np.float32)
+
+
+def spread(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Features in units of their spread, so that weights mean the same for every query."""
+    scaled: npt.NDArray[np.float32] = matrix / scales(matrix)
+    return scaled

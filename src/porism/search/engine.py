@@ -1,0 +1,169 @@
+"""The engine: one opened index that finds answers, questions and formulas, explains itself, and answers in a passage."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.collection import Collection
+from porism.errors import PorismError
+from porism.index.build import KIND
+from porism.index.manifest import read_manifest
+from porism.index.posts import Posts
+from porism.records import Explanation, Hit, Query
+from porism.search.answers import AnswerSearcher, Study, scales
+from porism.search.ask import extract
+from porism.search.explain import Explainer
+from porism.search.formula_page import formula_page
+from porism.search.formulas import FormulaSearcher, Mode
+from porism.search.light import Lighter
+from porism.search.narrow import Filter, suggestions
+from porism.search.query import ReadQuery, read_query
+from porism.search.rerank import Kind, Model, load_model
+from porism.search.results import Extract, FormulaResults, Results, SearchHit
+from porism.search.snippet import Shower
+
+REMEMBERED = 32  # studies of queries that are kept, so that pages and explanations of a query come at once
+MOST_LIT_FORMULAS = 6  # of a query, that are sought in the formulas of a hit
+
+
+class Engine:
+    """An opened index. May be used by several threads at once."""
+
+    def __init__(self, path: Path, collection: Collection, model: Model) -> None:
+        self.path = path
+        self.name = collection.path.name
+        self.collection = collection
+        self.model = model
+        self.formula_searcher = FormulaSearcher.open(path / "formulas", collection=collection.digest)
+        self.searcher = AnswerSearcher(Posts(path / "posts"))
+        self._studies: OrderedDict[tuple[ReadQuery, Kind], tuple[Study, npt.NDArray[np.float32]]] = OrderedDict()
+        self._lock = Lock()
+
+    @classmethod
+    def open(cls, path: str | Path, model: str | Path | None = None) -> Engine:
+        """Open an index, or say what is wrong with it and what to run. `model` names a file that `porism train` made."""
+        place = Path(path)
+        manifest = read_manifest(place, KIND)
+        home = (place / str(manifest.options["collection"])).resolve()
+        collection = Collection.open(home)
+        if collection.digest != manifest.collection:
+            raise PorismError(
+                f"was built from another collection than the one at {home}",
+                where=str(place),
+                fix=f"build the index again: porism index {home} -o {place}",
+            )
+        return cls(place, collection, load_model(None if model is None else Path(model)))
+
+    def search(
+        self,
+        query: str | Query,
+        k: int = 10,
+        kind: Kind = "answers",
+        tags: tuple[str, ...] = (),
+        years: tuple[int, int] | None = None,
+        accepted: bool = False,
+        offset: int = 0,
+    ) -> Results:
+        """The best answers or questions for words and formulas together."""
+        began = time.perf_counter()
+        asked = self.read(query)
+        narrow = Filter(tuple(tags), years, accepted)
+        hits = self.rank(asked, kind, narrow)
+        shown = hits[offset : offset + k]
+        study, _ = self._study(asked, kind)
+        shower = Shower(study.asked, self._lighter(asked))
+        page = tuple(self._show(hit, shower) for hit in shown)
+        notes = [*asked.notes, *(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings[:3])]
+        hints = () if hits else suggestions(asked, study, narrow)
+        return Results(page, len(hits), time.perf_counter() - began, tuple(notes), hints)
+
+    def rank(self, query: ReadQuery, kind: Kind = "answers", narrow: Filter | None = None) -> list[Hit]:
+        """All hits of a query, best first; equal scores in the order that is the same everywhere."""
+        study, factors = self._study(query, kind)
+        posts = self.searcher.posts
+        scores = study.table.matrix(kind) @ factors
+        rows = study.table.threads if kind == "questions" else study.table.answers
+        kept = scores > 0
+        if narrow is not None:
+            kept &= narrow.keeps(rows, kind, posts)
+        ids = (posts.question_ids if kind == "questions" else posts.answer_ids)[rows[kept]].tolist()
+        found = sorted(zip(scores[kept].tolist(), map(str, ids), ids, strict=True), reverse=True)
+        return [Hit(number, score) for score, _, number in found]
+
+    def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
+        """Distinct formulas like the one given, with the posts that use them."""
+        return formula_page(self.formula_searcher, self.collection, latex, k, mode, offset)
+
+    def explain(self, query: str | Query, id: int) -> Explanation:
+        """Why a post has its score for a query; the parts sum to the score."""
+        asked = self.read(query)
+        post = self.collection.post(id)
+        kind: Kind = "questions" if post.kind == "question" else "answers"
+        study, factors = self._study(asked, kind)
+        posts = self.searcher.posts
+        rows = study.table.threads if kind == "questions" else study.table.answers
+        at = np.flatnonzero((posts.question_ids if kind == "questions" else posts.answer_ids)[rows] == id)
+        if not len(at):
+            raise PorismError(f"post {id} is not among those found for this query", fix="porism search lists them")
+        row = int(rows[at[0]])
+        thread = row if kind == "questions" else int(posts.parents[row])
+        fields = [post.title, post.body] if kind == "questions" else [post.body]
+        explainer = Explainer(self.searcher, study, factors, self._lighter(asked))
+        features = study.table.matrix(kind)[int(at[0])]
+        return explainer.explain(thread, None if kind == "questions" else row, fields, features)
+
+    def ask(self, query: str | Query) -> Extract:
+        """The best passage of at most 1,200 characters, with its source."""
+        began = time.perf_counter()
+        asked = self.read(query)
+        hits = self.rank(asked)
+        study, _ = self._study(asked, "answers")
+        return extract(self.collection, hits, Shower(study.asked, self._lighter(asked)), asked.notes, began)
+
+    def read(self, query: str | Query) -> ReadQuery:
+        """A query as the engine sees it."""
+        if isinstance(query, str):
+            return read_query(query)
+        return read_query(query.title or query.text, query.text if query.title else "", query.tags)
+
+    def _study(self, query: ReadQuery, kind: Kind) -> tuple[Study, npt.NDArray[np.float32]]:
+        """What is known of a query, and the factor by which each feature enters its scores."""
+        key = (query, kind)
+        with self._lock:
+            if key in self._studies:
+                self._studies.move_to_end(key)
+                return self._studies[key]
+        study = self.searcher.study(query, self.model.first(kind))
+        factors = self.model.vector(kind) / scales(study.table.matrix(kind))
+        with self._lock:
+            self._studies[key] = (study, factors)
+            while len(self._studies) > REMEMBERED:
+                self._studies.popitem(last=False)
+        return study, factors
+
+    def _lighter(self, query: ReadQuery) -> Lighter:
+        formulas = [formula.parsed for formula in query.formulas]
+        return Lighter(formulas, self.formula_searcher.store, MOST_LIT_FORMULAS)
+
+    def _show(self, hit: Hit, shower: Shower) -> SearchHit:
+        """A hit with what a reader needs to decide whether to open it."""
+        post = self.collection.post(hit.id)
+        question = post if post.kind == "question" else self.collection.post(post.thread_id)
+        return SearchHit(
+            hit.id,
+            hit.score,
+            post.kind,
+            post.thread_id,
+            shower.title(question.title),
+            shower.snippet(post.body),
+            question.tags,
+            post.score,
+            question.accepted_id == post.id,
+            post.created,
+        )

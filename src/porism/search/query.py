@@ -1,0 +1,125 @@
+r"""What a person or a topic asks becomes text and formulas: `$..$`, `$$..$$`, `\(..\)`, `\[..\]`, MathML, HTML of a post, bare LaTeX.
+
+Any string is legal. What cannot be read as a formula is searched as tokens, and `notes` say so.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from porism.formula import Parsed, parse, parse_mathml
+from porism.index.words import FORMULA
+from porism.search.bare import split_bare
+
+Field = Literal["title", "body"]
+_MARKUP = re.compile(
+    r'<span class="math-container"[^>]*>(?P<span>.*?)</span>'
+    r"|(?P<mathml><(?:\w+:)?math\b.*?</(?:\w+:)?math>)"
+    r"|\$\$(?P<display>.+?)\$\$"
+    r"|(?<!\\)\$(?P<inline>[^$]+?)(?<!\\)\$"
+    r"|\\\((?P<round>.+?)\\\)"
+    r"|\\\[(?P<square>.+?)\\\]",
+    re.DOTALL,
+)
+_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
+_LONE_DOLLAR = re.compile(r"(?<!\\)\$")
+MOST_FORMULAS = 40  # of one query; a post with more repeats itself
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a query: text, or a formula as it was written."""
+
+    kind: Literal["text", "formula"]
+    source: str
+    mathml: bool = False
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFormula:
+    """A formula of a query, and where it stands."""
+
+    parsed: Parsed
+    field: Field = "title"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuery:
+    """A query as the engine sees it: texts with marks where formulas stood, the distinct formulas, tags, and remarks."""
+
+    title: str
+    body: str
+    tags: tuple[str, ...]
+    formulas: tuple[QueryFormula, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to search for."""
+        return not (self.formulas or self.title.replace(FORMULA, "").strip() or self.body.strip() or self.tags)
+
+
+def parts(text: str) -> Iterator[Part]:
+    """Cut a query into text and formulas, in order."""
+    at = 0
+    for match in _MARKUP.finditer(text):
+        yield from _loose(text[at : match.start()])
+        kind = match.lastgroup or ""
+        source = match[kind]
+        if kind == "span":
+            yield Part("formula", html.unescape(source).strip().strip("$"))
+        else:
+            yield Part("formula", source.strip(), mathml=kind == "mathml")
+        at = match.end()
+    yield from _loose(text[at:])
+
+
+def _loose(text: str) -> Iterator[Part]:
+    """Text between marked formulas; LaTeX in it that nobody marked is found."""
+    if _TAG.search(text):
+        text = _TAG.sub(" ", text)
+    text = html.unescape(text)
+    for content, formula in split_bare(text):
+        yield Part("formula" if formula else "text", content, bare=formula)
+
+
+def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQuery:
+    """Read a query: a line that someone typed, or the title and body of a whole post."""
+    formulas: dict[str, QueryFormula] = {}
+    notes: list[str] = []
+    fields: tuple[tuple[Field, str], ...] = (("title", text), ("body", body))
+    texts = {name: _read_field(name, content, formulas, notes) for name, content in fields}
+    kept = tuple(formulas.values())[:MOST_FORMULAS]
+    if len(formulas) > MOST_FORMULAS:
+        notes.append(f"only the first {MOST_FORMULAS} of {len(formulas)} formulas are searched")
+    return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)))
+
+
+def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], notes: list[str]) -> str:
+    text: list[str] = []
+    for part in parts(content):
+        if part.kind == "text":
+            text.append(part.source)
+            if _LONE_DOLLAR.search(part.source):
+                notes.append("a $ has no partner; what follows it is read as text")
+            continue
+        text.append(f" {FORMULA} ")
+        if part.source and part.source not in formulas:
+            formula = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+            formulas[part.source] = QueryFormula(formula, name)
+            notes.extend(_remarks(part, formula))
+    return "".join(text)
+
+
+def _remarks(part: Part, formula: Parsed) -> Iterator[str]:
+    if part.bare:
+        yield f"{part.source} is read as a formula"
+    if formula.path == "opaque":
+        yield f"{part.source[:80]} cannot be read as a formula; its symbols are searched"
+    for problem in formula.problems[:1]:
+        yield f"{part.source[:80]}: {problem.message}"

@@ -1,0 +1,66 @@
+"""The weight of a document's terms for a query: BM25 over mapped rows, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.rows import HALVES, Codes, Rows, Values
+
+K1 = 1.2
+B = 0.75
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[misc]
+def _score(
+    starts: Any, codes: Any, counts: Any, lengths: Any, mean: float, rows: Any, asked: Any, weights: Any, out: Any
+) -> None:
+    """Sum weight x (k1 + 1) tf / (tf + k1 (1 - b + b length / mean)) over the terms that a row and the query share."""
+    for number in range(len(rows)):
+        row = rows[number]
+        at, end = starts[row], starts[row + 1]
+        norm = K1 * (1.0 - B + B * lengths[row] / mean)
+        total = 0.0
+        query = 0
+        while at < end and query < len(asked):
+            if codes[at] < asked[query]:
+                at += 1
+            elif codes[at] > asked[query]:
+                query += 1
+            else:
+                count = counts[at] / HALVES
+                total += weights[query] * (K1 + 1.0) * count / (count + norm)
+                at += 1
+                query += 1
+        out[number] = total
+
+
+def score_rows(rows: Rows, numbers: npt.NDArray[np.int64], asked: Codes, weights: Values) -> Values:
+    """The score of each named row; `asked` ascends, `weights` hold query weight x idf."""
+    out = np.zeros(len(numbers), np.float32)
+    if len(asked) and rows.mean > 0:
+        _score(rows.starts, rows.codes, rows.counts, rows.lengths, rows.mean, numbers, asked, weights, out)
+    return out
+
+
+def idf(documents: int, frequency: npt.NDArray[np.float64]) -> Values:
+    """What a term is worth: ln(1 + (N - df + .5) / (df + .5))."""
+    worth: Values = np.log1p((documents - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+    return worth
+
+
+def shares(rows: Rows, number: int, asked: Codes, weights: Values) -> dict[int, float]:
+    """What each shared term adds to the score of one row, by its place among the asked."""
+    codes, counts = rows.row(number)
+    if not len(codes) or not len(asked):
+        return {}
+    at = np.minimum(np.searchsorted(codes, asked), len(codes) - 1)
+    norm = K1 * (1.0 - B + B * float(rows.lengths[number]) / rows.mean)
+    return {
+        place: float(weights[place]) * (K1 + 1.0) * float(counts[spot]) / (float(counts[spot]) + norm)
+        for place, spot in enumerate(at.tolist())
+        if codes[spot] == asked[place]
+    }

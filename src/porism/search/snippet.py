@@ -1,0 +1,141 @@
+"""What a reader sees of a hit: the passage with most of what was asked, matched words and parts of formulas lit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from porism.corpus.html import Segment as Raw
+from porism.corpus.html import segments
+from porism.formula import parse
+from porism.index.terms import code, latex_codes
+from porism.index.words import stems
+from porism.search.asked import Asked
+from porism.search.light import Lighter, Lit
+from porism.search.results import Segment
+
+LENGTH = 320  # characters of a snippet
+MOST_LIT = 4  # formulas of a snippet that are compared symbol by symbol
+FORMULA_LENGTH = 0.5  # a character of LaTeX takes less room than one of text
+_SENTENCE = re.compile(r"(?<=[.?!:;])\s+|\n+")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Shower:
+    """Makes segments for one query."""
+
+    def __init__(self, asked: Mapping[str, Asked], lighter: Lighter) -> None:
+        words, parts = asked["words"], asked["parts"]
+        self._words = dict(zip(words.codes.tolist(), words.power.tolist(), strict=True))
+        self._parts = dict(zip(parts.codes.tolist(), parts.power.tolist(), strict=True))
+        self._lighter = lighter
+
+    def title(self, html: str) -> tuple[Segment, ...]:
+        """A title, whole."""
+        return self._segments(segments(html))
+
+    def snippet(self, html: str) -> tuple[Segment, ...]:
+        """The best few sentences of a body, with marks where something was left out."""
+        pieces = [piece for raw in segments(html) for piece in _sentences(raw)]
+        first, last = self._window(pieces, LENGTH, FORMULA_LENGTH)
+        shown = list(self._segments(pieces[first:last]))
+        if first > 0:
+            shown.insert(0, Segment("text", "… "))
+        if last < len(pieces):
+            shown.append(Segment("text", " …"))
+        return tuple(shown)
+
+    def passage(self, html: str, limit: int) -> tuple[Segment, ...]:
+        """The best stretch of a body that is no longer than so many characters, dollar signs counted."""
+        pieces = [piece for raw in segments(html) for piece in _sentences(raw)]
+        first, last = self._window(pieces, limit, 1.0)
+        kept = pieces[first:last]
+        if sum(_size(piece, 1.0) for piece in kept) > limit:  # one sentence alone is longer
+            kept = [] if kept[0].formula_id else [Raw(kept[0].text[:limit])]
+        return self._segments(kept)
+
+    def _window(self, pieces: list[Raw], limit: int, formula: float) -> tuple[int, int]:
+        """The stretch of at most so many characters that weighs most; of equals the first."""
+        weights = [self._weight(piece) for piece in pieces]
+        sizes = [_size(piece, formula) for piece in pieces]
+        best, where = -1.0, (0, 0)
+        last, size, total = 0, 0.0, 0.0
+        for first in range(len(pieces)):
+            while last < len(pieces) and (size + sizes[last] <= limit or last == first):
+                size += sizes[last]
+                total += weights[last]
+                last += 1
+            if total > best + 1e-9:
+                best, where = total, (first, last)
+            size -= sizes[first]
+            total -= weights[first]
+        return where
+
+    def _weight(self, piece: Raw) -> float:
+        if piece.formula_id:
+            found = dict(latex_codes(piece.text))["parts"]
+            return sum(self._parts.get(number, 0.0) for number, _ in found)
+        return sum(self._words.get(code(stem), 0.0) for stem in set(stems(piece.text)))
+
+    def _segments(self, pieces: Iterable[Raw]) -> tuple[Segment, ...]:
+        shown: list[Segment] = []
+        compared = 0
+        for piece in pieces:
+            if not piece.formula_id:
+                shown.extend(self._lit_words(piece.text))
+                continue
+            parsed = parse(piece.text)
+            lit = Lit()
+            if compared < MOST_LIT and self._weight(piece) > 0:
+                compared += 1
+                lit = self._lighter.best(piece.text)
+            shown.append(
+                Segment("formula", piece.text, parsed.mathml, piece.formula_id, bool(lit.item_nodes), lit.item_nodes)
+            )
+        return tuple(shown)
+
+    def _lit_words(self, text: str) -> Iterable[Segment]:
+        """Text cut at the words that were asked for."""
+        found = list(_WORD.finditer(text))
+        codes = [code(stem) for match in found for stem in stems(match[0])[:1]]
+        if len(codes) != len(found):
+            yield Segment("text", text)
+            return
+        at = 0
+        for match, number in zip(found, codes, strict=True):
+            if number in self._words:
+                if match.start() > at:
+                    yield Segment("text", text[at : match.start()])
+                yield Segment("text", match[0], lit=True)
+                at = match.end()
+        if at < len(text):
+            yield Segment("text", text[at:])
+
+
+def _sentences(raw: Raw) -> Iterable[Raw]:
+    """Text cut into sentences, each with the white space after it."""
+    if raw.formula_id:
+        yield raw
+        return
+    at = 0
+    for match in _SENTENCE.finditer(raw.text):
+        if match.end() > at:
+            yield Raw(raw.text[at : match.end()].replace("\n", " "))
+        at = match.end()
+    if at < len(raw.text):
+        yield Raw(raw.text[at:])
+
+
+def _size(piece: Raw, formula: float) -> float:
+    """Room that a piece takes: LaTeX by a factor, with its two dollar signs."""
+    return len(piece.text) * formula + 2 if piece.formula_id else len(piece.text)
+
+
+def plain_title(html: str) -> tuple[Segment, ...]:
+    """A title with nothing lit."""
+    return tuple(
+        Segment("formula", raw.text, parse(raw.text).mathml, raw.formula_id)
+        if raw.formula_id
+        else Segment("text", raw.text)
+        for raw in segments(html)
+    )

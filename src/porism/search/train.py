@@ -1,0 +1,143 @@
+"""Fitting the model on judged topics: weights under which relevant posts come before all others, none below zero.
+
+The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t over the posts that are not relevant)), s and t being
+scores; to it comes a penalty on the squared weights. Posts without a judgment count as not relevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.topics import read_topics
+from porism.errors import PorismError
+from porism.evaluate.qrels import read_qrels
+from porism.records import Topic
+from porism.search.answers import FEATURES, AnswerSearcher, spread
+from porism.search.engine import Engine
+from porism.search.query import read_query
+from porism.search.rerank import Kind, Model, save_model
+
+PENALTY = 0.3
+RELEVANT = 2
+ROUNDS = 300
+
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A judged topic: the features of its candidates in units of their spread, which of them are relevant, and how many are in all."""
+
+    topic: str
+    features: npt.NDArray[np.float64]
+    relevant: npt.NDArray[np.bool_]
+    wanted: int
+
+
+def examples(
+    searcher: AnswerSearcher,
+    topics: Sequence[Topic],
+    grades: Mapping[str, Mapping[int, int]],
+    kind: Kind,
+    first: npt.NDArray[np.float32],
+) -> list[Example]:
+    """The topics that have a relevant post, with the features of their candidates."""
+    found = []
+    for topic in topics:
+        wanted = {item for item, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
+        if not wanted:
+            continue
+        table = searcher.study(read_query(topic.title, topic.question, topic.tags), first).table
+        posts = searcher.posts
+        ids = posts.question_ids[table.threads] if kind == "questions" else posts.answer_ids[table.answers]
+        features = spread(table.matrix(kind)).astype(np.float64)
+        found.append(Example(topic.id, features, np.isin(ids, list(wanted)), len(wanted)))
+    return found
+
+
+def fit(topics: Sequence[Example], penalty: float = PENALTY) -> Weights:
+    """The weights that suit the topics best."""
+    from scipy.optimize import minimize
+
+    usable = [topic for topic in topics if topic.relevant.any() and not topic.relevant.all()]
+    size = len(FEATURES)
+    if not usable:
+        return np.zeros(size)
+    result = minimize(
+        lambda weights: _loss(weights, usable, penalty),
+        np.full(size, 0.1),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * size,
+        options={"maxiter": ROUNDS},
+    )
+    return np.asarray(result.x, np.float64)
+
+
+def _loss(weights: Weights, topics: Sequence[Example], penalty: float) -> tuple[float, Weights]:
+    """The loss and its slope."""
+    loss, slope = 0.0, np.zeros(len(weights))
+    for topic in topics:
+        scores = topic.features @ weights
+        high = scores.max()
+        rest = np.exp(scores[~topic.relevant] - high)
+        total, pull = rest.sum(), rest @ topic.features[~topic.relevant]
+        own = np.exp(scores[topic.relevant] - high)
+        loss -= float(np.mean(np.log(own / (own + total))))
+        share = own / (own + total)
+        features = topic.features[topic.relevant]
+        slope -= np.mean(features * (1 - share)[:, None] - pull / (own + total)[:, None], axis=0)
+    return loss / len(topics) + penalty * float(weights @ weights), slope / len(topics) + 2 * penalty * weights
+
+
+def average_precision(topic: Example, weights: Weights) -> float:
+    """Of the candidates in the order of the weights; what is not judged is not relevant."""
+    order = np.argsort(-(topic.features @ weights), kind="stable")
+    places = np.flatnonzero(topic.relevant[order]) + 1
+    return float((np.arange(1, len(places) + 1) / places).sum() / topic.wanted)
+
+
+def mean_average_precision(topics: Sequence[Example], weights: Weights) -> float:
+    """The mean over topics."""
+    return float(np.mean([average_precision(topic, weights) for topic in topics])) if topics else 0.0
+
+
+def as_model(model: Model, kind: Kind, weights: Weights) -> Model:
+    """A model with new weights for one kind."""
+    named = {name: float(weight) for name, weight in zip(FEATURES, weights, strict=True) if weight > 0}
+    return Model({**model.weights, kind: named})
+
+
+def train_files(engine: Engine, pairs: Sequence[tuple[str, str]], kind: Kind, out: Path) -> Iterator[str]:
+    """Fit on all files of topics and judgments, write the model, and tell how it did: on each file when fitted on the others, and when
+    fitted on all."""
+    sets = [
+        examples(engine.searcher, read_topics(topics), _grades(qrels), kind, engine.model.first(kind))
+        for topics, qrels in pairs
+    ]
+    if not any(one for one in sets):
+        raise PorismError(
+            "no topic has a relevant post that was judged", where=pairs[0][1], fix="give qrels of these topics"
+        )
+    weights = fit([example for one in sets for example in one])
+    yield "topics\tnumber\tbefore\tothers\tall"
+    before = engine.model.vector(kind).astype(np.float64)
+    for number, (one, (topics, _)) in enumerate(zip(sets, pairs, strict=True)):
+        others = [example for other, each in enumerate(sets) if other != number for example in each]
+        crossed = f"{mean_average_precision(one, fit(others)):.3f}" if others else "-"
+        figures = (mean_average_precision(one, before), crossed, mean_average_precision(one, weights))
+        yield f"{topics}\t{len(one)}\t{figures[0]:.3f}\t{figures[1]}\t{figures[2]:.3f}"
+    named = ", ".join(topics for topics, _ in pairs)
+    save_model(as_model(engine.model, kind, weights), out, f"porism train: {kind} fitted on {named}.")
+
+
+def _grades(path: str) -> dict[str, dict[int, int]]:
+    return {
+        topic: {int(item): grade for item, grade in items.items() if item.isdigit()}
+        for topic, items in read_qrels(path).items()
+    }
