@@ -8,15 +8,18 @@ block directly after one shows what it prints. Other languages are data and are 
 In shown output a line `...` stands for any lines, and the character `…` for any text within a line: what is long, or differs from machine to
 machine (times, digests).
 
-`python tests/doc_pages.py FOLDER PAGE..` prints, for every block that differs, what it prints now; FOLDER has `sample` and `demo`.
+`python tests/doc_pages.py PAGE..` follows pages and tells what differs; with `--write` the pages then show what is printed now (read them again: the
+words around may no longer be true).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -110,6 +113,17 @@ class Reader:
     folder: Path
     names: dict[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, folder: Path, demo: Path) -> Reader:
+        """A reader in a folder with the sample and a copy of the demo of their own."""
+        (folder / "sample").symlink_to(ROOT / "sample")
+        shutil.copytree(demo, folder / "demo")
+        return cls(folder)
+
+    def read(self, page: Path) -> list[Difference]:
+        """Follow a page from top to bottom; what differs."""
+        return [difference for block in blocks(page) for difference in self.follow(block)]
+
     def shell(self, script: str) -> tuple[str, int]:
         """What a shell prints on both streams, in the order of a terminal 100 characters wide, and its exit code."""
         paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -160,17 +174,52 @@ class Reader:
         ]
 
 
+def renewed(shown: str, printed: str) -> str:
+    """The printed text with the omissions of what is shown: as many lines around `...`, and `…` in lines that still fit."""
+    old, new = shown.strip("\n").split("\n"), printed.strip("\n").split("\n")
+    kept = [line for line in old if "…" in line]
+    lines = [next((one for one in kept if same(one, line)), line.rstrip()) for line in new]
+    if "..." in old:
+        before, after = old.index("..."), len(old) - old.index("...") - 1
+        if len(lines) > before + after:
+            lines = [*lines[:before], "...", *lines[len(lines) - after :]]
+    return "\n".join(lines)
+
+
+def renew(page: Path, differences: list[Difference]) -> None:
+    """Show on a page what is printed now."""
+    text = page.read_text(encoding="utf-8")
+    for one in differences:
+        number = int(one.where.rpartition(":")[2])
+        start = sum(len(line) for line in text.splitlines(keepends=True)[: number - 1])
+        head = (
+            text.find(one.command.replace("\n", "\n> "), start)
+            if one.command != "python"
+            else text.find("```text\n", start)
+        )
+        at = text.index(one.shown, head) if one.shown else text.index("\n", head) + 1
+        new = renewed(one.shown, one.printed) + ("" if one.shown else "\n")
+        text = text[:at] + new + text[at + len(one.shown) :]
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> int:
-    """Print what differs, with the output of now."""
-    reader_folder, *names = sys.argv[1:]
-    found: list[Difference] = []
-    for name in names:
-        reader = Reader(Path(reader_folder))
-        for block in blocks(Path(name).resolve()):
-            found += reader.follow(block)
-    for one in found:
-        print(one, end="\n\n")
-    return int(bool(found))
+    """Follow pages, tell what differs, write it if asked to."""
+    names = [name for name in sys.argv[1:] if name != "--write"]
+    pages = [Path(name).resolve() for name in names] or PAGES
+    wrong = 0
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "sample").symlink_to(ROOT / "sample")
+        Reader(Path(place)).shell("porism demo --build-only")
+        for page in pages:
+            folder = Path(place) / page.stem
+            folder.mkdir(exist_ok=True)
+            differences = Reader.of(folder, Path(place) / "demo").read(page)
+            wrong += len(differences)
+            print("".join(f"{one}\n\n" for one in differences), end="")
+            if "--write" in sys.argv:
+                renew(page, sorted(differences, key=lambda one: -int(one.where.rpartition(":")[2])))
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from doc_pages import DATA, PAGES, ROOT, RUN, Reader, blocks, commands, same
+from doc_pages import DATA, PAGES, ROOT, RUN, Reader, blocks, commands, renew, same
 from porism.cli import COMMANDS
 from porism.evaluate.measures import FAMILIES
 
@@ -24,10 +23,7 @@ def name_of(page: Path) -> str:
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.language in RUN for b in blocks(page))], ids=name_of)
 def test_page_does_what_it_says(page: Path, demo: Path, tmp_path: Path) -> None:
     """A reader with a fresh copy of the sample and its index follows the page from top to bottom."""
-    (tmp_path / "sample").symlink_to(ROOT / "sample")
-    shutil.copytree(demo, tmp_path / "demo")
-    reader = Reader(tmp_path)
-    differences = [difference for block in blocks(page) for difference in reader.follow(block)]
+    differences = Reader.of(tmp_path, demo).read(page)
     assert not differences, "\n\n".join(map(str, differences))
 
 
@@ -175,3 +171,15 @@ def test_what_a_page_says_wrongly_is_seen(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     seen = [(d.shown, d.printed) for block in found for d in reader.follow(block)]
     assert seen == [("two", "one"), ("exit code 0", "exit code 1"), ("2", "1")]
+
+
+def test_a_page_can_be_renewed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```console\n$ printf 'in 3 ms\\n1\\n2\\n3\\n'\nin … ms\n0\n...\n9\n$ echo one\n$ echo two\ntwo\n```\n\n```python\nprint(1)\n```\n\n```text\n2\n```\n"
+    )
+    renew(page, Reader(tmp_path).read(page)[::-1])
+    assert not Reader(tmp_path).read(page)
+    assert page.read_text() == (
+        "```console\n$ printf 'in 3 ms\\n1\\n2\\n3\\n'\nin … ms\n1\n...\n3\n$ echo one\none\n$ echo two\ntwo\n```\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n"
+    )
