@@ -216,8 +216,12 @@ def peers(formulas: list[str]) -> None:
         run = subprocess.run(
             [python, "-c", code], input=json.dumps(formulas), capture_output=True, text=True, timeout=300
         )
-        rate_found = run.stdout.strip().splitlines()[-1] if run.returncode == 0 else f"failed: {run.stderr[-100:]}"
-        print(f"{'pya0 0.3.7 to its operator tree (2,000 formulas)':48} {rate_found}")
+        found = (
+            f"{float(run.stdout.split()[-1]):10,.0f} per second"
+            if run.returncode == 0
+            else f"failed: {run.stderr[-100:]}"
+        )
+        print(f"{'pya0 0.3.7 to its operator tree (2,000 formulas)':48} {found}")
     else:
         print("pya0: not measured (PORISM_BENCH_PYA0 names no Python that has it)")
     latexml = shutil.which("latexmlc")
