@@ -15,7 +15,7 @@ from porism.index.postings import Found, Term
 from porism.search.formula_query import FormulaQuery
 
 K1, B = 1.2, 0.75
-TUPLE_DEPTH, PATH_DEPTH, PART_DEPTH = 1000, 400, 300
+TUPLE_DEPTH, PATH_DEPTH, PART_DEPTH = 1000, 200, 200
 # A formula outside the tuples' list scored less than its last; how much less is not known.
 MISSED = 0.5
 
