@@ -121,8 +121,11 @@ class Reader:
         return cls(folder)
 
     def read(self, page: Path) -> list[Difference]:
-        """Follow a page from top to bottom; what differs."""
-        return [difference for block in blocks(page) for difference in self.follow(block)]
+        """Follow a page from top to bottom; what differs. A server whose number a page left in `server.pid` does not outlive it."""
+        try:
+            return [difference for block in blocks(page) for difference in self.follow(block)]
+        finally:
+            self.shell("test -e server.pid && kill $(cat server.pid)")
 
     def shell(self, script: str) -> tuple[str, int]:
         """What a shell prints on both streams, in the order of a terminal 100 characters wide, and its exit code."""

@@ -90,6 +90,15 @@ def test_every_measure_is_documented(name: str) -> None:
     assert f"\n### {name}\n" in (REFERENCE / "measures.md").read_text()
 
 
+def test_every_part_of_the_engine_is_documented() -> None:
+    from porism.search.answers import FEATURES
+    from porism.search.formulas import MODES, PARTS
+
+    page = (REFERENCE / "systems.md").read_text()
+    groups = {name.partition(".")[0] + ("." if "." in name else "") for name in FEATURES}
+    assert not [name for name in (*groups, *PARTS, *MODES) if f"`{name}`" not in page]
+
+
 def generated() -> dict[str, Callable[[], str]]:
     """The pages that docs/generate.py writes."""
     specification = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
