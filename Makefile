@@ -19,7 +19,7 @@ demo: $(READY)
 	$(BIN)/porism demo
 
 test: $(READY) browser
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .

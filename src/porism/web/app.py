@@ -98,11 +98,13 @@ async def answer_error(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/v1/"):
         return api.error_response(request, error)
     body = api.error_response(request, error)  # logs what was not foreseen
-    status, message, fix = (
-        body.status_code,
-        getattr(error, "message", "the server failed on this request"),
-        getattr(error, "fix", ""),
+    told = isinstance(error, (BadRequest, PorismError))
+    message, fix = (
+        (error.message, error.fix)
+        if told
+        else ("the server failed on this request", "try again, or report it with its number")
     )
+    status = body.status_code
     title = TITLES.get(status, "Something went wrong")
     return pages.render(
         request, "error.html", status, title=title, message=message, fix=fix, request_id=request.state.request_id

@@ -108,6 +108,7 @@ async def search(request: Request) -> Response:
         values=values,
         tabs=TABS,
         palette=PALETTE,
+        levels=LEVELS,
         found=found,
         per_page=PER_PAGE,
     )

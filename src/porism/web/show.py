@@ -52,6 +52,14 @@ def segment(part: Segment, links: bool) -> Markup:
     return formula_link(part.text, shown) if links else Markup(shown)
 
 
+def naming(pieces: Iterable[Segment]) -> Markup:
+    """A name for a link that shows nothing but formulas, for those who listen to a page."""
+    seen = list(pieces)
+    if any(piece.kind == "text" and piece.text.strip() for piece in seen):
+        return Markup("")
+    return Markup(' aria-label="{}"').format(" ".join(piece.text for piece in seen) or "untitled")
+
+
 def lit_formula(hit: FoundFormula) -> Markup:
     """A found formula with its matched part lit."""
     return Markup(light(hit.mathml, hit.lit_nodes) if hit.lit_nodes else hit.mathml)
@@ -69,7 +77,7 @@ def name(latex: str) -> Markup:
     return Markup(mathml_of(latex))
 
 
-FILTERS = {"segments": segments, "lit_formula": lit_formula, "query": query, "name": name}
+FILTERS = {"segments": segments, "naming": naming, "lit_formula": lit_formula, "query": query, "name": name}
 
 
 @dataclass(frozen=True, slots=True)
