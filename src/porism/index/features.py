@@ -43,15 +43,17 @@ def features(layout: Node, operators: Node) -> Features:
 
 def path_terms(tree: FlatOperators, ways: Paths) -> list[str]:
     """Each path of few steps once by classes alone and once with the symbol at its lower end."""
-    depths = np.zeros(len(tree.labels), np.int32)
-    for node, parent in enumerate(tree.parents):
-        depths[node] = depths[parent] + 1 if parent >= 0 else 0
+    levels: list[int] = []
+    for parent in tree.parents:
+        levels.append(levels[parent] + 1 if parent >= 0 else 0)
+    depths = np.array(levels)
     near = depths[ways.below] - depths[ways.above] <= MAX_TERM_STEPS
     symbols = np.array([crc32(label.encode("utf-8", "surrogatepass")) for label in tree.labels], np.uint64)
     keys = ways.keys[near].astype(np.uint64)
     with np.errstate(over="ignore"):
         named = ((keys << np.uint64(32)) | symbols[ways.below[near]]) * _SYMBOL >> np.uint64(24)
-    return [f"{key:x}" for key in keys.tolist()] + [f"{key:x}" for key in named.tolist()]
+    # Big-endian bytes in hex, a blank between numbers: all terms are written at once.
+    return np.concatenate((keys, named)).astype(">u8").tobytes().hex(" ", 8).split()
 
 
 def part_terms(written: Node, tree: FlatOperators) -> list[str]:
@@ -64,17 +66,23 @@ def part_terms(written: Node, tree: FlatOperators) -> list[str]:
 
 
 def _written_parts(root: Node) -> list[int]:
-    """The hashes of the sub-expressions of a tree as it stands."""
+    """The hashes of the sub-expressions of a tree as it stands; the root's comes last."""
     order = [root]
     for node in order:
-        order.extend(node.children)
-    numbers: dict[int, int] = {}
+        order += node.children
+    # Walking backwards, the operands of a node are those numbers just before the ones that the last node took.
+    numbers = [0] * len(order)
+    end = at = len(order)
     parts: list[int] = []
     for node in reversed(order):
+        at -= 1
         total = label_hash(node.label)[0]
-        for child, factor in zip(node.children, POSITIONS, strict=False):
-            total += numbers[id(child)] * factor
-        numbers[id(node)] = mix(total & MASK)
-        if node.children:
-            parts.append(numbers[id(node)])
+        count = len(node.children)
+        if count:
+            for number, factor in zip(numbers[end - count : end], POSITIONS, strict=False):
+                total += number * factor
+            end -= count
+        numbers[at] = mix(total & MASK)
+        if count:
+            parts.append(numbers[at])
     return parts
