@@ -98,12 +98,9 @@ async def answer_error(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/v1/"):
         return api.error_response(request, error)
     body = api.error_response(request, error)  # logs what was not foreseen
-    told = isinstance(error, (BadRequest, PorismError))
-    message, fix = (
-        (error.message, error.fix)
-        if told
-        else ("the server failed on this request", "try again, or report it with its number")
-    )
+    message, fix = "the server failed on this request", "try again, or report it with its number"
+    if isinstance(error, (BadRequest, PorismError)):
+        message, fix = error.message, error.fix
     status = body.status_code
     title = TITLES.get(status, "Something went wrong")
     return pages.render(
