@@ -16,7 +16,9 @@ def main(names: list[str]) -> None:
     for name in names or ALL:
         module = importlib.import_module(f"bench.{name}")
         if hasattr(module, "main"):
-            print(f"\n== {name}: {(module.__doc__ or '').strip().splitlines()[0] if module.__doc__ else ''}", flush=True)
+            print(
+                f"\n== {name}: {(module.__doc__ or '').strip().splitlines()[0] if module.__doc__ else ''}", flush=True
+            )
             module.main()
 
 

@@ -54,3 +54,11 @@ def test_drawing() -> None:
 def test_tokens_and_lines() -> None:
     assert latex_tokens(r"\frac{12}x\,y") == ["\\frac", "{", "12", "}", "x", "\\,", "y"]
     assert readable(parse(r"x^2+y^2=z^2").layout) == "x² + y² = z²"
+
+
+def test_guesses_are_told() -> None:
+    from porism.formula import parse
+    from porism.formula.show import guesses
+
+    assert guesses(parse("C_n^k + c(x)")) == ["O!apply(V!c, V!x) is taken for an application", "rule binomial-upper"]
+    assert guesses(parse(r"\binom{n}{k} + f(x)")) == []

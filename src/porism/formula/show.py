@@ -7,6 +7,7 @@ import unicodedata
 from porism.formula.canonical import LEVELS, canonical
 from porism.formula.content import to_content
 from porism.formula.match_text import write
+from porism.formula.operators import ambiguities
 from porism.formula.parsed import Parsed
 from porism.formula.problems import Problem
 from porism.formula.tangent import tangent
@@ -18,6 +19,15 @@ def understood(parsed: Parsed) -> bool:
     """Whether no part of a formula stayed opaque in either tree."""
     trees = [parsed.layout, parsed.operators]
     return not any(node.label.startswith("E!") for tree in trees for node in tree.walk())
+
+
+def guesses(parsed: Parsed) -> list[str]:
+    """Readings that could be others: products taken for applications (or not), and rules that rewrote an ambiguous spelling."""
+    read = [
+        f"{write(node)} is taken for {'an application' if guess == 'application' else 'a product'}"
+        for guess, node in ambiguities(parsed.layout)
+    ]
+    return read + [f"rule {name}" for name in canonical(parsed.operators, "normalised").flags]
 
 
 def as_json(parsed: Parsed) -> dict[str, object]:
@@ -36,6 +46,7 @@ def as_json(parsed: Parsed) -> dict[str, object]:
         "content": to_content(operators),
         "canonical": {level: write(canonical(operators, level).tree) for level in LEVELS},
         "names": canonical(operators, "renamed").names,
+        "guesses": guesses(parsed),
         "understood": understood(parsed),
     }
 
@@ -55,6 +66,7 @@ def as_text(parsed: Parsed) -> str:
     parts += [(f"canonical, {level}", write(canonical(operators, level).tree)) for level in LEVELS]
     names = canonical(operators, "renamed").names
     parts.append(("names", ", ".join(f"{new[2:]} = {old[2:]}" for old, new in names.items())))
+    parts.append(("guesses", ", ".join(guesses(parsed))))
     parts += [("MathML", parsed.mathml), ("Content MathML", to_content(operators))]
     return "\n".join(_part(name, text) for name, text in parts if text)
 
