@@ -39,7 +39,9 @@ def api_page() -> str:
     """Every route of the HTTP API with its parameters."""
     from porism.web.openapi import document
 
-    pages = ["# HTTP API\n\nWritten by `make docs` from the OpenAPI document that the server publishes at `/v1/openapi.json`.\n"]
+    pages = [
+        "# HTTP API\n\nWritten by `make docs` from the OpenAPI document that the server publishes at `/v1/openapi.json`.\n"
+    ]
     for path, methods in document()["paths"].items():
         for method, operation in methods.items():
             pages.append(f"## {method.upper()} {path}\n\n{operation['summary']}\n")

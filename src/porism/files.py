@@ -32,7 +32,9 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     except FileNotFoundError:
         raise PorismError("no such file", where=str(path), fix="check the path") from None
     except (PermissionError, IsADirectoryError) as error:
-        raise PorismError(f"cannot be read: {error.strerror}", where=str(path), fix="name a file you may read") from None
+        raise PorismError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="name a file you may read"
+        ) from None
 
 
 def open_text(path: str | Path) -> IO[str]:
@@ -80,7 +82,9 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
 
 def disk_error(error: OSError, path: Path) -> PorismError:
     """The same fact in words that say what to do."""
-    return PorismError(f"cannot be written: {error.strerror or error}", where=str(path), fix="free some space or name another place")
+    return PorismError(
+        f"cannot be written: {error.strerror or error}", where=str(path), fix="free some space or name another place"
+    )
 
 
 def digest_file(path: str | Path) -> str:

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import Chromium, chromium, free_port
 from playwright.sync_api import Page, sync_playwright
+
+from chromium import Chromium, chromium, free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 ROOT = Path(__file__).resolve().parents[2]

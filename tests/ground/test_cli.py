@@ -24,5 +24,11 @@ def test_help_has_an_example_that_parses(name: str, capsys: pytest.CaptureFixtur
 
 
 def test_broken_pipe_is_quiet() -> None:
-    run = subprocess.run(f"{sys.executable} -m porism.cli formula 'x^2' | head -c 1", shell=True, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        f"{sys.executable} -m porism.cli formula 'x^2' | head -c 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "Traceback" not in run.stderr

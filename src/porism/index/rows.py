@@ -24,8 +24,8 @@ class RowsWriter:
     def __init__(self, directory: Path, name: str) -> None:
         self._directory = directory
         self._name = name
-        self._codes: IO[bytes] = open(directory / f"{name}.codes", "wb")
-        self._counts: IO[bytes] = open(directory / f"{name}.counts", "wb")
+        self._codes: IO[bytes] = (directory / f"{name}.codes").open("wb")
+        self._counts: IO[bytes] = (directory / f"{name}.counts").open("wb")
         self._starts = [0]
         self._lengths: list[float] = []
 
@@ -58,8 +58,8 @@ class Rows:
     def __init__(self, directory: Path, name: str) -> None:
         self.starts: npt.NDArray[np.int64] = np.load(directory / f"{name}.starts.npy")
         self.lengths: Values = np.load(directory / f"{name}.lengths.npy")
-        self.codes: Codes = _mapped(directory / f"{name}.codes", np.uint32)
-        self.counts: npt.NDArray[np.uint16] = _mapped(directory / f"{name}.counts", np.uint16)
+        self.codes: Codes = _mapped(directory / f"{name}.codes").view(np.uint32)
+        self.counts: npt.NDArray[np.uint16] = _mapped(directory / f"{name}.counts").view(np.uint16)
         self.mean = float(self.lengths.mean()) if len(self.lengths) else 0.0
 
     def __len__(self) -> int:
@@ -68,10 +68,10 @@ class Rows:
     def row(self, number: int) -> tuple[Codes, Values]:
         """The codes (ascending) and counts of one row."""
         start, end = self.starts[number], self.starts[number + 1]
-        return self.codes[start:end], self.counts[start:end].astype(np.float32) / HALVES
+        return self.codes[start:end], self.counts[start:end].astype(np.float32) / np.float32(HALVES)
 
 
-def _mapped(path: Path, kind: type[np.generic]) -> npt.NDArray[np.generic]:
+def _mapped(path: Path) -> npt.NDArray[np.uint8]:
     if path.stat().st_size == 0:  # nothing can be mapped
-        return np.empty(0, kind)
-    return np.memmap(path, kind, "r")
+        return np.empty(0, np.uint8)
+    return np.asarray(np.memmap(path, np.uint8, "r"))  # a plain view: the subclass costs more than most look-ups

@@ -74,10 +74,8 @@ class AnswerSearcher:
         self.posts = posts
         self.concepts = Concepts(posts)
         self.vectors = {family: Vectors(posts.directory, family) for family in VECTOR_FAMILIES}
-        codes, counts = np.unique(posts.tags.codes, return_counts=True)
-        self._tag_worth = dict(
-            zip(codes.tolist(), idf(len(posts.tags), counts.astype(np.float64)).tolist(), strict=True)
-        )
+        self._tag_codes = np.array(posts.tags.codes)
+        self._tag_threads = np.repeat(np.arange(len(posts.tags)), np.diff(posts.tags.starts))
 
     def candidates(self, asked: Sequence[Mapping[str, Asked]]) -> Numbers:
         """Threads worth a closer look: the best of several different searches, united."""
@@ -125,12 +123,11 @@ class AnswerSearcher:
 
     def tag_scores(self, tags: tuple[str, ...], threads: Numbers) -> Values:
         """What the tags that a query and a thread share are worth."""
-        worth = {code(tag): self._tag_worth.get(code(tag), 0.0) for tag in tags}
-        rows = self.posts.tags
-        return np.array(
-            [sum(worth.get(number, 0.0) for number in rows.row(thread)[0].tolist()) for thread in threads.tolist()],
-            np.float32,
-        )
+        total = np.zeros(len(self.posts.tags), np.float32)
+        for tag in set(tags):
+            holders = self._tag_threads[self._tag_codes == code(tag)]
+            total[holders] += idf(len(total), np.array([len(holders)], np.float64))[0]
+        return total[threads]
 
 
 def strongest(family: str, asked: Asked) -> list[Term]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class Concepts:
         for meeting in meetings:
             concept = meeting.concept
             row = concept.name.split()
-            terms = [concept.part] if meeting.by_name else [f"{a}_{b}" for a, b in zip(row, row[1:], strict=False)]
+            terms = [concept.part] if meeting.by_name else [f"{a}_{b}" for a, b in pairwise(row)]
             for term in terms:
                 weights["parts" if meeting.by_name else "pairs"].setdefault(term, 1.0)
         return {family: self._asked(family, named) for family, named in weights.items()}

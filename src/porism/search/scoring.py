@@ -14,7 +14,7 @@ K1 = 1.2
 B = 0.75
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[misc]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _score(
     starts: Any, codes: Any, counts: Any, lengths: Any, mean: float, rows: Any, asked: Any, weights: Any, out: Any
 ) -> None:

@@ -26,8 +26,8 @@ class Shower:
 
     def __init__(self, asked: Mapping[str, Asked], lighter: Lighter) -> None:
         words, parts = asked["words"], asked["parts"]
-        self._words = dict(zip(words.codes.tolist(), words.power.tolist(), strict=True))
-        self._parts = dict(zip(parts.codes.tolist(), parts.power.tolist(), strict=True))
+        self._words: dict[int, float] = dict(zip(words.codes.tolist(), words.power.tolist(), strict=True))
+        self._parts: dict[int, float] = dict(zip(parts.codes.tolist(), parts.power.tolist(), strict=True))
         self._lighter = lighter
 
     def title(self, html: str) -> tuple[Segment, ...]:
