@@ -1,6 +1,7 @@
 """Formula search: quality on judged topics, speed of building and of answering, beside Approach Zero (pya0) where it is at hand.
 
-PORISM_PYA0 names a Python that has pya0 0.3.7; without it that column is left out, and said so.
+PORISM_PYA0 names a Python that has pya0 0.3.7; without it that row is left out, and said so. PORISM_BENCH_FORMULAS limits how many
+formulas the speed is measured on. Processor seconds (all processes) are given beside the rates, since rates depend on what else runs.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import html
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -85,34 +87,43 @@ def speed(folder: Path) -> None:
     """From LaTeX to an index, and from a query to 1,000 re-ranked formulas, on pool + slice."""
     searcher = FormulaSearcher.open(folder / "pool-slice.index")
     store = searcher.store
-    latex = [store.latex(row).replace("\n", " ") for row in range(store.formulas)]
+    number = min(store.formulas, int(os.environ.get("PORISM_BENCH_FORMULAS", store.formulas)))
+    latex = [store.latex(row).replace("\n", " ") for row in range(number)]
     queries = [text.replace("\n", " ") for text in (*pool_topics().values(), *topics_2021().values())]
-    rows = {"porism": (porism_build(folder, latex), [*latencies(searcher, queries)])}
+    built = porism_build(folder, latex)
+    rows = {"porism": (*built, [*latencies(FormulaSearcher.open(folder / "latex.index"), queries)])}
     python = os.environ.get("PORISM_PYA0")
     if python:
         rows["pya0"] = pya0(python, folder, latex, queries)
     else:
         print("pya0: set PORISM_PYA0 to a Python that has it to see it here")
     print(f"\nspeed on {len(latex)} formulas, {len(queries)} queries, top {K}")
-    print("system   formulas/s   p50 ms   p95 ms   p99 ms")
-    for name, (seconds, times) in rows.items():
+    print("system   formulas/s   per processor second   p50 ms   p95 ms   p99 ms")
+    for name, (seconds, processor, times) in rows.items():
         p50, p95, p99 = np.percentile(times, (50, 95, 99)) * 1000
-        print(f"{name:8s} {len(latex) / seconds:10.0f} {p50:8.1f} {p95:8.1f} {p99:8.1f}")
+        rates = f"{len(latex) / seconds:10.0f} {len(latex) / processor:22.0f}"
+        print(f"{name:8s} {rates} {p50:8.1f} {p95:8.1f} {p99:8.1f}")
 
 
-def porism_build(folder: Path, latex: list[str]) -> float:
-    """Seconds to parse and index formulas."""
+def processor_seconds() -> float:
+    """Of this process and of those it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def porism_build(folder: Path, latex: list[str]) -> tuple[float, float]:
+    """Seconds and processor seconds to index formulas that are parsed (which is told apart)."""
     table = folder / "latex.tsv"
     rows = (f"{at}\t{text}\n" for at, text in enumerate(latex, 1))
     table.write_text("visual_id\tlatex\n" + "".join(rows), "utf-8")
     start = time.perf_counter()
     collection = build([open_source(table, "")], folder / "latex.collection")
-    parsed = time.perf_counter()
+    parsed, used = time.perf_counter(), processor_seconds()
     with Collection.open(collection) as opened:
         build_formula_index(opened, folder / "latex.index")
     done = time.perf_counter()
-    print(f"\nparsing and storing {len(latex) / (parsed - start):.0f}/s, indexing {len(latex) / (done - parsed):.0f}/s")
-    return done - start
+    print(f"\nparsing and storing {len(latex) / (parsed - start):.0f}/s, both {len(latex) / (done - start):.0f}/s")
+    return done - parsed, processor_seconds() - used
 
 
 def latencies(searcher: FormulaSearcher, queries: list[str]) -> Iterator[float]:
@@ -124,12 +135,12 @@ def latencies(searcher: FormulaSearcher, queries: list[str]) -> Iterator[float]:
         yield time.perf_counter() - start
 
 
-def pya0(python: str, folder: Path, latex: list[str], queries: list[str]) -> tuple[float, list[float]]:
-    """Seconds of building and of each query under pya0."""
+def pya0(python: str, folder: Path, latex: list[str], queries: list[str]) -> tuple[float, float, list[float]]:
+    """Seconds and processor seconds of building (its own parsing included), and seconds of each query, under pya0."""
     (folder / "formulas.txt").write_text("\n".join(latex), "utf-8")
     (folder / "queries.txt").write_text("\n".join(queries), "utf-8")
     script = Path(__file__).with_name("_pya0.py")
     files = [folder / "formulas.txt", folder / "queries.txt", folder / "pya0"]
     done = subprocess.run([python, script, *files], check=True, capture_output=True, text=True, errors="replace")
     measured = json.loads(done.stdout.rsplit("\n", 2)[-2])
-    return measured["build"], measured["queries"]
+    return measured["build"], measured["processor"], measured["queries"]
