@@ -65,10 +65,11 @@ def make(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Print topic, number of formulas, query formula or title, tags."""
-    from porism.corpus.topics import read_topics
+    from porism.corpus.html import plain
+    from porism.corpus.topics import dollars, read_topics
 
     print("topic\tformulas\tasks\ttags")
     for topic in read_topics(args.file, args.formulas):
-        asks = topic.latex or topic.title
+        asks = topic.latex or plain(dollars(topic.title))
         print(topic.id, len(topic.formulas), " ".join(asks.split()), ",".join(topic.tags), sep="\t")
     return 0
