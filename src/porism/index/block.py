@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.formula.binary import unpack
-from porism.index.features import Features, features
+from porism.index.features import Features, features_of_many
 
 # Columns of a block and their types; those named *_at hold one row's end for each formula, the rest are the rows.
 TYPES = {
@@ -61,7 +61,7 @@ def make_block(formulas: Sequence[Raw]) -> Block:
     # Trees have no cycles: looking for some again and again would take a fifth of the time.
     gc.disable()
     try:
-        rows = [features(*unpack(raw.trees)) for raw in formulas]
+        rows = features_of_many([unpack(raw.trees) for raw in formulas])
     finally:
         gc.enable()
     for row in rows:

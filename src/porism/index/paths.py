@@ -8,6 +8,7 @@ against `=` count as symbols do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,11 +33,13 @@ class Traits(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """The paths of a tree, sorted by upper end, key and lower end (ends are numbers of nodes), and the number of its leaves."""
+    """The paths of a tree, sorted by upper end, key and lower end (ends are numbers of nodes): how many steps each has, and the
+    number of the tree's leaves."""
 
     above: npt.NDArray[np.uint8]
     keys: npt.NDArray[np.uint32]
-    below: npt.NDArray[np.int32]
+    below: npt.NDArray[np.uint8]
+    steps: npt.NDArray[np.uint8]
     leaves: int
 
 
@@ -52,29 +55,50 @@ def traits_of(labels: list[str]) -> Traits:
     )
 
 
-def tree_paths(tree: FlatOperators) -> Paths:
-    """All paths of an operator tree."""
-    size = len(tree.labels) * (MAX_STEPS + 1)
-    above, keys, below = np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.int32)
-    parents, ranks = np.array(tree.parents, np.int32), np.array(tree.ranks, np.int32)
-    count, leaves = climb(parents, ranks, *traits_of(tree.labels), above, keys, below)
-    order = np.lexsort((below[:count], keys[:count], above[:count]))
-    return Paths(above[:count][order], keys[:count][order], below[:count][order], leaves)
+def tree_paths(trees: Sequence[FlatOperators]) -> list[Paths]:
+    """All paths of each operator tree; many trees at once, since each call costs more than a tree."""
+    ends = np.cumsum([len(tree.labels) for tree in trees])
+    parents = np.array([parent for tree in trees for parent in tree.parents], np.int32)
+    ranks = np.array([rank for tree in trees for rank in tree.ranks], np.int32)
+    traits = traits_of([label for tree in trees for label in tree.labels])
+    size = len(parents) * (MAX_STEPS + 1)
+    columns: list[Array] = [np.empty(size, kind) for kind in (np.uint8, np.uint32, np.uint8, np.uint8)]
+    stops, leaves = np.empty(len(trees), np.int64), np.empty(len(trees), np.int64)
+    above, keys, below, steps = columns
+    climb_all(ends, parents, ranks, traits, above, keys, below, steps, stops, leaves)
+    above, keys, below, steps = (column[: stops[-1]] for column in columns)
+    order = np.lexsort((below, keys, above, np.repeat(np.arange(len(trees)), np.diff(stops, prepend=0))))
+    above, keys, below, steps = above[order], keys[order], below[order], steps[order]
+    spans = [slice(start, stop) for start, stop in zip((0, *stops[:-1].tolist()), stops.tolist(), strict=True)]
+    found = zip(spans, leaves.tolist(), strict=True)
+    return [Paths(above[span], keys[span], below[span], steps[span], count) for span, count in found]
+
+
+@compiled
+def climb_all(
+    ends: Array, parents: Array, ranks: Array, traits: Traits, above: Array, keys: Array, below: Array, steps: Array,
+    stops: Array, leaves: Array,
+) -> None:  # fmt: skip
+    """Fill the columns with the paths of all trees, and `stops` and `leaves` for each tree."""
+    start = count = 0
+    for tree in range(len(ends)):
+        end = ends[tree]
+        own = Traits(
+            traits.codes[start:end], traits.letters[start:end], traits.free[start:end], traits.scripts[start:end]
+        )
+        room = above[count:], keys[count:], below[count:], steps[count:]
+        found, leaves[tree] = climb(parents[start:end], ranks[start:end], own, room[0], room[1], room[2], room[3])
+        count += found
+        stops[tree] = count
+        start = end
 
 
 @compiled
 def climb(
-    parents: Array,
-    ranks: Array,
-    codes: Array,
-    letters: Array,
-    free: Array,
-    scripts: Array,
-    above: Array,
-    keys: Array,
-    below: Array,
+    parents: Array, ranks: Array, traits: Traits, above: Array, keys: Array, below: Array, steps: Array
 ) -> tuple[int, int]:
-    """Fill `above`, `keys`, `below` with all paths of a tree; how many there are, and how many leaves the tree has."""
+    """Fill the columns with all paths of a tree; how many there are, and how many leaves the tree has."""
+    codes, scripts = traits.codes, traits.scripts
     size = len(parents)
     inner = np.zeros(size, np.bool_)
     for node in range(1, size):
@@ -89,18 +113,18 @@ def climb(
             key = step(key, _INNER)
         else:
             leaves += 1
-            if letters[node]:
+            if traits.letters[node]:
                 key = step(key, _HANGER)
                 at = hanger(at, parents, ranks, scripts)
         if not inner[node] or parents[node] < 0:
-            above[count], keys[count], below[count] = at, key, node
+            above[count], keys[count], below[count], steps[count] = at, key, node, 0
             count += 1
-        for _ in range(MAX_STEPS):
+        for number in range(1, MAX_STEPS + 1):
             up = parents[at]
             if up < 0:
                 break
             if scripts[up] == NO_SCRIPT:
-                place = 0 if free[up] else min(ranks[at], 2) + 1
+                place = 0 if traits.free[up] else min(ranks[at], 2) + 1
                 key = step(key, np.uint32(codes[up]) + np.uint32(place))
                 at = up
             elif ranks[at] == 0:
@@ -109,7 +133,7 @@ def climb(
             else:
                 key = step(step(key, _UNDER + scripts[up]), _HANGER)
                 at = hanger(up, parents, ranks, scripts)
-            above[count], keys[count], below[count] = at, key, node
+            above[count], keys[count], below[count], steps[count] = at, key, node, number
             count += 1
     return count, leaves
 
