@@ -28,9 +28,9 @@ from porism.records import Comment, Post, Thread
 VIEWS = ("thread", "title", "links", "answer")
 # How much a word of each field counts in the view of the whole thread: a title is short and says what the thread is of, and the
 # answers of a question, together longer than all else, must not drown it.
-TITLE, BODY, TAGS, REMARK, ANSWER, LINKED = 10.0, 3.0, 3.0, 1.0, 1.0, 2.0
+TITLE, BODY, TAGS, REMARK, ANSWER, LINKED = 20.0, 5.0, 5.0, 1.0, 1.0, 4.0
 COMMENT = 0.5  # of a word in a comment beside one in the answer itself
-MOST = 16  # times a term is posted for one thread; beyond, a weight no longer grows
+MOST = 40  # times a term is posted for one thread; beyond, a weight no longer grows
 # A comment that names another question, by its address or as its duplicate.
 POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 

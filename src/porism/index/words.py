@@ -20,6 +20,11 @@ def _analyser(stem: bool = True) -> Any:
     return (builder.filter(Filter.stemmer("english")) if stem else builder).build()
 
 
+def _whole(text: str) -> str:
+    """Half characters, which no text may hold, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 @lru_cache(1)
 def stopwords() -> frozenset[str]:
     """Words that say nothing of a subject, as written and as stems."""
@@ -33,12 +38,12 @@ def stems(text: str) -> list[str]:
     >>> stems("Proving the Cauchy-Schwarz inequality")
     ['prove', 'the', 'cauchi', 'schwarz', 'inequ']
     """
-    return list(_analyser().analyze(text))
+    return list(_analyser().analyze(_whole(text)))
 
 
 def tokens(text: str) -> list[str]:
     """All words of a text in lower case, one for each of its stems."""
-    return list(_analyser(False).analyze(text))
+    return list(_analyser(False).analyze(_whole(text)))
 
 
 def words(text: str) -> list[str]:

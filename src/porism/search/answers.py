@@ -108,7 +108,8 @@ class AnswerSearcher:
             vector = vectors.query(asked[family].codes, asked[family].weights)
             values[f"vectors.{family}"] = vectors.cosines(vector, threads)
         table = Table(threads, answers, thread_of, values)
-        best = threads[np.argsort(-(spread(table.matrix("questions")) @ first), kind="stable")]
+        matrix = table.matrix("questions")
+        best = threads[np.argsort(-(matrix @ (first / scales(matrix, len(self.posts.question_ids)))), kind="stable")]
         learned = expand(best, self.posts)
         for family, terms in learned.items():
             values[f"feedback.{family}"] = score_rows(rows["thread", family], threads, terms.codes, terms.power)
@@ -140,15 +141,10 @@ def strongest(family: str, asked: Asked) -> list[Term]:
     ]
 
 
-def scales(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """How far each feature spreads among the candidates (1 where it does not)."""
-    if not len(matrix):
-        return np.ones(matrix.shape[1], np.float32)
-    deviation: npt.NDArray[np.float32] = matrix.std(0)
-    return np.where(deviation > 1e-9, deviation, 1).astype(np.float32)
-
-
-def spread(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Features in units of their spread, so that weights mean the same for every query."""
-    scaled: npt.NDArray[np.float32] = matrix / scales(matrix)
-    return scaled
+def scales(matrix: npt.NDArray[np.float32], posts: int) -> npt.NDArray[np.float32]:
+    """How far each feature spreads among all posts, those that are no candidates having none of it (1 where it does not)."""
+    number = max(1, posts, len(matrix))
+    mean = matrix.sum(0, np.float64) / number
+    square = (matrix.astype(np.float64) ** 2).sum(0) / number
+    deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
+    return np.where(deviation > 1e-9, deviation, 1.0).astype(np.float32)

@@ -140,7 +140,9 @@ class Engine:
                 self._studies.move_to_end(key)
                 return self._studies[key]
         study = self.searcher.study(query, self.model.first(kind))
-        factors = self.model.vector(kind) / scales(study.table.matrix(kind))
+        posts = self.searcher.posts
+        number = len(posts.question_ids if kind == "questions" else posts.answer_ids)
+        factors = self.model.vector(kind) / scales(study.table.matrix(kind), number)
         with self._lock:
             self._studies[key] = (study, factors)
             while len(self._studies) > REMEMBERED:

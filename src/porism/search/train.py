@@ -17,12 +17,12 @@ from porism.corpus.topics import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.records import Topic
-from porism.search.answers import FEATURES, AnswerSearcher, spread
+from porism.search.answers import FEATURES, AnswerSearcher, scales
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.search.rerank import Kind, Model, save_model
 
-PENALTY = 0.3
+PENALTY = 1.0
 RELEVANT = 2
 ROUNDS = 300
 
@@ -54,8 +54,10 @@ def examples(
             continue
         table = searcher.study(read_query(topic.title, topic.question, topic.tags), first).table
         posts = searcher.posts
-        ids = posts.question_ids[table.threads] if kind == "questions" else posts.answer_ids[table.answers]
-        features = spread(table.matrix(kind)).astype(np.float64)
+        known = posts.question_ids if kind == "questions" else posts.answer_ids
+        ids = known[table.threads if kind == "questions" else table.answers]
+        matrix = table.matrix(kind)
+        features = (matrix / scales(matrix, len(known))).astype(np.float64)
         found.append(Example(topic.id, features, np.isin(ids, list(wanted)), len(wanted)))
     return found
 

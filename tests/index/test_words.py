@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from porism.index.concepts import likelihood, names
+from porism.index.terms import code, count_terms, text_terms
+from porism.index.words import FORMULA, pairs, stems, tokens, words
+
+
+def test_words_are_stemmed_and_stop_words_dropped() -> None:
+    assert words("Proving the inequalities") == ["prove", "inequ"]
+
+
+def test_no_pair_reaches_across_a_formula() -> None:
+    assert pairs(f"right {FORMULA} triangle") == []
+    assert pairs("right triangle") == ["right_triangl"]
+
+
+def test_each_stem_has_its_word() -> None:
+    text = "Cauchy-Schwarz, l'Hôpital & 3 x2"
+    assert len(stems(text)) == len(tokens(text))
+
+
+def test_half_characters_do_no_harm() -> None:
+    assert stems("\ud800word") == ["word"]
+
+
+def test_names_end_in_a_head() -> None:
+    assert list(names("by Fermat's little theorem")) == [
+        ("littl theorem", "little theorem"),
+        ("fermat littl theorem", "fermat little theorem"),
+    ]
+
+
+def test_likelihood_is_zero_for_chance() -> None:
+    assert likelihood(1, 10, 10, 100) == 0.0
+    assert likelihood(5, 5, 5, 100) > likelihood(3, 5, 5, 100) > 0
+
+
+def test_terms_are_counted_by_code() -> None:
+    counts = count_terms(text_terms("sum of sums"), ["x^2", "x^2"])
+    assert counts["words"][code("sum")] == 2
+    assert sorted(set(counts["parts"].values())) == [2]

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import porism
+from porism.errors import PorismError
+from porism.records import Explanation, Query
+from porism.search.engine import Engine
+
+WORDS_AND_FORMULA = r"proof that $\sqrt{2}$ is irrational"
+
+
+@pytest.fixture(scope="module")
+def engine(demo: Path) -> Engine:
+    return porism.open(demo / "index")
+
+
+def test_words_and_a_formula_find_the_thread(engine: Engine) -> None:
+    results = engine.search(WORDS_AND_FORMULA, k=3)
+    titles = ["".join(one.text for one in hit.title) for hit in results.hits]
+    assert "irrational" in titles[0]
+    assert results.total >= 3
+
+
+def test_hits_come_with_lit_words_and_nodes(engine: Engine) -> None:
+    hits = engine.search(WORDS_AND_FORMULA, k=5).hits
+    shown = [segment for hit in hits for segment in (*hit.title, *hit.snippet)]
+    assert any(segment.lit and segment.text.lower() == "irrational" for segment in shown)
+    assert any(segment.lit_nodes for segment in shown if segment.kind == "formula")
+
+
+def test_renamed_formula_finds_the_original(engine: Engine) -> None:
+    renamed = engine.search("$u^2+w^2=h^2$", k=10)
+    assert any("^2+" in "".join(one.text for one in hit.title) for hit in renamed.hits)
+
+
+def test_pages_follow_each_other(engine: Engine) -> None:
+    both = engine.search("limit of a sequence", k=6).hits
+    second = engine.search("limit of a sequence", k=3, offset=3).hits
+    assert [hit.id for hit in both[3:]] == [hit.id for hit in second]
+
+
+def test_questions_are_questions(engine: Engine) -> None:
+    hits = engine.search("irrational", kind="questions").hits
+    assert hits
+    assert {hit.kind for hit in hits} == {"question"}
+
+
+def test_filters(engine: Engine) -> None:
+    tagged = engine.search("triangle", tags=("geometry",))
+    assert tagged.hits
+    assert all("geometry" in hit.tags for hit in tagged.hits)
+    accepted = engine.search("triangle", accepted=True)
+    assert accepted.hits
+    assert all(hit.accepted for hit in accepted.hits)
+    nothing = engine.search("triangle", years=(1900, 1901))
+    assert nothing.hits == ()
+    assert nothing.suggestions == ("search in all years",)
+
+
+def test_nothing_found_says_what_to_relax(engine: Engine) -> None:
+    assert engine.search("qqqzzz").suggestions == ("no post has any of these words: check the spelling or use others",)
+    assert engine.search("").suggestions == ("type a word or a formula, e.g. proof that $\\sqrt{2}$ is irrational",)
+
+
+def sums(part: Explanation) -> bool:
+    return not part.parts or (
+        math.isclose(part.value, sum(one.value for one in part.parts), rel_tol=1e-6)
+        and all(sums(one) for one in part.parts)
+    )
+
+
+@pytest.mark.parametrize(
+    "query", [WORDS_AND_FORMULA, "$x^2+y^2=z^2$", "right triangle", "eigenvalues of a symmetric matrix"]
+)
+@pytest.mark.parametrize("kind", ["answers", "questions"])
+def test_parts_sum_to_the_score(engine: Engine, query: str, kind: str) -> None:
+    for hit in engine.search(query, k=4, kind=kind).hits:  # type: ignore[arg-type]
+        explanation = engine.explain(query, hit.id)
+        assert explanation.value == pytest.approx(hit.score, rel=1e-4)
+        assert sums(explanation)
+
+
+def test_explanation_shows_the_formula_and_the_renaming(engine: Engine) -> None:
+    hit = engine.search("$u^2+w^2=h^2$", k=1).hits[0]
+    formula = next(part for part in engine.explain("$u^2+w^2=h^2$", hit.id).parts if part.reason.startswith("formula"))
+    assert len(formula.item_nodes) > 0
+    assert formula.reason.startswith("formula $u^2+w^2=h^2$")
+
+
+def test_a_post_that_was_not_found_is_told(engine: Engine) -> None:
+    with pytest.raises(PorismError) as error:
+        engine.explain("qqqzzz", engine.search("triangle").hits[0].id)
+    assert "is not among those found for this query\n  fix: porism search lists them" in str(error.value)
+
+
+def test_a_name_finds_the_formula_that_goes_with_it(engine: Engine) -> None:
+    results = engine.search("right triangle", k=20)
+    assert any("goes with" in note for note in results.notes)
+    shown = [engine.explain("right triangle", hit.id) for hit in results.hits]
+    assert any("“right triangle” goes with" in part.reason for one in shown for part in one.parts)
+
+
+def test_a_formula_finds_its_name(engine: Engine) -> None:
+    notes = engine.search("$x^2+y^2=z^2$").notes
+    assert any("right triangle" in note for note in notes)
+
+
+def test_ask_gives_a_short_passage_with_its_source(engine: Engine) -> None:
+    extract = engine.ask(r"why is $\sqrt{2}$ irrational?")
+    assert 0 < len(extract.text) <= 1200
+    assert extract.text.count("$") % 2 == 0
+    assert len(extract.sources) == 1
+    assert engine.ask("qqqzzz").text == ""
+
+
+def test_a_whole_post_is_a_query(engine: Engine) -> None:
+    post = next(iter(engine.collection.posts("question")))
+    hits = engine.search(Query(post.body, post.title, post.tags), kind="questions").hits
+    assert hits[0].id == post.id
+
+
+def test_formulas_are_bound_and_used(engine: Engine) -> None:
+    found = engine.formulas("u^2+v^2=w^2", k=5).hits
+    assert any(hit.level == "renamed" and hit.bindings and hit.uses for hit in found)
+
+
+def test_words_beside_a_formula_are_told(engine: Engine) -> None:
+    assert engine.formulas("the sum $a+b$").notes == ("only the formula is searched, not the words “the sum”",)
+
+
+@pytest.mark.parametrize("text", ["\x00", "$", "<<<", "\\", "}{", "?", "$\\frac$", "a" * 5000, "(" * 300, "\ud800"])
+def test_any_string_is_legal(engine: Engine, text: str) -> None:
+    engine.search(text, k=2)
+    engine.formulas(text, k=2)
+    engine.ask(text)
+
+
+def test_the_same_query_gives_the_same_result(demo: Path, engine: Engine) -> None:
+    again = porism.open(demo / "index")
+    assert again.search(WORDS_AND_FORMULA).hits == engine.search(WORDS_AND_FORMULA).hits
+
+
+def test_wrong_places_say_what_to_run(demo: Path, tmp_path: Path) -> None:
+    with pytest.raises(PorismError) as error:
+        porism.open(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}: is not a finished index: it has no manifest\n"
+        f"  fix: build the index again: porism index COLLECTION -o {tmp_path}"
+    )
+    with pytest.raises(PorismError, match="is an index of formulas, not of search"):
+        porism.open(demo / "index" / "formulas")

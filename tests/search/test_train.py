@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from porism.errors import PorismError
+from porism.search.answers import FEATURES
+from porism.search.rerank import Model, load_model, save_model
+from porism.search.train import Example, average_precision, fit, mean_average_precision
+
+
+def example(helpful: int, seed: int) -> Example:
+    """A topic in which one feature tells relevant posts apart and the others are noise."""
+    random = np.random.default_rng(seed)
+    features = random.random((60, len(FEATURES)))
+    relevant = np.zeros(60, bool)
+    relevant[:5] = True
+    features[relevant, helpful] += 2.0
+    return Example(str(seed), features, relevant, 5)
+
+
+def test_the_feature_that_tells_gets_the_weight() -> None:
+    topics = [example(3, seed) for seed in range(6)]
+    weights = fit(topics, 0.1)
+    assert int(np.argmax(weights)) == 3
+    assert (weights >= 0).all()
+    assert mean_average_precision([example(3, 99)], weights) == pytest.approx(1.0)
+
+
+def test_average_precision_counts_what_is_missing() -> None:
+    features = np.zeros((3, len(FEATURES)))
+    features[:, 0] = (3, 2, 1)
+    topic = Example("A.1", features, np.array([True, False, True]), 4)
+    weights = np.eye(len(FEATURES))[0]
+    assert average_precision(topic, weights) == pytest.approx((1 / 1 + 2 / 3) / 4)
+
+
+def test_fitting_twice_gives_the_same() -> None:
+    topics = [example(3, seed) for seed in range(3)]
+    assert np.array_equal(fit(topics), fit(topics))
+
+
+def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
+    model = Model({"answers": {"thread.words": 0.25}, "questions": {"title.parts": 0.5}})
+    save_model(model, tmp_path / "model.toml", "a remark")
+    assert load_model(tmp_path / "model.toml") == model
+
+
+def test_the_shipped_model_names_known_features() -> None:
+    model = load_model()
+    assert model.vector("answers").sum() > 0
+    assert model.vector("questions").sum() > 0
+
+
+def test_an_unknown_feature_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "model.toml"
+    path.write_text('[answers]\n"thread.words" = 1.0\n[questions]\n"moon" = 1.0\n')
+    with pytest.raises(PorismError) as error:
+        load_model(path)
+    assert str(error.value) == f"{path}: names unknown features: questions.moon\n  fix: make a new one: porism train"
