@@ -20,6 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", metavar="DIR", help="an index made by porism build")
     parser.add_argument("--system", metavar="NAME", help="a declared system; the default engine if not given")
     parser.add_argument("-k", type=int, default=1000, help="hits per topic")
+    parser.add_argument(
+        "--kind",
+        choices=("answers", "questions"),
+        help="what Task 1 finds; if not given, answers, but questions for a table of titles alone",
+    )
     parser.add_argument("-o", "--output", metavar="RUN.tsv", help="the file to write")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
     check = actions.add_parser(
@@ -111,5 +116,6 @@ def make_run(args: argparse.Namespace) -> int:
         Path(args.output),
         args.system,
         args.k,
+        args.kind,
     )
     return 0
