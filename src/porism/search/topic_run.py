@@ -17,6 +17,7 @@ from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.search.rerank import Kind
 
+SPARE = 2  # formulas that stand in comments alone may not be returned: more are found than are asked for
 SYSTEM = "porism"
 
 
@@ -76,9 +77,9 @@ def _formulas(engine: Engine, topics: Sequence[Topic], k: int) -> Iterator[tuple
         items: list[str] = []
         posts: list[str] = []
         scores: list[float] = []
-        for hit in engine.formula_searcher.search(topic.latex, k):
+        for hit in engine.formula_searcher.search(topic.latex, SPARE * k):
             place = _place(engine, hit.visual_id)
-            if place is not None:
+            if place is not None and len(items) < k:
                 items.append(str(place.id if place.post_id else hit.visual_id))
                 posts.append(str(place.post_id) if place.post_id else "-")
                 scores.append(hit.score)
