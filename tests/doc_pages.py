@@ -29,7 +29,7 @@ PAGES = sorted([*(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "
 RUN = ("console", "sh", "python")
 DATA = ("text", "json", "xml", "tsv", "csv", "html", "toml", "latex", "make")
 FENCE = re.compile(r"^(?P<mark>```+)(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=mark)[ \t]*$", re.S | re.M)
-NOT_RUN = re.compile(r"<!-- not run: (?P<reason>.+?) -->\s*$", re.S)
+NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).)+) -->\s*$", re.S)
 LIMIT = 120
 
 
