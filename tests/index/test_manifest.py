@@ -80,3 +80,13 @@ def test_broken_manifest(index: Path, text: str) -> None:
     (index / NAME).write_text(text)
     with pytest.raises(PorismError, match="is not a manifest that can be read"):
         read_manifest(index, "formulas")
+
+
+def test_a_collection_is_told_from_an_index(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"kind": "collection", "format": 1}')
+    with pytest.raises(PorismError) as caught:
+        read_manifest(tmp_path, "search")
+    assert (
+        str(caught.value)
+        == f"{tmp_path}: is a collection, not an index\n  fix: index it: porism index {tmp_path} -o {tmp_path}-index"
+    )

@@ -98,6 +98,9 @@ def _parse(directory: Path) -> Manifest:
         raise PorismError("is not a finished index: it has no manifest", where=str(directory), fix=rebuild)
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
+        if raw["kind"] == "collection":
+            fix = f"index it: porism index {directory} -o {directory}-index"
+            raise PorismError("is a collection, not an index", where=str(directory), fix=fix)
         files = {name: Part(**part) for name, part in raw.pop("files").items()}
         return Manifest(**raw, files=files)
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -47,6 +47,12 @@ class Results:
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from porism.search.notebook import results_html
+
+        return results_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class FormulaUse:
@@ -83,6 +89,12 @@ class FormulaResults:
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from porism.search.notebook import formulas_html
+
+        return formulas_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -103,3 +115,9 @@ class Extract:
     seconds: float
     generated: bool = False
     notes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from porism.search.notebook import extract_html
+
+        return extract_html(self)

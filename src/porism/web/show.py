@@ -17,6 +17,7 @@ from porism.corpus.stats import distributions
 from porism.formula import parse
 from porism.formula.mathml import light
 from porism.search.engine import Engine
+from porism.search.notebook import segments_html
 from porism.search.query import parts
 from porism.search.results import FoundFormula, Segment
 from porism.web.views import PostView, ThreadView
@@ -39,17 +40,8 @@ def formula_link(latex: str, mathml: str) -> Markup:
 
 
 def segments(pieces: Iterable[Segment], links: bool = True) -> Markup:
-    """Text and formulas of a hit, with what matched lit."""
-    return Markup("").join(segment(piece, links) for piece in pieces)
-
-
-def segment(part: Segment, links: bool) -> Markup:
-    """One piece of a hit."""
-    if part.kind == "text":
-        return Markup("<mark>{}</mark>").format(part.text) if part.lit else escape(part.text)
-    mathml = part.mathml or mathml_of(part.text)
-    shown = light(mathml, part.lit_nodes) if part.lit_nodes else mathml
-    return formula_link(part.text, shown) if links else Markup(shown)
+    """Text and formulas of a hit, with what matched lit; formulas lead to formulas like them."""
+    return Markup(segments_html(pieces, formula_link) if links else segments_html(pieces))
 
 
 def naming(pieces: Iterable[Segment]) -> Markup:

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from porism.formula import parse
+from porism.search.notebook import segments_html
+from porism.search.results import Extract, FormulaResults, FoundFormula, Results, SearchHit, Segment
+
+PIECES = (Segment("text", "a <b> & "), Segment("text", "word", lit=True), Segment("formula", "x^2", lit_nodes=(2,)))
+
+
+def test_text_is_escaped_words_marked_nodes_lit() -> None:
+    expected = 'a &lt;b&gt; &amp; <mark>word</mark><math><msup><mi class="lit">x</mi><mn>2</mn></msup></math>'
+    assert segments_html(PIECES) == expected
+
+
+def test_notebooks_show_results() -> None:
+    hit = SearchHit(7, 1.0, "answer", 3, PIECES, PIECES)
+    assert "<small>answer 7</small>" in Results((hit,), 1, 0.002)._repr_html_()
+    found = FoundFormula(5, 1.0, "x^2", parse("x^2").mathml, lit_nodes=(2,), bindings=(("a", "x"),))
+    page = FormulaResults((found,), 1, 0.002)._repr_html_()
+    assert '<mi class="lit">x</mi>' in page
+    assert "a to x" in page
+    assert "<mark>word</mark>" in Extract("a word", PIECES, (), 0.001)._repr_html_()
