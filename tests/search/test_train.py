@@ -23,7 +23,7 @@ def example(helpful: int, seed: int) -> Example:
 
 def test_the_feature_that_tells_gets_the_weight() -> None:
     topics = [example(3, seed) for seed in range(6)]
-    weights = fit(topics, 0.1)
+    weights = fit(topics, "questions")
     assert int(np.argmax(weights)) == 3
     assert (weights >= 0).all()
     assert mean_average_precision([example(3, 99)], weights) == pytest.approx(1.0)
@@ -39,7 +39,7 @@ def test_average_precision_counts_what_is_missing() -> None:
 
 def test_fitting_twice_gives_the_same() -> None:
     topics = [example(3, seed) for seed in range(3)]
-    assert np.array_equal(fit(topics), fit(topics))
+    assert np.array_equal(fit(topics, "answers"), fit(topics, "answers"))
 
 
 def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.index.postings import Term
-from porism.index.posts import VIEWS, Posts
+from porism.index.posts import Posts
 from porism.index.rows import Values
 from porism.index.terms import FAMILIES, code
 from porism.index.vectors import FAMILIES as VECTOR_FAMILIES
@@ -88,32 +88,48 @@ class AnswerSearcher:
             found.append(self.posts.postings.search(terms, POOL).keys)
         return unite(found)
 
-    def study(self, query: ReadQuery, first: npt.NDArray[np.float32]) -> Study:
-        """All features of all candidates; `first` weighs those that are known before feedback, in the order of FEATURES."""
+    def study(self, query: ReadQuery, weights: npt.NDArray[np.float32], *, every: bool = False) -> Study:
+        """The features of all candidates that have a weight (in the order of FEATURES), or every feature."""
         asked = ask(query, self.posts)
         meetings = self.concepts.meet(query)
         related = self.concepts.ask(meetings)
         threads = self.candidates((asked, related))
         answers, thread_of = self._answers(threads)
-        values = dict.fromkeys(FEATURES, np.zeros(len(threads), np.float32))
-        rows = self.posts.rows
-        for family, terms in asked.items():
-            for view in VIEWS:
-                numbers = answers if view == "answer" else threads
-                values[f"{view}.{family}"] = score_rows(rows[view, family], numbers, terms.codes, terms.power)
-        for family, terms in related.items():
-            values[f"concepts.{family}"] = score_rows(rows["thread", family], threads, terms.codes, terms.power)
-        values["tags"] = self.tag_scores(query.tags, threads)
-        for family, vectors in self.vectors.items():
-            vector = vectors.query(asked[family].codes, asked[family].weights)
-            values[f"vectors.{family}"] = vectors.cosines(vector, threads)
-        table = Table(threads, answers, thread_of, values)
-        matrix = table.matrix("questions")
-        best = threads[np.argsort(-(matrix @ (first / scales(matrix, len(self.posts.question_ids)))), kind="stable")]
-        learned = expand(best, self.posts)
-        for family, terms in learned.items():
-            values[f"feedback.{family}"] = score_rows(rows["thread", family], threads, terms.codes, terms.power)
+        table = Table(threads, answers, thread_of, {})
+        used = {name for name, weight in zip(FEATURES, weights.tolist(), strict=True) if every or weight > 0}
+        for name in FEATURES:
+            size = len(answers) if name in ANSWER else len(threads)
+            table.values[name] = np.zeros(size, np.float32)
+        for name in sorted(used - set(FEEDBACK)):
+            table.values[name] = self._feature(name, query, asked, related, table)
+        learned: dict[str, Asked] = {}
+        if used & set(FEEDBACK):
+            learned = expand(self._best(table, weights), self.posts)
+            for family, terms in learned.items():
+                rows = self.posts.rows["thread", family]
+                table.values[f"feedback.{family}"] = score_rows(rows, threads, terms.codes, terms.power)
         return Study(query, asked, meetings, related, learned, table)
+
+    def _feature(
+        self, name: str, query: ReadQuery, asked: Mapping[str, Asked], related: Mapping[str, Asked], table: Table
+    ) -> Values:
+        """One column of the table."""
+        if name == "tags":
+            return self.tag_scores(query.tags, table.threads)
+        view, family = name.split(".")
+        if view == "vectors":
+            vectors = self.vectors[family]
+            vector = vectors.query(asked[family].codes, asked[family].weights)
+            return vectors.cosines(vector, table.threads)
+        terms = related[family] if view == "concepts" else asked[family]
+        rows = self.posts.rows["thread" if view == "concepts" else view, family]
+        return score_rows(rows, table.answers if view == "answer" else table.threads, terms.codes, terms.power)
+
+    def _best(self, table: Table, weights: npt.NDArray[np.float32]) -> Numbers:
+        """The candidates, best first by what is known before feedback."""
+        matrix = table.matrix("questions")
+        scores = matrix @ (weights / scales(matrix, len(self.posts.question_ids)))
+        return table.threads[np.argsort(-scores, kind="stable")]
 
     def _answers(self, threads: Numbers) -> tuple[Numbers, Numbers]:
         """The answers of threads, and for each the place of its thread."""

@@ -139,7 +139,7 @@ class Engine:
             if key in self._studies:
                 self._studies.move_to_end(key)
                 return self._studies[key]
-        study = self.searcher.study(query, self.model.first(kind))
+        study = self.searcher.study(query, self.model.vector(kind))
         posts = self.searcher.posts
         number = len(posts.question_ids if kind == "questions" else posts.answer_ids)
         factors = self.model.vector(kind) / scales(study.table.matrix(kind), number)

@@ -113,7 +113,8 @@ class Explainer:
     def _others(self, values: dict[str, float]) -> list[Explanation]:
         """Tags, nearness in meaning, feedback, concepts."""
         study = self._study
-        words = ", ".join(name for name, _ in study.learned["words"].origins[:10] if name)
+        learned = study.learned["words"].origins if study.learned else ()
+        words = ", ".join(name for name, _ in learned[:10] if name)
         found = [
             Explanation(values["tags"], "the same tags"),
             Explanation(values["vectors.words"], "near in meaning by its words"),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.files import atomic_file
-from porism.search.answers import FEATURES, FEEDBACK
+from porism.search.answers import FEATURES
 
 Kind = Literal["answers", "questions"]
 KINDS: tuple[Kind, ...] = ("answers", "questions")
@@ -31,11 +31,6 @@ class Model:
         """The weights in the order of FEATURES."""
         named = self.weights[kind]
         return np.array([named.get(name, 0.0) for name in FEATURES], np.float32)
-
-    def first(self, kind: Kind) -> npt.NDArray[np.float32]:
-        """The weights of what is known before feedback."""
-        named = self.weights[kind]
-        return np.array([0.0 if name in FEEDBACK else named.get(name, 0.0) for name in FEATURES], np.float32)
 
 
 def load_model(path: Path | None = None) -> Model:
