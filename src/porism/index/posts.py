@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +71,7 @@ class PostsWriter:
         self._questions: list[tuple[int, int, int, int]] = []
         self._answers: list[tuple[int, int, int, int, int]] = []
         self._names: dict[int, str] = {}
+        self._signatures: list[int] = []
 
     def __enter__(self) -> PostsWriter:
         return self
@@ -80,12 +81,35 @@ class PostsWriter:
         if error[0] is None:
             np.save(self._directory / "questions.npy", np.array(self._questions, np.int64).reshape(-1, 4))
             np.save(self._directory / "answers.npy", np.array(self._answers, np.int64).reshape(-1, 5))
+            np.save(self._directory / "signatures.npy", np.array(self._signatures, np.uint64))
             names = "".join(f"{number}\t{self._names[number]}\n" for number in sorted(self._names))
             (self._directory / "words.tsv").write_text(names, "utf-8")
 
-    def add(self, thread: Thread, linked_titles: list[str]) -> None:
+    def take(self, known: Posts, row: int, signature: int) -> None:
+        """Add the next thread as other posts hold it."""
+        number = len(self._questions)
+        first, size = int(known.first_answer[row]), int(known.answers_of[row])
+        for (view, family), writer in self._rows.items():
+            for each in range(first, first + size) if view == "answer" else (row,):
+                writer.copy(known.rows[view, family], each)
+        self._tags.copy(known.tags, row)
+        for answer, _, year, votes, accepted in known.answers[first : first + size].tolist():
+            self._answers.append((answer, number, year, votes, accepted))
+        question, answers, year, votes = known.questions[row].tolist()
+        self._questions.append((question, answers, year, votes))
+        self._signatures.append(signature)
+        tokens = {}
+        for family in FAMILIES:
+            codes, counts = known.rows["thread", family].row(row)
+            if family == "words":
+                self._names.update((code_, known.name(code_)) for code_ in codes.tolist())
+            tokens[family] = _tokens(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
+        self._postings.add(number, tokens)
+
+    def add(self, thread: Thread, linked_titles: list[str], signature: int) -> None:
         """Add the next thread."""
         number = len(self._questions)
+        self._signatures.append(signature)
         question = thread.question
         whole, title, linked = empty_counts(), empty_counts(), empty_counts()
         self._count(question.title, (TITLE, whole), (1.0, title))
@@ -131,17 +155,32 @@ def _facts(post: Post) -> tuple[int, int]:
     return int(post.created[:4]) if post.created[:4].isdigit() else 0, post.score
 
 
-def _tokens(counts: Counter[int]) -> str:
+def _tokens(counts: Mapping[int, float]) -> str:
     """Codes in hexadecimal, each as often as it counts."""
-    return "".join(f"{number:x} " * min(MOST, math.ceil(times)) for number, times in counts.items())
+    return "".join(f"{number:x} " * min(MOST, math.ceil(times)) for number, times in sorted(counts.items()))
 
 
-def write_posts(collection: Collection, directory: Path, *, links: bool, progress: Progress) -> None:
-    """Write all threads of a collection."""
+def write_posts(
+    collection: Collection, directory: Path, *, links: bool, progress: Progress, base: Path | None = None
+) -> None:
+    """Write all threads of a collection. Threads that the posts at `base` (written with the same `links`) hold unchanged are taken over."""
+    known = Posts(base) if base is not None else None
+    rows = {} if known is None else {one: row for row, one in enumerate(known.signatures.tolist())}
     with progress.stage("threads", None) as advance, PostsWriter(directory, links) as writer:
         for thread in collection.threads():
-            writer.add(thread, _linked_titles(collection, thread) if links else [])
+            titles = _linked_titles(collection, thread) if links else []
+            signature = _signature(thread, titles)
+            if known is not None and signature in rows:
+                writer.take(known, rows[signature], signature)
+            else:
+                writer.add(thread, titles, signature)
             advance(1)
+
+
+def _signature(thread: Thread, titles: list[str]) -> int:
+    """A number that changes with anything in a thread."""
+    text = repr((thread, titles)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
 def _linked_titles(collection: Collection, thread: Thread) -> list[str]:
@@ -157,10 +196,11 @@ class Posts:
         self.rows = {(view, family): Rows(directory, f"{view}.{family}") for view in VIEWS for family in FAMILIES}
         self.tags = Rows(directory, "tags")
         self.postings = Postings.open(directory / "postings")
-        questions: npt.NDArray[np.int64] = np.load(directory / "questions.npy")
-        answers: npt.NDArray[np.int64] = np.load(directory / "answers.npy")
-        self.question_ids, self.answers_of, self.question_years, self.question_votes = questions.T
-        self.answer_ids, self.parents, self.answer_years, self.answer_votes, accepted = answers.T
+        self.questions: npt.NDArray[np.int64] = np.load(directory / "questions.npy")
+        self.answers: npt.NDArray[np.int64] = np.load(directory / "answers.npy")
+        self.signatures: npt.NDArray[np.uint64] = np.load(directory / "signatures.npy")
+        self.question_ids, self.answers_of, self.question_years, self.question_votes = self.questions.T
+        self.answer_ids, self.parents, self.answer_years, self.answer_votes, accepted = self.answers.T
         self.accepted = accepted.astype(bool)
         self.solved = np.isin(np.arange(len(self.question_ids)), self.parents[self.accepted])
         self.first_answer = np.concatenate(([0], np.cumsum(self.answers_of)))[:-1]

@@ -39,6 +39,14 @@ class RowsWriter:
         self._starts.append(self._starts[-1] + len(counts))
         self._lengths.append(float(values.sum()))
 
+    def copy(self, rows: Rows, number: int) -> None:
+        """Add a row of other rows as it is."""
+        start, end = int(rows.starts[number]), int(rows.starts[number + 1])
+        rows.codes[start:end].tofile(self._codes)
+        rows.counts[start:end].tofile(self._counts)
+        self._starts.append(self._starts[-1] + end - start)
+        self._lengths.append(float(rows.lengths[number]))
+
     def __enter__(self) -> RowsWriter:
         return self
 

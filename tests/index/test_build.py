@@ -1,0 +1,121 @@
+"""A whole index: complete or not there, the same when built twice, and the same when a collection grew."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import porism
+from porism.corpus.build import build
+from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
+from porism.errors import PorismError
+from porism.files import digest_file
+from porism.index.build import build_index
+
+FIRST = {
+    "roots.md": "# Why is $\\sqrt{2}$ irrational?\n\nSuppose $\\sqrt{2}=p/q$ in lowest terms.\n",
+    "triangle.md": "# Pythagorean theorem\n\nIn a right triangle $a^2+b^2=c^2$.\n",
+}
+MORE = {"series.md": "# Geometric series\n\nThe sum is $\\sum_{k=0}^n q^k=\\frac{1-q^{n+1}}{1-q}$.\n"}
+
+
+def collect(folder: Path, name: str, notes: dict[str, str], base: Collection | None = None) -> Collection:
+    source = folder / f"{name}-source"
+    source.mkdir()
+    for file, text in notes.items():
+        (source / file).write_text(text, "utf-8")
+    return Collection.open(build([open_source(source, "")], folder / name, jobs=1, base=base))
+
+
+def posts_files(index: Path) -> dict[str, str]:
+    """The digests of all files of the posts that the engine of the postings does not name by chance."""
+    return {path.name: digest_file(path) for path in sorted((index / "posts").iterdir()) if path.is_file()}
+
+
+def test_what_was_added_gives_the_index_of_the_whole(tmp_path: Path) -> None:
+    small = collect(tmp_path, "small", FIRST)
+    build_index(small, tmp_path / "one")
+    large = collect(tmp_path, "large", MORE, small)
+    build_index(large, tmp_path / "added", base=tmp_path / "one")
+    build_index(large, tmp_path / "whole")
+    assert posts_files(tmp_path / "added") == posts_files(tmp_path / "whole")
+    for query in ("geometric series", "$x^2+y^2=z^2$", "irrational"):
+        added, whole = (
+            porism.open(tmp_path / name).search(query, kind="questions").hits for name in ("added", "whole")
+        )
+        assert added == whole
+        assert added
+    assert porism.open(tmp_path / "one").search("irrational", kind="questions").hits  # the base is as it was
+
+
+def test_building_twice_gives_the_same(tmp_path: Path) -> None:
+    collection = collect(tmp_path, "notes", FIRST)
+    for name in ("one", "two"):
+        build_index(collection, tmp_path / name)
+    assert posts_files(tmp_path / "one") == posts_files(tmp_path / "two")
+
+
+def test_an_index_that_was_interrupted_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = collect(tmp_path, "notes", FIRST)
+    monkeypatch.setattr("porism.index.build.write_concepts", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        build_index(collection, tmp_path / "index")
+    assert not (tmp_path / "index").exists()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_damaged_index_is_told(tmp_path: Path) -> None:
+    collection = collect(tmp_path, "notes", FIRST)
+    place = tmp_path / "index"
+    build_index(collection, place)
+    rebuild = f"fix: build the index again: porism index COLLECTION -o {place}"
+    whole = (place / "posts" / "thread.words.codes").read_bytes()
+    (place / "posts" / "thread.words.codes").write_bytes(whole[:-4])
+    with pytest.raises(PorismError) as error:
+        porism.open(place)
+    fact = f"posts/thread.words.codes has {len(whole) - 4} bytes and should have {len(whole)}"
+    assert str(error.value) == f"{place}: {fact}\n  {rebuild}"
+    (place / "posts" / "thread.words.codes").write_bytes(whole)
+    manifest = json.loads((place / "manifest.json").read_text())
+    (place / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
+    with pytest.raises(PorismError, match="index format 99 is newer than this version of Porism reads"):
+        porism.open(place)
+
+
+def test_another_collection_in_its_place_is_told(tmp_path: Path) -> None:
+    collection = collect(tmp_path, "notes", FIRST)
+    build_index(collection, tmp_path / "index")
+    shutil.rmtree(tmp_path / "notes")
+    (tmp_path / "other").mkdir()
+    collect(tmp_path / "other", "notes", MORE).path.rename(tmp_path / "notes")
+    with pytest.raises(PorismError) as error:
+        porism.open(tmp_path / "index")
+    home = tmp_path / "notes"
+    assert str(error.value) == (
+        f"{tmp_path / 'index'}: was built from another collection than the one at {home}\n"
+        f"  fix: build the index again: porism index {home} -o {tmp_path / 'index'}"
+    )
+
+
+def test_links_must_be_as_they_were(tmp_path: Path) -> None:
+    collection = collect(tmp_path, "notes", FIRST)
+    build_index(collection, tmp_path / "index")
+    with pytest.raises(PorismError) as error:
+        build_index(collection, tmp_path / "next", links=False, base=tmp_path / "index")
+    assert str(error.value) == (
+        f"{tmp_path / 'index'}: was built with another choice of links\n  fix: index the whole collection"
+    )
+
+
+def test_a_list_of_formulas_has_no_posts(tmp_path: Path) -> None:
+    table = tmp_path / "list.tsv"
+    table.write_text("id\tlatex\n1\ta+b\n2\tx^2\n", "utf-8")
+    collection = Collection.open(build([open_source(table, "")], tmp_path / "list", jobs=1))
+    build_index(collection, tmp_path / "index")
+    engine = porism.open(tmp_path / "index")
+    assert engine.search("anything").hits == ()
+    assert engine.formulas("b+a").hits[0].latex == "a+b"
