@@ -1,7 +1,7 @@
 """Which names go with which formulas, learned from the collection: `pythagorean theorem` stands where a² + b² = c² stands.
 
 A name is a phrase that ends in a word like theorem, or a tag. A formula is known by its renamed form. A name and a formula belong together
-when threads that have the one have the other far more often than chance (Dunning's log-likelihood ratio) and often enough.
+when posts that have the one have the other far more often than chance (Dunning's log-likelihood ratio) and often enough.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from porism.index.words import FORMULA, stems, stopwords, tokens
 from porism.records import Thread
 
 NAME = "concepts.tsv"
-SUPPORT = 2  # threads that must have both
+SUPPORT = 2  # posts that must have both
 LIKELY = 10.83  # of the ratio: chance does this once in a thousand
 MOST = 8  # formulas of a name, and names of a formula
 SMALLEST = 9  # tuples of a formula; a smaller one stands everywhere
 LONGEST = 3  # words of a name
-COMMON = 0.05  # share of threads beyond which a name or formula tells nothing
+COMMON = 0.05  # share of posts beyond which a name or formula tells nothing
 
 
 class Concept(NamedTuple):
@@ -38,7 +38,7 @@ class Concept(NamedTuple):
     shown: str
     part: str
     latex: str
-    threads: int
+    posts: int
     strength: float
 
 
@@ -78,44 +78,41 @@ def whole_part(latex: str) -> str:
 
 
 class _Seen:
-    """In how many threads each thing stands, alone and together."""
+    """In which posts each thing stands. An answer speaks of what the title and the tags of its question name."""
 
     def __init__(self) -> None:
-        self.threads = 0
+        self.posts = 0
         self.shown: dict[str, str] = {}
         self.latex: dict[str, str] = {}
         self.where: dict[str, list[int]] = defaultdict(list)
         self.inside: dict[str, list[int]] = defaultdict(list)
 
     def add(self, thread: Thread) -> None:
-        """Count one thread."""
-        found_names: dict[str, str] = {}
-        found_parts: dict[str, str] = {}
-        posts = (thread.question, *thread.answers)
-        for html in (thread.question.title, *(post.body for post in posts)):
-            text, formulas = read(html)
-            found_names.update(names(text))
-            for latex in formulas:
-                if part := whole_part(latex):
-                    found_parts.setdefault(part, latex)
-        found_names.update(
-            (" ".join(stems(tag_text((tag,)))), tag_text((tag,))) for tag in thread.question.tags if "-" in tag
-        )
-        for name in sorted(found_names):
-            self.where[name].append(self.threads)
-            self.shown.setdefault(name, found_names[name])
-        for part, latex in found_parts.items():
-            self.inside[part].append(self.threads)
+        """Count the posts of one thread."""
+        title, formulas = read(thread.question.title)
+        given = dict(names(title))
+        given |= {" ".join(stems(tag_text((tag,)))): tag_text((tag,)) for tag in thread.question.tags if "-" in tag}
+        for post in (thread.question, *thread.answers):
+            text, own = read(post.body)
+            self._count(given | dict(names(text)), [*formulas, *own] if post is thread.question else own)
+
+    def _count(self, found: dict[str, str], formulas: list[str]) -> None:
+        for name in sorted(found):
+            self.where[name].append(self.posts)
+            self.shown.setdefault(name, found[name])
+        parts = {part: latex for latex in reversed(formulas) if (part := whole_part(latex))}
+        for part, latex in parts.items():
+            self.inside[part].append(self.posts)
             self.latex.setdefault(part, latex)
-        self.threads += 1
+        self.posts += 1
 
 
 def learn(threads: Iterable[Thread]) -> list[Concept]:
-    """The concepts of a stream of threads. Holds, for each name and formula that comes twice, the threads it stands in."""
+    """The concepts of a stream of threads. Holds, for each name and formula, the posts it stands in."""
     seen = _Seen()
     for thread in threads:
         seen.add(thread)
-    most = max(SUPPORT + 1, int(seen.threads * COMMON))
+    most = max(SUPPORT + 1, int(seen.posts * COMMON))
     parts = {part: rows for part, rows in seen.inside.items() if SUPPORT <= len(rows) <= most}
     having: dict[int, list[str]] = defaultdict(list)
     for part, rows in parts.items():
@@ -127,7 +124,7 @@ def learn(threads: Iterable[Thread]) -> list[Concept]:
             continue
         together = Counter(part for row in rows for part in having.get(row, ()))
         for part, both in together.items():
-            strength = likelihood(both, len(rows), len(parts[part]), seen.threads)
+            strength = likelihood(both, len(rows), len(parts[part]), seen.posts)
             if both >= SUPPORT and strength >= LIKELY:
                 found.append(Concept(name, seen.shown[name], part, seen.latex[part], both, strength))
     return _strongest(found)
@@ -163,7 +160,7 @@ def likelihood(both: int, left: int, right: int, total: int) -> float:
 def write_concepts(collection: Collection, directory: Path) -> None:
     """Learn the concepts of a collection and write them as a table."""
     lines = [
-        f"{one.name}\t{one.shown}\t{one.part}\t{one.threads}\t{one.strength:.2f}\t{' '.join(one.latex.split())}\n"
+        f"{one.name}\t{one.shown}\t{one.part}\t{one.posts}\t{one.strength:.2f}\t{' '.join(one.latex.split())}\n"
         for one in learn(collection.threads())
     ]
     (directory / NAME).write_text("".join(lines), "utf-8")
@@ -173,6 +170,6 @@ def read_concepts(directory: Path) -> list[Concept]:
     """The concepts of an index."""
     found = []
     for line in (directory / NAME).read_text("utf-8").splitlines():
-        name, shown, part, threads, strength, latex = line.split("\t", 5)
-        found.append(Concept(name, shown, part, latex, int(threads), float(strength)))
+        name, shown, part, posts, strength, latex = line.split("\t", 5)
+        found.append(Concept(name, shown, part, latex, int(posts), float(strength)))
     return found

@@ -79,7 +79,7 @@ class Engine:
         study, _ = self._study(asked, kind)
         shower = Shower(study.asked, self._lighter(asked))
         page = tuple(self._show(hit, shower) for hit in shown)
-        notes = [*asked.notes, *(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings[:3])]
+        notes = [*asked.notes, *(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings)]
         hints = () if hits else suggestions(asked, study, narrow)
         return Results(page, len(hits), time.perf_counter() - began, tuple(notes), hints)
 

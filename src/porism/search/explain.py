@@ -28,7 +28,7 @@ FAMILY_WORDS = {
     "parts": "whole parts, names aside",
 }
 MOST_TERMS = 12  # words that are named one by one
-MOST_FORMULAS = 60  # of a post, that are compared with a formula of the query
+COMPARED = 8  # formulas of a post that are compared symbol by symbol with a formula of the query
 
 
 class Explainer:
@@ -106,7 +106,7 @@ class Explainer:
         wanted = {code for code, (_, origin) in _origins(self._study.asked["tuples"]) if origin == number}
         given = [segment for field in html for segment in segments(field) if segment.formula_id]
         given.sort(key=lambda segment: -_overlap(segment, wanted))
-        found = [(segment.text, self._lighter.one(number, segment.text)) for segment in given[:MOST_FORMULAS:][:8]]
+        found = [(segment.text, self._lighter.one(number, segment.text)) for segment in given[:COMPARED]]
         best = max(found, key=lambda pair: pair[1].share, default=("", Lit()))
         return best if best[1].share > 0 else ("", Lit())
 
