@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
@@ -29,6 +30,7 @@ from porism.search.results import Extract, FormulaResults, Results, SearchHit
 from porism.search.snippet import Shower
 
 REMEMBERED = 32  # studies of queries that are kept, so that pages and explanations of a query come at once
+MOST_CONCEPTS = 4  # that are told of a query
 MOST_LIT_FORMULAS = 6  # of a query, that are sought in the formulas of a hit
 
 
@@ -79,7 +81,8 @@ class Engine:
         study, _ = self._study(asked, kind)
         shower = Shower(study.asked, self._lighter(asked))
         page = tuple(self._show(hit, shower) for hit in shown)
-        notes = [*asked.notes, *(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings)]
+        met = dict.fromkeys(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings)
+        notes = [*asked.notes, *islice(met, MOST_CONCEPTS)]
         hints = () if hits else suggestions(asked, study, narrow)
         return Results(page, len(hits), time.perf_counter() - began, tuple(notes), hints)
 
