@@ -27,11 +27,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit of a query (default: %(default)s)")
     parser.add_argument("--experiment", metavar="DIR", help="a folder with qrels and runs to show as a leaderboard")
     parser.add_argument("--assess-url", default="", help="address of the assessment server, to link to it")
+    parser.add_argument(
+        "--endpoint",
+        default="",
+        metavar="URL",
+        help="chat-completions address of a language model, for generated answers (key: PORISM_ENDPOINT_KEY)",
+    )
+    parser.add_argument("--endpoint-model", default="default", metavar="NAME", help="model to ask for at the endpoint")
 
 
 def run(args: argparse.Namespace) -> int:
     """Open the index and serve it until interrupted."""
     from porism.web.server import serve
 
-    serve(args.index, args.host, args.port, args.name, args.cors, args.seconds, args.experiment, args.assess_url)
+    endpoint = (args.endpoint, args.endpoint_model) if args.endpoint else None
+    serve(
+        args.index, args.host, args.port, args.name, args.cors, args.seconds, args.experiment, args.assess_url, endpoint
+    )
     return 0

@@ -22,6 +22,7 @@ from porism.search.ask import extract
 from porism.search.explain import Explainer
 from porism.search.formula_page import formula_page
 from porism.search.formulas import FormulaSearcher, Mode
+from porism.search.generate import Endpoint, generated
 from porism.search.light import Lighter
 from porism.search.narrow import Filter, suggestions
 from porism.search.query import ReadQuery, read_query
@@ -42,6 +43,7 @@ class Engine:
         self.name = collection.path.name
         self.collection = collection
         self.model = model
+        self.endpoint: Endpoint | None = None
         self.formula_searcher = FormulaSearcher.open(path / "formulas", collection=collection.digest)
         self.searcher = AnswerSearcher(Posts(path / "posts"))
         self._studies: OrderedDict[tuple[ReadQuery, Kind], tuple[Study, npt.NDArray[np.float32]]] = OrderedDict()
@@ -122,12 +124,15 @@ class Engine:
         return explainer.explain(thread, None if kind == "questions" else row, fields, features)
 
     def ask(self, query: str | Query) -> Extract:
-        """The best passage of at most 1,200 characters, with its source."""
+        """The best passage of at most 1,200 characters, with its source; in a model's words where an endpoint is set."""
         began = time.perf_counter()
         asked = self.read(query)
         hits = self.rank(asked)
         study, _ = self._study(asked, "answers")
-        return extract(self.collection, hits, Shower(study.asked, self._lighter(asked)), asked.notes, began)
+        found = extract(self.collection, hits, Shower(study.asked, self._lighter(asked)), asked.notes, began)
+        if self.endpoint is None or not found.text:
+            return found
+        return generated(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
 
     def read(self, query: str | Query) -> ReadQuery:
         """A query as the engine sees it."""

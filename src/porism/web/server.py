@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import uvicorn
 
 from porism.errors import PorismError
 from porism.search.engine import Engine
+from porism.search.generate import Endpoint
 from porism.web.app import LOOPBACK, create_app
 
 
@@ -47,9 +49,12 @@ def serve(
     seconds: float = 10.0,
     experiment: str | Path | None = None,
     assess_url: str = "",
+    endpoint: tuple[str, str] | None = None,
 ) -> None:
-    """Serve an index; words go to stderr, one line of log for each request."""
+    """Serve an index; words go to stderr, one line of log for each request. `endpoint` is the address of a model and its name."""
     engine = Engine.open(index)
+    if endpoint is not None:
+        engine.endpoint = Endpoint(*endpoint, key=os.environ.get("PORISM_ENDPOINT_KEY", ""), seconds=seconds * 0.8)
     listener = bind(host, port)
     warm(engine)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
