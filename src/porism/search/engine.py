@@ -46,6 +46,8 @@ class Engine:
         self.endpoint: Endpoint | None = None
         self.formula_searcher = FormulaSearcher.open(path / "formulas", collection=collection.digest)
         self.searcher = AnswerSearcher(Posts(path / "posts"))
+        # Notes and books have no answers: there a search for answers finds the documents themselves.
+        self._has_answers = len(self.searcher.posts.answer_ids) > 0
         self._studies: OrderedDict[tuple[ReadQuery, Kind], tuple[Study, npt.NDArray[np.float32]]] = OrderedDict()
         self._lock = Lock()
 
@@ -77,6 +79,8 @@ class Engine:
         """The best answers or questions for words and formulas together."""
         began = time.perf_counter()
         asked = self.read(query)
+        if kind == "answers" and not self._has_answers:
+            kind = "questions"
         narrow = Filter(tuple(tags), years, accepted)
         hits = self.rank(asked, kind, narrow)
         shown = hits[offset : offset + k]
@@ -127,8 +131,9 @@ class Engine:
         """The best passage of at most 1,200 characters, with its source; in a model's words where an endpoint is set."""
         began = time.perf_counter()
         asked = self.read(query)
-        hits = self.rank(asked)
-        study, _ = self._study(asked, "answers")
+        kind: Kind = "answers" if self._has_answers else "questions"
+        hits = self.rank(asked, kind)
+        study, _ = self._study(asked, kind)
         found = extract(self.collection, hits, Shower(study.asked, self._lighter(asked)), asked.notes, began)
         if self.endpoint is None or not found.text:
             return found

@@ -1,0 +1,38 @@
+"""A folder of notes has no answers: whatever is asked of it finds its documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from porism.corpus.build import build
+from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
+from porism.index.build import build_index
+from porism.search.engine import Engine
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    folder = tmp_path_factory.mktemp("notes")
+    (folder / "notes").mkdir()
+    texts = {
+        "roots": "# Roots\n\nThe number $\\sqrt{2}$ is irrational, since $p^2=2q^2$ has no solution in whole numbers other than zero.\n",
+        "sums": "# Sums\n\nThe sum of the first $n$ squares is $\\sum_{k=1}^n k^2=\\frac{n(n+1)(2n+1)}{6}$, which induction proves.\n",
+        "limits": "# Limits\n\nA sequence $a_n$ converges to $a$ when $|a_n-a|$ becomes small.\n",
+    }
+    for name, text in texts.items():
+        (folder / "notes" / f"{name}.md").write_text(text)
+    build([open_source(folder / "notes", "")], folder / "collection", jobs=1)
+    with Collection.open(folder / "collection") as collection:
+        build_index(collection, folder / "index")
+    return Engine.open(folder / "index")
+
+
+def test_a_search_for_answers_finds_documents(engine: Engine) -> None:
+    found = engine.search("irrational $\\sqrt{2}$")
+    assert [hit.kind for hit in found.hits[:1]] == ["question"]
+    assert "irrational" in "".join(piece.text for piece in found.hits[0].snippet)
+
+
+def test_a_question_gets_a_passage(engine: Engine) -> None:
+    assert "induction" in engine.ask("sum of the first squares").text
