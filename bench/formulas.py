@@ -176,16 +176,22 @@ def speeds(formulas: list[str]) -> None:
     from porism.formula.convert import to_mathml
     from porism.formula.tuples import mathtuples
 
-    def everything(latex: str) -> None:
+    def hashed(latex: str) -> Parsed:
         parsed = parse(latex)
-        canonical(parsed.operators, "renamed")
         subexpression_hashes(parsed.operators)
+        return parsed
+
+    def indexed(latex: str) -> Parsed:
+        parsed = hashed(latex)
         mathtuples(parsed.layout)
+        return parsed
 
     rate("to MathML (repairs and fallback included)", formulas, to_mathml)
     rate("to MathML and layout", formulas, parse)
     rate("to MathML, layout and operator tree", formulas, lambda latex: parse(latex).operators)
-    rate("all of that, canonical form, hashes, mathtuples", formulas, everything)
+    rate("all of that, hashes of parts at all four levels", formulas, hashed)
+    rate("all of that, mathtuples", formulas, indexed)
+    rate("all of that, renamed canonical tree", formulas, lambda latex: canonical(indexed(latex).operators, "renamed"))
     packed = [pack(parse(latex)) for latex in formulas]
     start = time.process_time()
     for data in packed:
