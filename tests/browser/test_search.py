@@ -196,6 +196,7 @@ def test_without_scripts(browser: Chromium, site: str) -> None:
     page.locator(".hit summary").first.click()
     page.locator(".hit .reasons a").first.click()
     page.wait_for_selector(".value")
+    assert page.locator(".reasons .value").count() > 1
     context.close()
 
 

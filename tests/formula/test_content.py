@@ -28,7 +28,9 @@ def test_standard_elements_where_there_are_any() -> None:
 
 @pytest.mark.parametrize("latex", [line[0] for line in LINES])
 def test_what_is_written_is_well_formed(latex: str) -> None:
-    etree.fromstring(to_content(operator_tree(parse(latex).layout)).encode())
+    root = etree.fromstring(to_content(operator_tree(parse(latex).layout)).encode())
+    assert root.tag.endswith("math")
+    assert len(root) == 1
 
 
 SAME = [
