@@ -81,12 +81,15 @@ def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
     tokenizer: Any = AutoTokenizer.from_pretrained(str(directory), local_files_only=True, add_prefix_space=True)
     model: Any = AutoModel.from_pretrained(str(directory), local_files_only=True).eval()
     marks = set(tokenizer.all_special_ids)
+    # Only the lab's own model may give a figure under the lab's name; a smaller model gives its last layer.
+    depth = min(layer, int(model.config.num_hidden_layers))
+    named = "mathberta" in Path(directory).resolve().name.lower() and depth == LAYER
 
     def encode(text: str) -> Encoded:
         batch = tokenizer(text, return_tensors="pt", truncation=True)
         with torch.no_grad():
-            states = model(**batch, output_hidden_states=True).hidden_states[layer][0]
+            states = model(**batch, output_hidden_states=True).hidden_states[depth][0]
         weights = [0.0 if int(token) in marks else 1.0 for token in batch["input_ids"][0]]
         return Encoded(np.asarray(states, dtype=np.float64), np.asarray(weights))
 
-    return Encoder("CS", encode)
+    return Encoder("CS" if named else "CS-local", encode)
