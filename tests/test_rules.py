@@ -137,11 +137,6 @@ def test_the_project_speaks_of_itself_alone() -> None:
     assert not wrong
 
 
-def blocks(path: Path) -> list[str]:
-    """The Python blocks of a Markdown page."""
-    return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.S | re.M)
-
-
 def test_readme_example_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""The model that makes one score of many features: a weight for each, in units of the feature's spread among the candidates."""
+"""The model that makes one score of many features: a weight for each, in units of the feature's spread over all posts."""
 
 from __future__ import annotations
 
