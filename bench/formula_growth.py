@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.growth_plot import draw
 from porism.corpus.build import build
 from porism.corpus.collection import Collection
 from porism.corpus.sources import open_source
@@ -39,7 +40,7 @@ def main() -> None:
     """Print the table and, where matplotlib is at hand, draw it."""
     print("formulas   index s   formulas/s   disk MB   memory MB   p50 ms   p95 ms")
     rows = [measure(size) for size in SIZES]
-    draw(rows)
+    draw(rows, {4: "median ms", 3: "memory MB", 2: "disk MB"}, PLOT)
 
 
 def measure(size: int) -> tuple[float, ...]:
@@ -48,7 +49,9 @@ def measure(size: int) -> tuple[float, ...]:
         folder = Path(name)
         seconds = make(folder, size)
         disk = sum(path.stat().st_size for path in (folder / "index").rglob("*") if path.is_file()) / 1e6
-        done = subprocess.run([sys.executable, __file__, folder], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.formula_growth", folder], check=True, capture_output=True, text=True
+        )
         memory, p50, p95 = json.loads(done.stdout)
     print(
         f"{size:8d} {seconds:9.1f} {size / seconds:12.0f} {disk:9.0f} {memory:11.0f} {p50:8.1f} {p95:8.1f}", flush=True
@@ -94,24 +97,6 @@ def search(folder: Path) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     p50, p95 = np.percentile(times, (50, 95)) * 1000
     print(json.dumps([memory, p50, p95]))
-
-
-def draw(rows: list[tuple[float, ...]]) -> None:
-    """Latency, memory and disk against size."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        print("no plot: pip install 'porism[plots]'")
-        return
-    figure, axes = pyplot.subplots(1, 3, figsize=(10, 3))
-    table = np.array(rows)
-    for axis, (column, title) in zip(axes, ((4, "median ms"), (3, "memory MB"), (2, "disk MB")), strict=True):
-        axis.plot(table[:, 0], table[:, column], "o-")
-        axis.set(xscale="log", xlabel="formulas", title=title, ylim=(0, None))
-    PLOT.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout()
-    figure.savefig(PLOT, metadata={"Date": None})
-    print(f"drawn in {PLOT.relative_to(Path.cwd()) if PLOT.is_relative_to(Path.cwd()) else PLOT}")
 
 
 if __name__ == "__main__":
