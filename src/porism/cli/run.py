@@ -19,6 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--index", metavar="DIR", help="an index made by porism build")
     parser.add_argument("--system", metavar="NAME", help="a declared system; the default engine if not given")
+    parser.add_argument(
+        "--model", metavar="FILE", help="a model that porism train made, for Task 1; the shipped one if not given"
+    )
     parser.add_argument("-k", type=int, default=1000, help="hits per topic")
     parser.add_argument(
         "--kind",
@@ -117,5 +120,6 @@ def make_run(args: argparse.Namespace) -> int:
         args.system,
         args.k,
         args.kind,
+        args.model,
     )
     return 0

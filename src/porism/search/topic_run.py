@@ -11,7 +11,7 @@ from typing import Any
 from porism import __version__
 from porism.errors import PorismError
 from porism.evaluate.run import LIMIT, Ranking, write_rankings
-from porism.files import atomic_file
+from porism.files import atomic_file, digest_file
 from porism.records import Formula, Topic
 from porism.search.engine import Engine
 from porism.search.query import read_query
@@ -29,12 +29,15 @@ def run_topics(
     system: str | None = None,
     k: int = LIMIT,
     kind: Kind | None = None,
+    model: str | Path | None = None,
 ) -> None:
     """Write a run of at most k hits per topic, and its sidecar. Topics of titles alone ask for questions, others for answers, unless
-    `kind` says what to find."""
+    `kind` says what to find. `model` names a file that `porism train` made; formulas are ranked without one."""
     if system not in (None, SYSTEM):
         raise PorismError(f"no system is named {system}", fix=f"leave --system out, or name {SYSTEM}")
-    engine = Engine.open(index)
+    if model is not None and task == 2:
+        raise PorismError("Task 2 has no model to fit: its parts weigh the same", fix="leave --model out")
+    engine = Engine.open(index, model)
     began = time.perf_counter()
     if task == 2:
         write_rankings(_formulas(engine, topics, k), out, "task2", SYSTEM)
@@ -45,7 +48,7 @@ def run_topics(
         "system": SYSTEM,
         "version": __version__,
         "task": task,
-        "options": {"k": k, "kind": kind},
+        "options": {"k": k, "kind": kind, "model": None if model is None else digest_file(model)},
         "collection": engine.collection.digest,
         "topics": len(topics),
         "seconds": round(time.perf_counter() - began, 3),

@@ -1,0 +1,61 @@
+"""Runs from topics: the engine's defaults, a model of one's own, and what stands beside the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from porism.cli import main
+from porism.corpus.topics import read_topics
+from porism.errors import PorismError
+from porism.files import digest_file
+from porism.search.rerank import Model, save_model
+from porism.search.topic_run import run_topics
+
+ROOT = Path(__file__).resolve().parents[2]
+TOPICS = ROOT / "sample" / "topics" / "task1.xml"
+
+
+@pytest.fixture
+def words_alone(tmp_path: Path) -> Path:
+    """A model that looks at the words of answers, and at nothing else."""
+    path = tmp_path / "model.toml"
+    save_model(Model({"answers": {"answer.words": 1.0}, "questions": {"title.words": 1.0}}), path, "words alone")
+    return path
+
+
+def test_a_model_of_ones_own_ranks_the_run(demo: Path, tmp_path: Path, words_alone: Path) -> None:
+    command = ["run", "--topics", str(TOPICS), "--index", str(demo / "index"), "-k", "20"]
+    assert main([*command, "-o", str(tmp_path / "shipped.tsv")]) == 0
+    assert main([*command, "-o", str(tmp_path / "own.tsv"), "--model", str(words_alone)]) == 0
+    shipped, own = ((tmp_path / name).read_text() for name in ("shipped.tsv", "own.tsv"))
+    assert {line.split("\t")[0] for line in own.splitlines()} == {topic.id for topic in read_topics(TOPICS)}
+    assert own != shipped
+    sidecars = [json.loads((tmp_path / name).read_text()) for name in ("shipped.json", "own.json")]
+    assert [one["options"]["model"] for one in sidecars] == [None, digest_file(words_alone)]
+
+
+def test_a_fitted_model_is_taken_by_run(demo: Path, tmp_path: Path) -> None:
+    fitted = tmp_path / "fitted.toml"
+    judged = ["--topics", str(TOPICS), "--qrels", str(ROOT / "sample" / "qrels" / "task1.txt")]
+    assert main(["train", str(demo / "index"), *judged, "-o", str(fitted)]) == 0
+    out = tmp_path / "run.tsv"
+    command = ["run", "--topics", str(TOPICS), "--index", str(demo / "index"), "--model", str(fitted), "-o", str(out)]
+    assert main(command) == 0
+    assert out.read_text().count("\n") > len(list(read_topics(TOPICS)))
+
+
+def test_formulas_take_no_model(demo: Path, tmp_path: Path, words_alone: Path) -> None:
+    with pytest.raises(PorismError) as caught:
+        run_topics(demo / "index", (), 2, tmp_path / "run.tsv", model=words_alone)
+    assert str(caught.value) == "Task 2 has no model to fit: its parts weigh the same\n  fix: leave --model out"
+
+
+def test_a_file_that_is_no_model(demo: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.toml"
+    path.write_text("[answers]\n")
+    with pytest.raises(PorismError) as caught:
+        run_topics(demo / "index", (), 1, tmp_path / "run.tsv", model=path)
+    assert str(caught.value) == (f"{path}: has no table for answers or questions\n  fix: make a new one: porism train")
