@@ -14,11 +14,12 @@ import re
 import shutil
 import subprocess
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from bench._visual_ids import visual_ids
 from porism.formula import Parsed, parse, parse_mathml, tangent
 from porism.formula.macros import Macros, definitions
 
@@ -117,43 +118,6 @@ def agreement(name: str, pairs: Iterable[tuple[str, str]]) -> None:
 
 def _share(counts: Counter[bool]) -> str:
     return f"{counts[True] / max(counts.total(), 1):.2%} of {counts.total():,}"
-
-
-def visual_ids(rows: list[Row]) -> None:
-    """A formula agrees when its group and its official id are each other's main partner."""
-    keys = {row.latex: tangent(parse(row.latex).layout) for row in rows}
-    given = [row for row in rows if row.visual]
-    by_latex: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in given:
-        by_latex[row.latex][row.visual] += 1
-    main = {latex: ids.most_common(1)[0][0] for latex, ids in by_latex.items()}
-    clear = [row for row in given if row.visual == main[row.latex] and "<merror" not in row.slt]
-    print(f"all with an official id          {_mutual(given, keys):.2%} of {len(given):,}")
-    print(f"best possible from LaTeX alone   {sum(row.visual == main[row.latex] for row in given) / len(given):.2%}")
-    print(f"apart from one LaTeX with several ids, and merror: {_mutual(clear, keys):.2%} of {len(clear):,}")
-    splits, merges = _examples(clear, keys, by_id=True), _examples(clear, keys, by_id=False)
-    print(f"official groups that we split    {len(splits):,}: {splits[:6]}")
-    print(f"official groups that we merge    {len(merges):,}: {merges[:6]}")
-
-
-def _mutual(rows: list[Row], keys: dict[str, str]) -> float:
-    pairs = Counter((keys[row.latex], row.visual) for row in rows)
-    best: dict[tuple[int, str], tuple[int, str]] = {}
-    for (key, visual), count in pairs.items():
-        best[0, key] = max(best.get((0, key), (0, "")), (count, visual))
-        best[1, visual] = max(best.get((1, visual), (0, "")), (count, key))
-    good = sum(
-        count for (key, visual), count in pairs.items() if best[0, key][1] == visual and best[1, visual][1] == key
-    )
-    return good / len(rows)
-
-
-def _examples(rows: list[Row], keys: dict[str, str], by_id: bool) -> list[tuple[str, ...]]:
-    groups: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for row in rows:
-        pair = (row.visual, keys[row.latex]) if by_id else (keys[row.latex], row.visual)
-        groups[pair[0]].setdefault(pair[1], row.latex[:40])
-    return sorted(tuple(group.values())[:3] for group in groups.values() if len(group) > 1)
 
 
 def rate(name: str, formulas: list[str], step: Callable[[str], object]) -> None:

@@ -39,6 +39,11 @@ def test_key_spaces_are_apart() -> None:
     assert visual_key(parse("x")) != visual_key(parse("y"))
 
 
+def test_spaces_of_any_width_look_the_same_but_not_what_a_repair_took_away() -> None:
+    assert visual_text(parse(r"\quad")) == visual_text(parse(r"\ \ \\"[:-1])) == ("slt", "[W!]")
+    assert visual_text(parse("</p><p>")) == ("latex", "</p><p>")
+
+
 A, B, C = ("slt", "[V!a]"), ("slt", "[V!b]"), ("latex", "c")
 
 

@@ -19,14 +19,17 @@ CREATE TABLE IF NOT EXISTS expression_visuals(id INTEGER PRIMARY KEY, key INTEGE
 """
 
 
-NOTHING = ("", "[W!]")
+SPACE = "[W!]"
+# Repairs that take nothing away.
+SEEN = frozenset(("trailing backslash",))
 
 
 def visual_text(parsed: Parsed) -> tuple[str, str]:
     """The key in words: ("slt", string) or ("latex", string)."""
     text = "" if parsed.path == "opaque" else tangent(parsed.layout)
-    # A formula of which nothing is seen (definitions only) looks like no other.
-    return ("latex", "".join(parsed.latex.split())) if text in NOTHING else ("slt", text)
+    # Spaces of any width look the same. Where a repair took away all there was (definitions, a tag), the LaTeX still tells formulas apart.
+    seen = text and (text != SPACE or SEEN.issuperset(parsed.repairs))
+    return ("slt", text) if seen else ("latex", "".join(parsed.latex.split()))
 
 
 def visual_key(parsed: Parsed) -> int:
