@@ -12,7 +12,7 @@ from porism.index.paths import Paths, tree_paths
 
 def paths(latex: str) -> tuple[list[str], Paths]:
     tree = flat_operators(normalise(parse(latex).operators, []))
-    return tree.labels, tree_paths([tree])[0]
+    return tree.labels, tree_paths([tree]).trees()[0]
 
 
 def bag(latex: str) -> Counter[int]:

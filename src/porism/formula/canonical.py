@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from porism.formula.rules import normal, normal_leaf, normalise
-from porism.formula.rules_term import K2, LOW, MASK, POSITIONS, Term, label_hash, mix, position
+from porism.formula.rules_term import Term, label_hash
 from porism.formula.tree import Node
 
 Level = Literal["written", "normalised", "commutative", "renamed"]
@@ -62,29 +62,18 @@ def _ordered(root: Term, weights: dict[int, int], names: dict[str, str]) -> Node
             label = names.setdefault(label, f"V!v{len(names) + 1}")
         node = Node(label, None, "", term.places)
         parent.children.append(node)
-        kids: Sequence[Term] = term.kids
-        if kids and label_hash(term.label)[1]:
-            kids = sorted(kids, key=Weight(weights)) if weights else sorted(kids, key=_by_content)
-        stack.extend((kid, node) for kid in reversed(kids))
+        kids = _by_weight(term, weights) if weights else term.ordered()
+        for kid in reversed(kids):
+            stack.append((kid, node))
     return top.children[0]
 
 
-def _by_content(term: Term) -> tuple[str, int]:
-    return term.label, term.mixed
-
-
-class Weight:
-    """The key that orders operands without regard to names."""
-
-    __slots__ = ("weights",)
-
-    def __init__(self, weights: dict[int, int]) -> None:
-        self.weights = weights
-
-    def __call__(self, term: Term) -> tuple[str, int]:
-        """Kind first, then weight."""
-        label = term.label
-        return ("V!" if label[:2] == "V!" else label), self.weights[id(term)]
+def _by_weight(term: Term, weights: dict[int, int]) -> Sequence[Term]:
+    """The operands of a term, those of free operators ordered without regard to names: kind first, then weight."""
+    kids = term.kids
+    if len(kids) < 2 or not label_hash(term.label)[1]:
+        return kids
+    return sorted(kids, key=lambda kid: ("V!" if kid.label[:2] == "V!" else kid.label, weights[id(kid)]))
 
 
 def _colours(root: Term) -> dict[str, int]:
@@ -93,18 +82,18 @@ def _colours(root: Term) -> dict[str, int]:
     Colours are refined as long as more of them differ. Of variables that still share one, the first to stand is set apart and the
     refinement goes on; when that tells no others apart, the variables are exchangeable and are told apart in the order they stand.
     """
-    colours = {name: mix(spot) for name, spot in root.spots.items()}
+    colours = dict(root.spots)
     for _ in range(_splits(root)):
         colours = _refine(root, colours)
         different = len(set(colours.values()))
         if different == len(colours):
             break
         shared = _first_shared(root, _weigh(root, colours)[0], colours)
-        colours[shared[0]] = mix(colours[shared[0]] + 1)
+        colours[shared[0]] = hash((colours[shared[0]], 1))
         finer = _refine(root, colours)
         if len(set(finer.values())) == different + 1:
             for rank, name in enumerate(shared[1:], 2):
-                finer[name] = mix(finer[name] + rank)
+                finer[name] = hash((finer[name], rank))
         colours = finer
     return colours
 
@@ -122,7 +111,7 @@ def _refine(root: Term, colours: dict[str, int]) -> dict[str, int]:
         if different == len(colours):
             break
         spots = _weigh(root, colours)[1]
-        finer = {name: mix(spots[name] + colour) for name, colour in colours.items()}
+        finer = {name: hash((spots[name], colour)) for name, colour in colours.items()}
         count = len(set(finer.values()))
         if count == different:
             break
@@ -135,7 +124,6 @@ def _first_shared(root: Term, weights: dict[int, int], colours: dict[str, int]) 
     counts: dict[int, int] = {}
     for colour in colours.values():
         counts[colour] = counts.get(colour, 0) + 1
-    key = Weight(weights)
     found: dict[str, int] = {}
     stack = [root]
     while stack:
@@ -143,10 +131,7 @@ def _first_shared(root: Term, weights: dict[int, int], colours: dict[str, int]) 
         colour = colours.get(term.label, -1)
         if counts.get(colour, 0) > 1:
             found.setdefault(term.label, colour)
-        kids: Sequence[Term] = term.kids
-        if kids and label_hash(term.label)[1]:
-            kids = sorted(kids, key=key)
-        stack.extend(reversed(kids))
+        stack.extend(reversed(_by_weight(term, weights)))
     first = next(iter(found.values()))
     return [name for name, colour in found.items() if colour == first]
 
@@ -165,20 +150,21 @@ def _weigh(root: Term, colours: dict[str, int]) -> tuple[dict[int, int], dict[st
             weights[id(term)] = term.mixed if colour is None else colour
             continue
         own, free = label_hash(term.label)
-        for at, kid in enumerate(term.kids):
-            own += weights[id(kid)] if free else weights[id(kid)] * position(at)
-        weights[id(term)] = mix(own)
+        below = [weights[id(kid)] for kid in term.kids]
+        weights[id(term)] = hash((own, sum(below))) if free else hash((own, *below))
     # From the root down: what surrounds each spot.
     spots = dict.fromkeys(colours, 0)
-    stack = [(root, mix(weights[id(root)]))]
+    stack = [(root, weights[id(root)])]
     while stack:
         term, around = stack.pop()
         if term.label in spots:
-            spots[term.label] = (spots[term.label] + around) & MASK
+            spots[term.label] += around
         own, free = label_hash(term.label)
-        for at, kid in enumerate(term.kids):
-            edge = own if free else own ^ position(at)
-            stack.append((kid, mix(around + weights[id(kid)] * 3 + edge)))
+        at = 0
+        for kid in term.kids:
+            if not free:
+                at += 1
+            stack.append((kid, hash((around, weights[id(kid)], own, at))))
     return weights, spots
 
 
@@ -193,10 +179,16 @@ class Hashes(NamedTuple):
     renamed: int
 
 
-# What is known of a part: size, hash as written, normal form, hash when renamed.
-_Known = tuple[int, int, Term, int]
-_leaves: dict[str, _Known] = {}
-_parts: dict[int, _Known] = {}
+class Part(NamedTuple):
+    """What is known of a sub-expression: how many nodes it has, its number as written, its normal form."""
+
+    size: int
+    written: int
+    term: Term
+
+
+_leaves: dict[str, Part] = {}
+_parts: dict[int, Part] = {}
 _SMALL = 12
 _MAX_PARTS = 40_000
 
@@ -206,13 +198,28 @@ def subexpression_hashes(tree: Node) -> list[Hashes]:
 
     At `renamed` the variables are renamed within the sub-expression. Equal canonical trees have equal hashes.
     """
+    order = _breadth_first(tree)
+    return _preorder(order, _parts_of(order))
+
+
+def parts(tree: Node) -> list[Part]:
+    """Every sub-expression of an operator tree, the whole first; their normal forms are shared between formulas and have no places."""
+    return _parts_of(_breadth_first(tree))
+
+
+def _breadth_first(tree: Node) -> list[Node]:
     order = [tree]
     for node in order:
         if node.children:
             order += node.children
+    return order
+
+
+def _parts_of(order: list[Node]) -> list[Part]:
+    """The parts of nodes that stand breadth first; small ones come again in other formulas and are kept."""
     flags: list[str] = []
     # Walking backwards, the operands of a node are the part of the list just before those of the node read before it.
-    done: list[_Known] = [_NOTHING] * len(order)
+    done: list[Part] = [_NOTHING] * len(order)
     end = at = len(order)
     for node in reversed(order):
         at -= 1
@@ -223,21 +230,14 @@ def subexpression_hashes(tree: Node) -> list[Hashes]:
             continue
         kids = done[end - count : end]
         end -= count
-        written = label_hash(label)[0]
-        for kid, factor in zip(kids, POSITIONS, strict=False):
-            written += kid[1] * factor
-        written = ((written & MASK ^ (written >> 30 & LOW)) * K2) & MASK
-        written ^= written >> 31
-        done[at] = _parts.get(written) or _part(written, normal(label, [kid[2] for kid in kids], (), flags), kids)
-    return _preorder(order, done)
+        written = hash((label_hash(label)[0], *[kid.written for kid in kids]))
+        done[at] = _parts.get(written) or _part(label, written, kids, flags)
+    return done
 
 
-def _part(written: int, term: Term, kids: list[_Known]) -> _Known:
-    """What is to be known of a part; small parts come again in other formulas and are kept."""
-    size = 1
-    for kid in kids:
-        size += kid[0]
-    made = (size, written, term, term.renamed())
+def _part(label: str, written: int, kids: list[Part], flags: list[str]) -> Part:
+    size = 1 + sum([kid.size for kid in kids])
+    made = Part(size, written, normal(label, [kid.term for kid in kids], (), flags))
     if size <= _SMALL:
         if len(_parts) >= _MAX_PARTS:
             _parts.clear()
@@ -245,30 +245,28 @@ def _part(written: int, term: Term, kids: list[_Known]) -> _Known:
     return made
 
 
-def _leaf(label: str) -> _Known:
+def _leaf(label: str) -> Part:
     if len(_leaves) > 50_000:
         _leaves.clear()
-    term = normal_leaf(label)
-    found = _leaves[label] = (1, mix(label_hash(label)[0]), term, term.renamed())
+    found = _leaves[label] = Part(1, hash((label_hash(label)[0],)), normal_leaf(label))
     return found
 
 
 _NOTHING = _leaf("W!")
 
 
-def _preorder(order: list[Node], done: list[_Known]) -> list[Hashes]:
+def _preorder(order: list[Node], done: list[Part]) -> list[Hashes]:
     """From breadth-first lists to rows in pre-order."""
     rows: list[Hashes] = [_NO_ROW] * len(order)
     numbers = [0]
-    make = tuple.__new__
-    for node, number, (size, written, term, renamed) in zip(order, numbers, done, strict=True):
-        rows[number] = make(Hashes, (number, size, written, term.plain, term.mixed, renamed))
+    for node, number, (size, written, term) in zip(order, numbers, done, strict=True):
+        rows[number] = Hashes(number, size, written, term.plain, term.mixed, term.renamed())
         if node.children:
             number += 1
             start = len(numbers)
             for known in done[start : start + len(node.children)]:
                 numbers.append(number)
-                number += known[0]
+                number += known.size
     return rows
 
 

@@ -19,10 +19,7 @@ _BARE = re.compile(r"<(?!/?[A-Za-z]|!--|\?xml)")
 
 def read(text: str) -> Element:
     """The `math` element of a MathML text."""
-    if "xmlns" in text:
-        text = _NAMESPACE.sub("", text)
-    if "&" in text:
-        text = _ENTITY.sub(_entity, text)
+    text = _plain(text)
     try:
         root = fromstring(text)
     except ParseError:
@@ -30,6 +27,22 @@ def read(text: str) -> Element:
     if "<mfenced" in text:
         _unfence(root)
     return root
+
+
+def is_well_formed(text: str) -> bool:
+    """Whether a MathML text can be read without mending; HTML's names of characters are allowed."""
+    try:
+        fromstring(_plain(text))
+    except ParseError:
+        return False
+    return True
+
+
+def _plain(text: str) -> str:
+    """Without name spaces, and with characters for HTML's names of them."""
+    if "xmlns" in text:
+        text = _NAMESPACE.sub("", text)
+    return _ENTITY.sub(_entity, text) if "&" in text else text
 
 
 def _unfence(root: Element) -> None:

@@ -96,10 +96,11 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
     return _finish(latex, source, made.path, made.repairs, made.problems)
 
 
-def parse_mathml(text: str, latex: str = "") -> Parsed:
+def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
     """A formula from MathML of any origin, also ill-formed; any string gives a result.
 
-    Presentation MathML is read as it is drawn; what is Content MathML alone gives the operator tree and is drawn from it.
+    Presentation MathML is read as it is drawn, with the operator tree of `content` (Content MathML) where that is given; what is Content
+    MathML alone gives the operator tree and is drawn from it.
     """
     first = _FIRST.match(text)
     if first and (first[1] in _CONTENT or "MathML-Content" in first[0]):
@@ -110,7 +111,12 @@ def parse_mathml(text: str, latex: str = "") -> Parsed:
         parsed = _finish(latex, clean(read(present(operators))), "content", (), ())
         parsed._operators = operators
         return parsed
-    return _finish(latex, clean(read(text)), "mathml", (), ())
+    parsed = _finish(latex, clean(read(text)), "mathml", (), ())
+    if content and parsed.path == "mathml":
+        from porism.formula.content_read import from_content
+
+        parsed._operators = from_content(content)
+    return parsed
 
 
 def _finish(latex: str, source: str, path: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:

@@ -34,35 +34,30 @@ def mathtuples(layout: Node, window: int = 8) -> list[str]:
     Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again with its place.
     """
     tokens = ["#(start)#"]
-    last: dict[str, str] = {}
-    # A stack instead of recursion, since rows are long. A node comes twice: before what is below it, and after (with its label).
-    stack: list[tuple[Node, str, int, str]] = [(layout, "", 0, "")]
+    seen: list[tuple[str, str, str]] = []
+    # A stack instead of recursion, since rows are long. The last child is visited first: backwards, that is post-order.
+    stack: list[tuple[Node, str, int]] = [(layout, "", 0)]
     while stack:
-        node, path, depth, done = stack.pop()
-        near = len(path) < window - 1
-        if done:
-            before = last.get(done)
-            last[done] = path
-            if before is not None:
-                _duplicate(tokens, node.label, done, before, path, window)
-            continue
+        node, path, depth = stack.pop()
         label = written(node.label)
+        seen.append((node.label, label, path))
         children = _in_order(node) if depth < MAX_DEPTH else []
-        place = _coded(path) if near else ""
+        place = _coded(path) if len(path) < window - 1 else ""
         for body in _bodies(label, children):
             tokens.append(f"({body})")
-            if near:
+            if place:
                 tokens.append(f"({body},{place})")
-        if node.children or depth:
-            stack.append((node, path, depth, label))
         anchor = node.label in ANCHORS
-        for edge, child in reversed(children):
-            stack.append((child, "" if anchor else path + edge, depth + 1, ""))
+        for edge, child in children:
+            stack.append((child, "" if anchor else path + edge, depth + 1))
+    _duplicates(tokens, seen, window)
     tokens.append("#(end)#")
     return tokens
 
 
 def _in_order(node: Node) -> list[tuple[str, Node]]:
+    if len(node.edges) == 1:
+        return [(node.edges, node.children[0])]
     children = list(zip(node.edges, node.children, strict=True))
     if "c" in node.edges:
         children.sort(key=_rank)
@@ -75,25 +70,38 @@ def _bodies(label: str, children: list[tuple[str, Node]]) -> list[str]:
         return [f"{label},!0"]
     bodies = [f"{label},{written(child.label)},{edge}" for edge, child in children]
     if len(children) > 1:
-        bodies.insert(0, f"{label},[{','.join([edge for edge, _ in children])}]")
+        bodies.append(f"{label},[{','.join([edge for edge, _ in children])}]")
     return bodies
 
 
-def _duplicate(tokens: list[str], kind: str, label: str, before: str, path: str, window: int) -> None:
-    """A label seen before, nodes coming in post-order: the last occurrence makes a pair with this one."""
+def _duplicates(tokens: list[str], seen: list[tuple[str, str, str]], window: int) -> None:
+    """A label that comes again, nodes taken in post-order: the last occurrence makes a pair with this one."""
+    last: dict[str, str] = {}
+    for kind, label, path in reversed(seen):
+        before = last.get(label)
+        last[label] = path
+        if before is None:
+            continue
+        common = len(path) if before.startswith(path) else _shared(before, path)
+        paths = _coded(before[common:])
+        if common < len(path):
+            paths += "," + _coded(path[common:])
+        place = _coded(path[:common]) if common < window - 1 else ""
+        wildcard = kind[0].lower() if kind[1:2] == "!" else "o"
+        for body in (f"{label},{paths}", f"?{wildcard},{paths}"):
+            tokens.append(f"{{{body}}}")
+            if place:
+                tokens.append(f"{{{body},{place}}}")
+
+
+def _shared(one: str, other: str) -> int:
+    """How long the common beginning is."""
     common = 0
-    for one, other in zip(before, path, strict=False):
-        if one != other:
+    for a, b in zip(one, other, strict=False):
+        if a != b:
             break
         common += 1
-    paths = _coded(before[common:])
-    if common < len(path):
-        paths += "," + _coded(path[common:])
-    wildcard = kind[0].lower() if kind[1:2] == "!" else "o"
-    for body in (f"{label},{paths}", f"?{wildcard},{paths}"):
-        tokens.append(f"{{{body}}}")
-        if common < window - 1:
-            tokens.append(f"{{{body},{_coded(path[:common])}}}")
+    return common
 
 
 def _rank(pair: tuple[str, Node]) -> int:

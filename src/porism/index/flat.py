@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from porism.formula.rules_term import Term, label_hash
+from porism.formula.rules_term import Term
 from porism.formula.tree import Node
 
 MAX_NODES = 255  # longer formulas are cut: node numbers fit a byte, and the tuples still see the rest
@@ -68,14 +67,8 @@ def flat_operators(root: Term) -> FlatOperators:
         parents.append(parent)
         ranks.append(rank)
         terms.append(term)
-        kids: Sequence[Term] = term.kids
-        if kids:
-            if label_hash(term.label)[1]:
-                kids = sorted(kids, key=_content)
+        if term.kids:
+            kids = term.ordered()
             for at in range(len(kids) - 1, -1, -1):
                 stack.append((kids[at], number, at))
     return FlatOperators(labels, parents, ranks, terms)
-
-
-def _content(term: Term) -> tuple[str, int]:
-    return term.label, term.mixed

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import atomic_file, digest_file
+from porism.formula.rules_term import PROBE
 
-FORMAT = 1
+FORMAT = 2
 NAME = "manifest.json"
 REBUILD = "build the index again: porism index COLLECTION -o {}"
 
@@ -34,6 +35,7 @@ class Manifest:
     kind: str
     collection: str
     format: int = FORMAT
+    numbers: int = PROBE  # how the Python that built it joins numbers to hashes
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Part] = field(default_factory=dict)
@@ -53,7 +55,7 @@ def write_manifest(
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path.name != NAME and not path.name.endswith(".lock")
     }
-    manifest = Manifest(kind, collection, FORMAT, dict(options or {}), dict(counts or {}), files)
+    manifest = Manifest(kind, collection, FORMAT, PROBE, dict(options or {}), dict(counts or {}), files)
     with atomic_file(directory / NAME) as out:
         json.dump(asdict(manifest), out, indent=1, sort_keys=True)
         out.write("\n")
@@ -70,6 +72,8 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
             where=str(directory),
             fix=f"update Porism, or {rebuild}",
         )
+    if manifest.format < FORMAT or manifest.numbers != PROBE:
+        raise PorismError("was built by another version of Porism or of Python", where=str(directory), fix=rebuild)
     if manifest.kind != kind:
         raise PorismError(f"is an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
     if collection is not None and manifest.collection != collection:

@@ -43,6 +43,29 @@ class Paths(NamedTuple):
     leaves: int
 
 
+class Forest(NamedTuple):
+    """The paths of many trees as whole columns: `tree` says whose a path is, `stops` where the paths of each tree end, `starts` where
+    its nodes begin; `number` is the number of each node's label in `labels`."""
+
+    above: npt.NDArray[np.uint8]
+    keys: npt.NDArray[np.uint32]
+    below: npt.NDArray[np.uint8]
+    steps: npt.NDArray[np.uint8]
+    tree: npt.NDArray[np.int64]
+    stops: list[int]
+    leaves: list[int]
+    starts: npt.NDArray[np.int64]
+    labels: list[str]
+    number: npt.NDArray[np.int32]
+
+    def trees(self) -> list[Paths]:
+        """The paths of each tree."""
+        return [
+            Paths(self.above[a:b], self.keys[a:b], self.below[a:b], self.steps[a:b], leaves)
+            for a, b, leaves in zip((0, *self.stops[:-1]), self.stops, self.leaves, strict=True)
+        ]
+
+
 def traits_of(labels: list[str]) -> Traits:
     """The traits of labels as columns."""
     found = [trait(label) for label in labels]
@@ -55,23 +78,26 @@ def traits_of(labels: list[str]) -> Traits:
     )
 
 
-def tree_paths(trees: Sequence[FlatOperators]) -> list[Paths]:
+def tree_paths(trees: Sequence[FlatOperators]) -> Forest:
     """All paths of each operator tree; many trees at once, since each call costs more than a tree."""
     ends = np.cumsum([len(tree.labels) for tree in trees])
     parents = np.array([parent for tree in trees for parent in tree.parents], np.int32)
     ranks = np.array([rank for tree in trees for rank in tree.ranks], np.int32)
-    traits = traits_of([label for tree in trees for label in tree.labels])
+    numbers: dict[str, int] = {}
+    number = np.array([numbers.setdefault(label, len(numbers)) for tree in trees for label in tree.labels], np.int32)
+    kinds = traits_of(list(numbers))
+    traits = Traits(kinds.codes[number], kinds.letters[number], kinds.free[number], kinds.scripts[number])
     size = len(parents) * (MAX_STEPS + 1)
     columns: list[Array] = [np.empty(size, kind) for kind in (np.uint8, np.uint32, np.uint8, np.uint8)]
     stops, leaves = np.empty(len(trees), np.int64), np.empty(len(trees), np.int64)
     above, keys, below, steps = columns
     climb_all(ends, parents, ranks, traits, above, keys, below, steps, stops, leaves)
     above, keys, below, steps = (column[: stops[-1]] for column in columns)
-    order = np.lexsort((below, keys, above, np.repeat(np.arange(len(trees)), np.diff(stops, prepend=0))))
+    tree = np.repeat(np.arange(len(trees)), np.diff(stops, prepend=0))
+    order = np.lexsort((below, keys, above, tree))
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
     above, keys, below, steps = above[order], keys[order], below[order], steps[order]
-    spans = [slice(start, stop) for start, stop in zip((0, *stops[:-1].tolist()), stops.tolist(), strict=True)]
-    found = zip(spans, leaves.tolist(), strict=True)
-    return [Paths(above[span], keys[span], below[span], steps[span], count) for span, count in found]
+    return Forest(above, keys, below, steps, tree, stops.tolist(), leaves.tolist(), starts, list(numbers), number)
 
 
 @compiled

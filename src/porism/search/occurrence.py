@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porism.formula.canonical import LEVELS, Level
 from porism.formula.match import find
-from porism.index.features import COMMUTATIVE, NORMALISED, RENAMED, WRITTEN, part_terms
+from porism.index.features import COMMUTATIVE, NORMALISED, RENAMED, WRITTEN
 from porism.index.formula_store import FormulaStore
 from porism.index.postings import Term
 from porism.search.formula_query import FormulaQuery
@@ -30,10 +30,10 @@ def _root_terms(query: FormulaQuery) -> list[str]:
     tree = query.features.operators
     if len(tree.labels) == 1:
         return []
-    terms = part_terms(query.parsed.operators, tree)
-    # The parts of the written tree come first and end with its root; those of the normal form begin with theirs.
-    written = [term for term in terms if term[0] == WRITTEN]
-    return [*written[-1:], *terms[len(written) : len(written) + 3]]
+    terms = query.features.parts
+    # The parts of the written tree come first, then those of the normal form; both begin with the whole.
+    written = sum(term[0] == WRITTEN for term in terms)
+    return [*terms[: min(written, 1)], *terms[written : written + 3]]
 
 
 def matching(query: FormulaQuery, store: FormulaStore, rows: list[int]) -> dict[int, Level]:
