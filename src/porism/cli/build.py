@@ -35,6 +35,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without", action="append", default=[], choices=("answers", "comments"), help="leave these out"
     )
+    parser.add_argument(
+        "--trees",
+        default="latex",
+        choices=("latex", "official"),
+        help="where formulas' trees come from: our parser, or the MathML of the source where it has any",
+    )
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
 
@@ -55,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     sources = [open_source(Path(path), args.source_kind) for path in args.sources]
     for source in sources:
         print(describe(source), file=sys.stderr)
-    options = Options(first, last, args.compat, "answers" not in args.without, "comments" not in args.without)
+    options = Options(
+        first, last, args.compat, "answers" not in args.without, "comments" not in args.without, args.trees
+    )
     progress = Silent() if args.quiet else Bars()
     base = Collection.open(args.add) if args.add else None
     place = build(

@@ -203,7 +203,8 @@ class _Build:
                     placer.run(pool, 2 * self.jobs, self.options.compat, advance)
             self._once("mark", lambda: given.mark_unplaced(self.work, self.ledger))
             with self.progress.stage("parse formulas", self._number("SELECT count(*) FROM latex")) as advance:
-                parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, advance)
+                trees = self.options.trees
+                parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, trees, advance)
 
     def _number(self, query: str, *values: object) -> int:
         return int(self.work.execute(query, values).fetchone()[0])

@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 from porism.errors import PorismError
 
+Trees = Literal["latex", "official"]
 YEARS = re.compile(r"(\d{4})?-(\d{4})?|(\d{4})")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options that change the collection. Years are inclusive; None is open."""
+    """Options that change the collection. Years are inclusive; None is open.
+
+    `trees` says where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the source where it has any.
+    """
 
     first_year: int | None = None
     last_year: int | None = None
     compat: bool = False
     answers: bool = True
     comments: bool = True
+    trees: Trees = "latex"
 
     def as_dict(self) -> dict[str, object]:
         """For the manifest."""
