@@ -146,7 +146,7 @@ def test_history_only_formulas_are_marked(tmp_path: Path) -> None:
         tmp_path / "d",
         Posts=[question(1, "<p>$now$</p>", "Title $t$")],
         PostHistory=[
-            {"Id": 1, "PostHistoryTypeId": 2, "PostId": 1, "Text": "$before$ and $now$ and $before$"},
+            {"Id": 1, "PostHistoryTypeId": 2, "PostId": 1, "Text": "$before$ and $now$\n\n    # $5 of $code\n\n$before$"},
             {"Id": 2, "PostHistoryTypeId": 4, "PostId": 1, "Text": "Old $title$"},
             {"Id": 3, "PostHistoryTypeId": 10, "PostId": 1, "Text": "closed"},
         ],

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from porism.corpus.codeblocks import Ranges
 from porism.corpus.expand import self_contained
 from porism.corpus.html import ENTITY, token, unescape
 
@@ -119,9 +120,9 @@ def lab(text: str) -> Extracted:
     return Extracted(text, tuple(latex))
 
 
-def sensible(text: str, syntax: Syntax, *, only_spans: bool = False) -> Extracted:
-    """Formulas that a reader of the site sees as formulas."""
-    found = list(_Reader(text, syntax, only_spans).found())
+def sensible(text: str, syntax: Syntax, *, only_spans: bool = False, code: Ranges = ()) -> Extracted:
+    """Formulas that a reader of the site sees as formulas; `code` are stretches of text that hold none."""
+    found = list(_Reader(text, syntax, only_spans, code).found())
     order = sorted(range(len(found)), key=lambda at: (found[at].group, at))
     number = {at: n for n, at in enumerate(order)}
     pieces: list[str] = []
@@ -141,23 +142,32 @@ def _is_displayed(formula: Found) -> bool:
 class _Reader:
     """Reads a field from left to right. Positions looked up once are remembered, so that time grows with the length of the text."""
 
-    def __init__(self, text: str, syntax: Syntax, only_spans: bool) -> None:
+    def __init__(self, text: str, syntax: Syntax, only_spans: bool, code: Ranges) -> None:
         self.text = text
         self.pattern = SYNTAXES[syntax]
         self.html = syntax == "html"
         self.only_spans = only_spans
+        self.code = iter((*code, (len(text), len(text))))
         self._nexts: dict[str, tuple[int, int]] = {}
 
     def found(self) -> Iterator[Found]:
         """All formulas in the order of the text."""
         at = 0
+        start, end = next(self.code)
         while match := self.pattern.search(self.text, at):
+            if match.start() >= end:
+                start, end = next(self.code)
+                at = match.start()
+                continue
+            if match.start() >= start:
+                at = end
+                continue
             formula = None
             if self.html and match["span"]:
                 formula = self._span(match)
             elif not self.only_spans:
                 formula = self._opened(match)
-            if formula is not None and formula.latex.strip():
+            if formula is not None and formula.end <= start and formula.latex.strip():
                 yield formula
                 at = formula.end
             else:

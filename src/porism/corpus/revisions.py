@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+from porism.corpus.codeblocks import code_blocks
 from porism.corpus.extract import lab, sensible
 from porism.corpus.html import unescape, without_tokens
 
@@ -16,8 +17,16 @@ def removed_formulas(
     seen = set(present)
     query = "SELECT field, text FROM revisions WHERE source = ? AND post_id = ? ORDER BY seq"
     for field, text in work.execute(query, (source, post)).fetchall():
-        clean = without_tokens(text)
-        for latex in (lab(clean) if compat else sensible(unescape(clean), "text")).latex:
+        for latex in _formulas(without_tokens(text), field == "body", compat):
             if latex not in seen:
                 seen.add(latex)
                 yield latex, field == "title"
+
+
+def _formulas(text: str, markdown: bool, compat: bool) -> tuple[str, ...]:
+    """Bodies are kept as the author typed them, in Markdown; the lab did not know code in them."""
+    if compat:
+        return lab(text).latex
+    text = unescape(text)
+    code = code_blocks(text) if markdown else ()
+    return sensible(text, "text", code=code).latex

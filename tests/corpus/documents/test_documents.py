@@ -35,6 +35,13 @@ def test_tilde_fences_hold_code() -> None:
     assert "math-container" not in read_markdown("~~~\n$x$\n~~~\n").sections[0].body
 
 
+def test_indented_code_is_code_but_not_in_a_list() -> None:
+    text = "Cost $5:\n\n    print('$x$')\n    # $y\n\nand $z$\n\n1. one\n\n    then $w$\n"
+    body = read_markdown(text).sections[0].body
+    assert [latex in body for latex in map(span, "xyzw")] == [False, False, True, True]
+    assert "<pre><code>print('$x$')\n# $y\n</code></pre>" in body
+
+
 def test_notebook() -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Euler\n", "$e^{i\\pi}$"]},

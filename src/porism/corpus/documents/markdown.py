@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from porism.corpus.codeblocks import code_blocks
 from porism.corpus.documents.section import Document, Section, with_spans
 from porism.corpus.extract import Extracted, sensible
 from porism.corpus.html import clean, without_tokens
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 FRONT_TITLE = re.compile(r"^title:\s*(.+?)\s*$", re.MULTILINE)
 FRONT_TAGS = re.compile(r"^(?:tags|keywords|categories):\s*\[?(.+?)\]?\s*$", re.MULTILINE)
-# Tildes fence code like backticks do, which the search for formulas knows.
-TILDES = re.compile(r"^(\s{0,3})~{3,}", re.MULTILINE)
 HEADINGS = ("h1", "h2", "h3")
 
 
@@ -31,7 +30,8 @@ def read_markdown(text: str) -> Document:
         title = _value(FRONT_TITLE, front[1])
         tags = tuple(re.split(r"[,\s]+", _value(FRONT_TAGS, front[1]).replace('"', "").replace("'", "")))
         text = text[front.end() :]
-    found = sensible(TILDES.sub(r"\1```", without_tokens(text)), "text")
+    text = without_tokens(text)
+    found = sensible(text, "text", code=code_blocks(text))
     sections = list(_sections(found))
     return Document(title, tuple(tag for tag in tags if tag), sections)
 
