@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-HELP = "make qrels from a journal of judgments"
+if TYPE_CHECKING:
+    from porism.lab.qrels import Variants
+
+HELP = "make qrels from a journal of judgments, or from a table of judged formulas"
 EXAMPLE = "porism qrels lab.journal --task 1 -o qrels"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The journal, the task and where to write."""
-    parser.add_argument("journal")
+    """The journal or table, the task and where to write."""
+    parser.add_argument("journal", help="a journal, or (Task 2) a table with the columns topic, post_id, latex, grade")
     parser.add_argument("--task", type=int, choices=(1, 2, 3), required=True)
     parser.add_argument("-o", "--output", required=True, help="folder for the files")
     parser.add_argument("--name", default="", help="a word for the file names, such as the year")
@@ -22,18 +26,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sampled", action="store_true", help="also write pooled items that nobody judged as -1, for infAP"
     )
+    parser.add_argument(
+        "--collection", metavar="DIR", help="of a table: the collection that gives formulas their visual ids"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the variants and say which topics were left out."""
-    from porism.lab.journal import Journal
-    from porism.lab.judging import assessments
-    from porism.lab.loading import pooled_items
-    from porism.lab.qrels import variants, write_variants
+    from porism.lab.qrels import write_variants
 
-    journal = Journal.open(args.journal)
-    pooled = pooled_items(journal, 2 if args.task == 2 else 1) if args.sampled else None
-    found = variants(assessments(journal, "main"), args.task, minimum=args.minimum, pooled=pooled)
+    found = _from_table(args) if args.collection else _from_journal(args)
     for path in write_variants(found, args.task, Path(args.output), args.name):
         print(path)
     if found.removed:
@@ -42,3 +44,25 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return 0
+
+
+def _from_journal(args: argparse.Namespace) -> Variants:
+    from porism.lab.journal import Journal
+    from porism.lab.judging import assessments
+    from porism.lab.loading import pooled_items
+    from porism.lab.qrels import variants
+
+    journal = Journal.open(args.journal)
+    pooled = pooled_items(journal, 2 if args.task == 2 else 1) if args.sampled else None
+    return variants(assessments(journal, "main"), args.task, minimum=args.minimum, pooled=pooled)
+
+
+def _from_table(args: argparse.Namespace) -> Variants:
+    from porism.corpus.collection import Collection
+    from porism.errors import PorismError
+    from porism.lab.judged_formulas import variants_by_visual
+
+    if args.task != 2:
+        raise PorismError("a table of judged formulas is of Task 2", where=args.journal, fix="write --task 2")
+    with Collection.open(args.collection) as collection:
+        return variants_by_visual(Path(args.journal), collection, args.minimum)

@@ -1,0 +1,75 @@
+"""Judgments of formulas by post and LaTeX become judgments of visual ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porism.cli import main
+from porism.corpus.build import build
+from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
+from porism.errors import PorismError
+from porism.lab.judged_formulas import variants_by_visual
+from porism.records import Judgment
+
+TABLE = Path(__file__).parents[2] / "sample" / "qrels" / "task2-formulas.tsv"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """Two documents: post 1 holds x^2 twice in two spellings, post 2 holds y."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n$x^2$ and $x^{2}$\n")
+    (folder / "b.md").write_text("# B\n$y$\n")
+    return build([open_source(folder)], tmp_path / "c", jobs=1)
+
+
+def write(folder: Path, *rows: str) -> Path:
+    path = folder / "judged.tsv"
+    path.write_text("\n".join(["topic\tpost_id\tlatex\tgrade", *rows]) + "\n")
+    return path
+
+
+def test_the_highest_grade_of_the_instances_stands(notes: Path, tmp_path: Path) -> None:
+    table = write(tmp_path, "B.10\t1\tx^2\t1", "B.10\t1\tx^{2}\t3", "B.10\t2\ty\t2", "B.9\t2\ty\t0")
+    with Collection.open(notes) as collection:
+        square, name = (str(formula.visual_id) for formula in collection.formulas() if formula.id in (1, 3))
+        found = variants_by_visual(table, collection)
+    official = [Judgment("B.10", square, 3), Judgment("B.10", name, 2)]
+    assert found.files == {"official": official, "all": [Judgment("B.9", name, 0), *official]}
+    assert found.removed == ("B.9",)
+
+
+def test_rows_without_a_formula_are_told(notes: Path, tmp_path: Path) -> None:
+    table = write(tmp_path, "B.1\t1\tx^2\t1", "B.1\t1\tz\t1", "B.1\t7\ty\t2")
+    with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
+        variants_by_visual(table, collection)
+    assert str(error.value) == (
+        f"{table}:3: post 1 has no formula z\n{table}:4: post 7 has no formula y\n"
+        "  fix: name the collection whose posts were judged"
+    )
+
+
+def test_a_grade_that_is_none(notes: Path, tmp_path: Path) -> None:
+    table = write(tmp_path, "B.1\t1\tx^2\t4")
+    with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
+        variants_by_visual(table, collection)
+    assert str(error.value) == f"{table}:2: grade 4 is none of 0, 1, 2, 3\n  fix: correct the row"
+
+
+def test_the_command(notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = write(tmp_path, "B.1\t1\tx^2\t3", "B.1\t2\ty\t2")
+    out = tmp_path / "qrels"
+    assert main(["qrels", str(table), "--task", "2", "--collection", str(notes), "-o", str(out)]) == 0
+    assert capsys.readouterr().out.split() == [str(out / f"qrel_task2_{name}.tsv") for name in ("official", "all")]
+    assert (out / "qrel_task2_official.tsv").read_text() == "B.1\t0\t1\t3\nB.1\t0\t2\t2\n"
+    assert main(["qrels", str(table), "--task", "1", "--collection", str(notes), "-o", str(out)]) == 1
+    assert "a table of judged formulas is of Task 2\n  fix: write --task 2" in capsys.readouterr().err
+
+
+def test_the_sample(sample_collection: Path) -> None:
+    with Collection.open(sample_collection) as collection:
+        assert len(variants_by_visual(TABLE, collection).files["all"]) == 205
