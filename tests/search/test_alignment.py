@@ -52,12 +52,12 @@ def test_values_stay_between_0_and_1(searcher: FormulaSearcher) -> None:
 
 def test_the_kernel_is_the_recurrence_of_the_trace(searcher: FormulaSearcher, tmp_path: Path) -> None:
     """The pairs that the explanation walks back cost what the kernel says."""
-    from porism.index.features import features
+    from porism.index.flat import flat_layout
     from porism.search.formula_explain import aligned
 
     store = searcher.store
     query = prepare("a+b=c", store)
-    layout, operators = store.trees(store.row(visual_id(store, "a+b=c+d+1")))
-    lit = aligned(query, features(layout, operators), store)
+    layout, _ = store.trees(store.row(visual_id(store, "a+b=c+d+1")))
+    lit = aligned(query.features.layout, query.layout, flat_layout(layout), store)
     assert lit.pairs == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
     assert lit.names == []

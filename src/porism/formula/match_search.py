@@ -54,9 +54,9 @@ class State(NamedTuple):
 _START = State({}, {}, {}, None)
 
 
-def is_wildcard(term: Term) -> bool:
-    """Whether a term is a wildcard of a pattern."""
-    return term.label[:1] == "?" and len(term.label) > 1
+def is_wildcard(label: str) -> bool:
+    """Whether a label of a pattern stands for anything."""
+    return label[:1] == "?" and len(label) > 1
 
 
 class Search:
@@ -79,7 +79,7 @@ class Search:
             return self.made(state, True)
         if whole:
             return None
-        anything = is_wildcard(pattern) or (self.rename and pattern.label[:2] == "V!")
+        anything = is_wildcard(pattern.label) or (self.rename and pattern.label[:2] == "V!")
         order = [target]
         for term in order:
             order.extend(term.kids)
@@ -124,7 +124,7 @@ class Search:
     def term(self, pattern: Term, target: Term, state: State) -> Iterator[State]:
         """All ways in which a pattern is a term."""
         self.step()
-        if is_wildcard(pattern):
+        if is_wildcard(pattern.label):
             yield from self.bind(pattern, target, state)
         elif self.rename and pattern.label[:2] == "V!" and not pattern.kids:
             yield from self.exchange(pattern, target, state)
@@ -191,7 +191,7 @@ class Search:
         self.step()
         if len(patterns) > len(targets) or (len(patterns) < len(targets) and not partly and not self.wild(patterns)):
             return
-        fixed = [term for term in patterns if not is_wildcard(term)]
+        fixed = [term for term in patterns if not is_wildcard(term.label)]
         if not fixed:
             yield from self.rest(patterns, targets, state, label, partly)
             return
@@ -208,7 +208,7 @@ class Search:
 
     def wild(self, patterns: list[Term]) -> bool:
         """Whether one of the operands may take several."""
-        return any(is_wildcard(term) for term in patterns)
+        return any(is_wildcard(term.label) for term in patterns)
 
     def rest(
         self, wildcards: list[Term], targets: list[Term], state: State, label: str, partly: bool
@@ -263,7 +263,7 @@ def _with_wildcards(pattern: Term) -> set[int]:
         order.extend(term.kids)
     found: set[int] = set()
     for term in reversed(order):
-        if is_wildcard(term) or any(id(kid) in found for kid in term.kids):
+        if is_wildcard(term.label) or any(id(kid) in found for kid in term.kids):
             found.add(id(term))
     return found
 

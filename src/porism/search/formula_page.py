@@ -11,6 +11,7 @@ from porism.records import Formula
 from porism.search.formulas import FormulaHit, FormulaSearcher, Mode
 from porism.search.light import Lighter
 from porism.search.query import parts
+from porism.search.reading import mathml_of
 from porism.search.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.snippet import plain_title
 
@@ -59,9 +60,8 @@ def _found(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, l
         FormulaUse(one.post_id, one.thread_id, one.id, plain_title(collection.title(one.thread_id) or ""))
         for one in first[:USES]
     )
-    shown = parse(latex).mathml
     return FoundFormula(
-        hit.visual_id, hit.score, latex, shown, lit.level, lit.item_nodes, lit.bindings, uses, len(first)
+        hit.visual_id, hit.score, latex, mathml_of(latex), lit.level, lit.item_nodes, lit.bindings, uses, len(first)
     )
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from porism.formula import Parsed, parse
+from porism.formula.match_search import is_wildcard
 from porism.index.classes import kind
 from porism.index.features import Features, features
+from porism.index.flat import FlatLayout
 from porism.index.formula_store import FormulaStore
 from porism.search.alignment import Symbols
 from porism.search.structure import Sectors, sectors
@@ -37,17 +39,23 @@ def prepare(latex: str, store: FormulaStore) -> FormulaQuery:
     parsed = parse(latex, wildcards=True)
     found = features(parsed.layout, parsed.operators)
     numbers = _Numbers(store)
-    layout = numbers.of(found.layout.labels)
     operators = numbers.of(found.operators.labels)
     weights = numbers.weights(operators, store.operator_weights)
     return FormulaQuery(
         parsed,
         found,
         Counter(found.tuples),
-        _symbols(found.layout.labels, layout, numbers.weights(layout, store.layout_weights), found.layout.edges),
+        layout_symbols(found.layout, store),
         _symbols(found.operators.labels, operators, weights, [0] * len(operators)),
         sectors(found, operators, weights, store),
     )
+
+
+def layout_symbols(layout: FlatLayout, store: FormulaStore) -> Symbols:
+    """A layout tree in reading order as a row of numbers."""
+    numbers = _Numbers(store)
+    labels = numbers.of(layout.labels)
+    return _symbols(layout.labels, labels, numbers.weights(labels, store.layout_weights), layout.edges)
 
 
 def _symbols(labels: list[str], numbers: list[int], weights: list[float], edges: list[int]) -> Symbols:
@@ -81,8 +89,3 @@ class _Numbers:
         return [
             float(weights[at]) if at < size else 0.0 if is_wildcard(names[at]) else self._new_weight for at in numbers
         ]
-
-
-def is_wildcard(label: str) -> bool:
-    """Whether a label of a query stands for anything."""
-    return label[:1] == "?" and len(label) > 1

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from porism.formula import Parsed, parse
-from porism.formula.match import match
-from porism.index.features import features
+from porism.formula import Parsed
+from porism.formula.match import Ready, find
+from porism.index.flat import flat_layout
 from porism.index.formula_store import FormulaStore
 from porism.search.formula_explain import aligned
-from porism.search.formula_query import FormulaQuery, prepare
+from porism.search.formula_query import layout_symbols
+from porism.search.reading import Reading, reading
 
 LARGEST = 80  # symbols; larger formulas are compared by occurrence alone
 ENOUGH = 0.4  # share of the query's symbols that must find a partner
@@ -28,26 +29,33 @@ class Lit:
     level: str = ""
 
 
-def light(query: FormulaQuery, item: Parsed, store: FormulaStore) -> Lit:
+class Sought:
+    """A formula of the query, ready to be sought in many others."""
+
+    def __init__(self, parsed: Parsed, store: FormulaStore) -> None:
+        self.ready = Ready(parsed.operators)
+        self.flat = flat_layout(parsed.layout)
+        self.numbers = layout_symbols(self.flat, store)
+
+
+def light(asked: Sought, item: Reading, store: FormulaStore) -> Lit:
     """Light the match of one formula in another; nothing where they are not alike."""
-    if item.operators is None or query.parsed.operators is None:
-        return Lit()
-    found = match(query.parsed.operators, item.operators)
+    found = find(asked.ready, item.ready).match
     if found is not None:
-        asked = [place for pair in found.pairs for place in pair.pattern_places]
+        query = [place for pair in found.pairs for place in pair.pattern_places]
         given = [place for pair in found.pairs for place in pair.target_places]
         names = tuple((_bare(label), _bare(node.label)) for label, node in found.bindings if not node.children)
-        return Lit(tuple(asked), tuple(given), names, 1.0, found.level)
-    other = features(item.layout, item.operators)
-    if len(other.layout.labels) > LARGEST or any(label not in store.labels for label in other.layout.labels):
+        return Lit(tuple(query), tuple(given), names, 1.0, found.level)
+    labels = item.flat.labels
+    if len(labels) > LARGEST or any(label not in store.labels for label in labels):
         return Lit()
-    pairs = aligned(query, other, store)
-    share = len(pairs.pairs) / max(1, len(query.features.layout.labels))
+    pairs = aligned(asked.flat, asked.numbers, item.flat, store)
+    share = len(pairs.pairs) / max(1, len(asked.flat.labels))
     if share < ENOUGH:
         return Lit()
-    asked = [place for a, _ in pairs.pairs for place in query.features.layout.nodes[a].places]
-    given = [place for _, b in pairs.pairs for place in other.layout.nodes[b].places]
-    return Lit(tuple(asked), tuple(given), tuple(pairs.names), share)
+    query = [place for a, _ in pairs.pairs for place in asked.flat.nodes[a].places]
+    given = [place for _, b in pairs.pairs for place in item.flat.nodes[b].places]
+    return Lit(tuple(query), tuple(given), tuple(pairs.names), share)
 
 
 def _bare(label: str) -> str:
@@ -61,16 +69,16 @@ class Lighter:
         self._store = store
         self._formulas = formulas
         self._most = most
-        self._queries: dict[int, FormulaQuery] = {}
+        self._asked: dict[int, Sought] = {}
         self._known: dict[tuple[int, str], Lit] = {}
 
     def one(self, number: int, latex: str) -> Lit:
         """How a formula answers to the query formula of this number."""
         key = (number, latex)
         if key not in self._known:
-            if number not in self._queries:
-                self._queries[number] = prepare(self._formulas[number].latex, self._store)
-            self._known[key] = light(self._queries[number], parse(latex), self._store)
+            if number not in self._asked:
+                self._asked[number] = Sought(self._formulas[number], self._store)
+            self._known[key] = light(self._asked[number], reading(latex), self._store)
         return self._known[key]
 
     def best(self, latex: str) -> Lit:

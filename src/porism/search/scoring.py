@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from porism.index.compiled import compiled
 from porism.index.rows import HALVES, Codes, Rows, Values
 
 K1 = 1.2
 B = 0.75
+FAR = 8  # in a row so many times as long as the query, a term is looked up, not walked to
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _score(
     starts: Any, codes: Any, counts: Any, lengths: Any, mean: float, rows: Any, asked: Any, weights: Any, out: Any
 ) -> None:
@@ -24,18 +25,33 @@ def _score(
         at, end = starts[row], starts[row + 1]
         norm = K1 * (1.0 - B + B * lengths[row] / mean)
         total = 0.0
-        query = 0
-        while at < end and query < len(asked):
-            if codes[at] < asked[query]:
-                at += 1
-            elif codes[at] > asked[query]:
-                query += 1
+        far = end - at > FAR * len(asked)
+        for query in range(len(asked)):
+            wanted = asked[query]
+            if far:
+                at = first_from(codes, at, end, wanted)
             else:
+                while at < end and codes[at] < wanted:
+                    at += 1
+            if at == end:
+                break
+            if codes[at] == wanted:
                 count = counts[at] / HALVES
                 total += weights[query] * (K1 + 1.0) * count / (count + norm)
                 at += 1
-                query += 1
         out[number] = total
+
+
+@compiled
+def first_from(codes: Any, low: int, high: int, wanted: int) -> int:
+    """The first place from `low` on, before `high`, whose code is not less than the wanted one (`high`: there is none)."""
+    while low < high:
+        middle = (low + high) >> 1
+        if codes[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def score_rows(rows: Rows, numbers: npt.NDArray[np.int64], asked: Codes, weights: Values) -> Values:
@@ -64,3 +80,12 @@ def shares(rows: Rows, number: int, asked: Codes, weights: Values) -> dict[int, 
         for place, spot in enumerate(at.tolist())
         if codes[spot] == asked[place]
     }
+
+
+def has_any(rows: Rows, number: int, asked: Codes) -> bool:
+    """Whether a row has one of the terms asked for (whose codes ascend)."""
+    codes = rows.codes[rows.starts[number] : rows.starts[number + 1]]
+    if not len(codes) or not len(asked):
+        return False
+    at = np.minimum(np.searchsorted(codes, asked), len(codes) - 1)
+    return bool((codes[at] == asked).any())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from porism.corpus.html import Segment as Raw
 from porism.corpus.html import segments
-from porism.formula import parse
-from porism.index.terms import code, latex_codes
+from porism.index.terms import code
 from porism.index.words import stems
 from porism.search.asked import Asked
 from porism.search.light import Lighter, Lit
+from porism.search.reading import mathml_of, part_codes
 from porism.search.results import Segment
 
 LENGTH = 320  # characters of a snippet
@@ -34,11 +35,12 @@ class Shower:
         """A title, whole."""
         return self._segments(segments(html))
 
-    def snippet(self, html: str) -> tuple[Segment, ...]:
-        """The best few sentences of a body, with marks where something was left out."""
+    def snippet(self, html: str, *, formulas: bool = True) -> tuple[Segment, ...]:
+        """The best few sentences of a body, with marks where something was left out. Without `formulas` it is known that none of
+        them has a part that was asked for."""
         pieces = [piece for raw in segments(html) for piece in _sentences(raw)]
-        first, last = self._window(pieces, LENGTH, FORMULA_LENGTH)
-        shown = list(self._segments(pieces[first:last]))
+        first, last = self._window(pieces, LENGTH, FORMULA_LENGTH, formulas)
+        shown = list(self._segments(pieces[first:last], formulas))
         if first > 0:
             shown.insert(0, Segment("text", "… "))
         if last < len(pieces):
@@ -54,9 +56,9 @@ class Shower:
             kept = [] if kept[0].formula_id else [Raw(kept[0].text[:limit])]
         return self._segments(kept)
 
-    def _window(self, pieces: list[Raw], limit: int, formula: float) -> tuple[int, int]:
+    def _window(self, pieces: list[Raw], limit: int, formula: float, formulas: bool = True) -> tuple[int, int]:
         """The stretch of at most so many characters that weighs most; of equals the first."""
-        weights = [self._weight(piece) for piece in pieces]
+        weights = [0.0 if piece.formula_id and not formulas else self._weight(piece) for piece in pieces]
         sizes = [_size(piece, formula) for piece in pieces]
         best, where = -1.0, (0, 0)
         last, size, total = 0, 0.0, 0.0
@@ -72,38 +74,36 @@ class Shower:
         return where
 
     def _weight(self, piece: Raw) -> float:
-        if piece.formula_id:
-            found = dict(latex_codes(piece.text))["parts"]
-            return sum(self._parts.get(number, 0.0) for number, _ in found)
-        return sum(self._words.get(code(stem), 0.0) for stem in set(stems(piece.text)))
+        if not piece.formula_id:
+            known = self._words
+            found = {word_code(word) for word in _WORD.findall(piece.text)} & known.keys() if known else ()
+            return sum(known[number] for number in found)
+        shared = part_codes(piece.text) & self._parts.keys() if self._parts else ()
+        return sum(self._parts[number] for number in shared)
 
-    def _segments(self, pieces: Iterable[Raw]) -> tuple[Segment, ...]:
+    def _segments(self, pieces: Iterable[Raw], formulas: bool = True) -> tuple[Segment, ...]:
         shown: list[Segment] = []
         compared = 0
         for piece in pieces:
             if not piece.formula_id:
                 shown.extend(self._lit_words(piece.text))
                 continue
-            parsed = parse(piece.text)
             lit = Lit()
-            if compared < MOST_LIT and self._weight(piece) > 0:
+            if formulas and compared < MOST_LIT and self._weight(piece) > 0:
                 compared += 1
                 lit = self._lighter.best(piece.text)
             shown.append(
-                Segment("formula", piece.text, parsed.mathml, piece.formula_id, bool(lit.item_nodes), lit.item_nodes)
+                Segment(
+                    "formula", piece.text, mathml_of(piece.text), piece.formula_id, bool(lit.item_nodes), lit.item_nodes
+                )
             )
         return tuple(shown)
 
     def _lit_words(self, text: str) -> Iterable[Segment]:
         """Text cut at the words that were asked for."""
-        found = list(_WORD.finditer(text))
-        codes = [code(stem) for match in found for stem in stems(match[0])[:1]]
-        if len(codes) != len(found):
-            yield Segment("text", text)
-            return
         at = 0
-        for match, number in zip(found, codes, strict=True):
-            if number in self._words:
+        for match in _WORD.finditer(text) if self._words else ():
+            if word_code(match[0]) in self._words:
                 if match.start() > at:
                     yield Segment("text", text[at : match.start()])
                 yield Segment("text", match[0], lit=True)
@@ -131,10 +131,16 @@ def _size(piece: Raw, formula: float) -> float:
     return len(piece.text) * formula + 2 if piece.formula_id else len(piece.text)
 
 
+@lru_cache(20_000)
+def word_code(word: str) -> int:
+    """The code of a word's stem (-1: it has none)."""
+    return next((code(stem) for stem in stems(word)), -1)
+
+
 def plain_title(html: str) -> tuple[Segment, ...]:
     """A title with nothing lit."""
     return tuple(
-        Segment("formula", raw.text, parse(raw.text).mathml, raw.formula_id)
+        Segment("formula", raw.text, mathml_of(raw.text), raw.formula_id)
         if raw.formula_id
         else Segment("text", raw.text)
         for raw in segments(html)

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import types
 import typing
+from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -13,15 +14,21 @@ PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(N
 
 def to_json(value: Any) -> Any:
     """A record as plain JSON values; a number that JSON does not have becomes null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    kind = type(value)
+    if kind in PLAIN:
+        return None if kind is float and not math.isfinite(value) else value
+    names = field_names(kind)  # type: ignore[arg-type]  # a type is hashable
+    if names is not None:
+        return {name: to_json(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(k): to_json(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_json(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return [to_json(v) for v in value]
+
+
+@lru_cache
+def field_names(kind: type) -> tuple[str, ...] | None:
+    """The names of the fields of a record (None: it is no record)."""
+    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 def schema_of(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:
