@@ -17,8 +17,9 @@ from porism.lab.content import Content
 from porism.lab.journal import Journal
 from porism.lab.submissions import Desk
 from porism.web.assess import entrance, handin, judge, organise, people, reading, topic_pages
-from porism.web.assess.guard import Limits, door
+from porism.web.assess.guard import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, door
 from porism.web.assess.room import Room
+from porism.web.limits import Limits
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"
@@ -87,9 +88,12 @@ def create_app(
     secure: bool = False,
 ) -> Starlette:
     """The application. `secure` is for a server behind HTTPS: its cookies are then sent over HTTPS only."""
+    limits = Middleware(
+        Limits, max_body=FORM_LIMIT, uploads={UPLOAD: UPLOAD_LIMIT}, headers=HEADERS, kept=("/static/", "/shared/")
+    )
     app = Starlette(
         routes=ROUTES,
-        middleware=[Middleware(Limits, upload_path=UPLOAD)],
+        middleware=[limits],
         exception_handlers={HTTPException: _not_found},
     )
     app.state.room = Room.make(journal, content, desk, topic_threads, secure)

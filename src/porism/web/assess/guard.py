@@ -1,4 +1,4 @@
-"""What every request passes: size limit, security headers, session, role and form token."""
+"""What every request of the assessment server passes: session, role and form token; and what its limits and headers are."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, MutableHeaders, UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
 from porism.lab.accounts import Session, session_of
 from porism.web.assess.room import Room
+from porism.web.limits import SAFE
 
 COOKIE = "porism_session"
 LOGIN_COOKIE = "porism_login"
 FORM_LIMIT = 1 << 20
 UPLOAD_LIMIT = 64 << 20
+# Stricter than the search pages: no picture from data, and no other site's page may hold or read one of these.
 HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
+    "content-security-policy": SAFE["content-security-policy"].replace(" data:", ""),
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
 }
 
 
@@ -111,54 +107,3 @@ def _check_token(visit: Visit) -> None:
     given = visit.text("csrf") or visit.request.headers.get("X-CSRF", "")
     if not wanted or not hmac.compare_digest(wanted.encode(), given.encode()):
         raise Refused(403, "The form is out of date: load the page again.")
-
-
-class Limits:
-    """Refuses bodies that are too large, also those that do not say their size, and puts the headers on every answer."""
-
-    def __init__(self, app: ASGIApp, upload_path: str) -> None:
-        self.app = app
-        self.upload_path = upload_path
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting its bytes."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        limit = UPLOAD_LIMIT if scope["path"] == self.upload_path else FORM_LIMIT
-        announced = dict(scope["headers"]).get(b"content-length", b"0")
-        if not announced.isdigit() or int(announced) > limit:
-            await PlainTextResponse("The request is too large.", 413, HEADERS)(scope, receive, send)
-            return
-        seen = 0
-
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > limit:
-                raise _TooLarge
-            return message
-
-        started = False
-
-        async def dressed(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                if not scope["path"].startswith(("/static/", "/shared/")):
-                    headers["Cache-Control"] = "no-store"
-            await send(message)
-
-        try:
-            await self.app(scope, counted, dressed)
-        except _TooLarge:
-            if not started:
-                await PlainTextResponse("The request is too large.", 413, HEADERS)(scope, receive, send)
-
-
-class _TooLarge(Exception):
-    pass
