@@ -61,7 +61,7 @@ def test_building_twice_gives_the_same(tmp_path: Path) -> None:
 
 def test_an_index_that_was_interrupted_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     collection = collect(tmp_path, "notes", FIRST)
-    monkeypatch.setattr("porism.index.build.write_concepts", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("porism.index.build.learn_concepts", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         build_index(collection, tmp_path / "index")
     assert not (tmp_path / "index").exists()

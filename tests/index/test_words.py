@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from porism.index.concepts import likelihood, names
-from porism.index.terms import code, count_terms, text_terms
+from porism.index.terms import code, codes
 from porism.index.words import FORMULA, pairs, stems, tokens, words
 
 
@@ -35,7 +35,7 @@ def test_likelihood_is_zero_for_chance() -> None:
     assert likelihood(5, 5, 5, 100) > likelihood(3, 5, 5, 100) > 0
 
 
-def test_terms_are_counted_by_code() -> None:
-    counts = count_terms(text_terms("sum of sums"), ["x^2", "x^2"])
-    assert counts["words"][code("sum")] == 2
-    assert sorted(set(counts["parts"].values())) == [2]
+def test_many_codes_are_those_of_one() -> None:
+    terms = ["sum", "inequ", "größe", "a_b", "\U0001d538"]
+    assert codes(terms).tolist() == [code(term) for term in terms]
+    assert codes([]).tolist() == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,10 @@ class Collection:
         where = "WHERE kind = ?" if kind else "WHERE ? = ''"
         return map(_post, self._rows(f"SELECT {POST} FROM posts {where} ORDER BY id", kind))
 
+    def question_ids(self) -> Iterator[int]:
+        """The ids of all questions."""
+        return (row[0] for row in self._rows("SELECT id FROM posts WHERE kind = 'question' ORDER BY id"))
+
     def has_post(self, number: int) -> bool:
         """Whether there is such a post."""
         return self._one("SELECT 1 FROM posts WHERE id = ?", number) is not None
@@ -200,6 +204,12 @@ class Collection:
     def instances(self, visual_id: int) -> Iterator[Formula]:
         """The formulas that look the same."""
         return map(_formula, self._rows(FORMULA + "WHERE f.visual_id = ? ORDER BY f.id", visual_id))
+
+    def places(self, visual_ids: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:
+        """(visual id, thread id, post id) of the formulas of questions and answers that look like these and stand in few posts."""
+        query = """SELECT f.visual_id, f.thread_id, f.post_id FROM visuals v JOIN formulas f ON f.visual_id = v.id
+            WHERE v.id IN (SELECT value FROM json_each(?)) AND v.posts <= ? AND f.kind < ?"""
+        return self._rows(query, json.dumps(visual_ids), most, FORMULA_KINDS.index("comment"))
 
     def expressions(self) -> Iterator[Expression]:
         """Each distinct LaTeX once, with its trees; ids are 1, 2, 3, ... in order of first appearance."""

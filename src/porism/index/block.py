@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from porism.formula.binary import unpack
 from porism.index.features import Features, features_of_many
+from porism.index.formula_codes import Encoded, encode
 
 # Columns of a block and their types; those named *_at hold one row's end for each formula, the rest are the rows.
 TYPES = {
@@ -46,31 +47,44 @@ class Raw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Columns (labels numbered in `labels`), the terms of each formula, and how many upper ends have each path key."""
+    """Columns (labels numbered in `labels`), the terms of each formula, how many upper ends have each path key, and the codes of those
+    formulas that are known by their LaTeX."""
 
     columns: dict[str, npt.NDArray[Any]]
     labels: list[str]
     terms: list[tuple[str, str, str]]
     keys: npt.NDArray[np.uint32]
     key_counts: npt.NDArray[np.int64]
+    encoded: Encoded
+
+
+def features_of_trees(trees: Sequence[bytes]) -> list[Features]:
+    """The features of formulas from their packed trees."""
+    # Trees have no cycles: looking for some again and again would take a fifth of the time.
+    gc.disable()
+    try:
+        return features_of_many([unpack(one) for one in trees])
+    finally:
+        gc.enable()
 
 
 def make_block(formulas: Sequence[Raw]) -> Block:
     """The block of some formulas."""
     numbers: dict[str, int] = {}
-    # Trees have no cycles: looking for some again and again would take a fifth of the time.
-    gc.disable()
-    try:
-        rows = features_of_many([unpack(raw.trees) for raw in formulas])
-    finally:
-        gc.enable()
+    rows = features_of_trees([raw.trees for raw in formulas])
     for row in rows:
         for label in chain(row.layout.labels, row.operators.labels):
             numbers.setdefault(label, len(numbers))
     sectors = [_sectors(row) for row in rows]
     keys, counts = np.unique(np.concatenate(sectors), return_counts=True)
     terms = [(" ".join(row.tuples), " ".join(row.paths), " ".join(row.parts)) for row in rows]
-    return Block(_columns(formulas, rows, numbers), list(numbers), terms, keys, counts)
+    return Block(_columns(formulas, rows, numbers), list(numbers), terms, keys, counts, encode_known(formulas, rows))
+
+
+def encode_known(formulas: Sequence[Raw], rows: Sequence[Features]) -> Encoded:
+    """The codes of the formulas that have LaTeX, by which posts name them."""
+    known = [(raw.latex, row) for raw, row in zip(formulas, rows, strict=True) if raw.latex]
+    return encode([latex for latex, _ in known], [row for _, row in known])
 
 
 def _sectors(row: Features) -> npt.NDArray[np.uint32]:

@@ -1,19 +1,26 @@
-"""A collection becomes an index: formulas, threads, vectors and concepts in one directory that never changes."""
+"""A collection becomes an index: formulas, threads, vectors and concepts in one directory that never changes.
+
+Everything is read and written as a stream. What grows in memory is told where it does: 24 bytes for each distinct formula while it is
+sorted, 16 for each distinct path, term, name and form that is counted, 8 for each thread.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from porism.corpus.collection import Collection
+from porism.corpus.parallel import ordered, workers
 from porism.corpus.progress import Progress, Silent
 from porism.errors import PorismError
 from porism.files import atomic_directory
-from porism.index.concepts import write_concepts
-from porism.index.formulas import build_formula_index
+from porism.index.concept_learning import learn_concepts
+from porism.index.formulas import FORMS, build_formula_index
 from porism.index.manifest import Manifest, read_manifest, write_manifest
-from porism.index.posts import write_posts
+from porism.index.posts import SMALL, write_posts
 from porism.index.vectors import FAMILIES, write_vectors
 
 KIND = "search"
@@ -36,12 +43,23 @@ def build_index(
     if known is not None and read_manifest(known, KIND).options["links"] != links:
         raise PorismError("was built with another choice of links", where=str(known), fix="index the whole collection")
     with atomic_directory(target) as work:
+        passing = work / "passing"  # what one stage leaves for the next
+        formulas, posts, codes, pairs = work / "formulas", work / "posts", passing / "codes", passing / "pairs"
         with watch.stage("formulas", collection.count("visuals")) as advance:
-            build_formula_index(collection, work / "formulas", advance, base=known and known / "formulas")
-        write_posts(collection, work / "posts", links=links, progress=watch, base=known and known / "posts")
-        for family in FAMILIES:
-            _staged(watch, f"vectors of {family}", lambda family=family: write_vectors(work / "posts", family))  # type: ignore[misc]
-        _staged(watch, "concepts", lambda: write_concepts(collection, work / "posts"))
+            build_formula_index(collection, formulas, advance, base=known and known / "formulas", codes=codes)
+        number = write_posts(
+            collection,
+            posts,
+            links=links,
+            progress=watch,
+            codes=codes,
+            forms=formulas / FORMS,
+            pairs=pairs,
+            base=known and known / "posts",
+        )
+        shutil.rmtree(codes)
+        _learn(watch, posts, pairs, number)
+        shutil.rmtree(passing)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(
@@ -49,8 +67,15 @@ def build_index(
         )
 
 
-def _staged(watch: Progress, name: str, work: Callable[[], object]) -> None:
-    """A stage of one step."""
-    with watch.stage(name, 1) as advance:
-        work()
-        advance(1)
+def _learn(watch: Progress, posts: Path, pairs: Path, number: int) -> None:
+    """Vectors and concepts, side by side where that is worth it."""
+    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family) for family in FAMILIES]
+    tasks.append(partial(learn_concepts, pairs, number, posts))
+    few = 1 if number < SMALL else os.cpu_count() or 1
+    with watch.stage("vectors and concepts", len(tasks)) as advance, workers(few) as pool:
+        for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
+            advance(1)
+
+
+def _call(task: Callable[[], None]) -> None:
+    task()

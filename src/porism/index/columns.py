@@ -47,6 +47,52 @@ class ColumnWriter:
             raise disk_error(failure, self._directory) from failure
 
 
+class ArrayWriter:
+    """Appends to a `.npy` file that is whole once it is closed; use it in a `with` statement. Nothing stays in memory."""
+
+    def __init__(self, path: Path, kind: str, width: int | None = None) -> None:
+        self._path = path
+        self._kind = np.dtype(kind)
+        self._tail = () if width is None else (width,)
+        self._rows = 0
+        self._file: IO[bytes] = path.open("wb")
+        self._head()
+
+    def _head(self) -> None:
+        # The library leaves room in the head, so that the number of rows can be told when it is known.
+        about = {"descr": self._kind.str, "fortran_order": False, "shape": (self._rows, *self._tail)}
+        np.lib.format.write_array_header_1_0(self._file, about)
+
+    def append(self, values: npt.ArrayLike) -> None:
+        """Add rows."""
+        rows = np.ascontiguousarray(values, self._kind).reshape(-1, *self._tail)
+        self._file.write(rows.data)
+        self._rows += len(rows)
+
+    def __enter__(self) -> ArrayWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._file.seek(0)
+            self._head()
+        try:
+            self._file.close()
+        except OSError as failure:
+            # While another failure is on its way, that one is told.
+            if kind is None:
+                raise disk_error(failure, self._path) from failure
+
+
+def read_array(path: Path) -> npt.NDArray[Any]:
+    """A `.npy` file, mapped into memory and read when touched."""
+    # A plain view: the subclass costs more than most look-ups.
+    array: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
+    return array
+
+
 def read_columns(directory: Path, types: Mapping[str, str]) -> dict[str, npt.NDArray[Any]]:
     """The columns of a directory, mapped into memory and read when touched."""
     return {name: _column(directory / f"{name}{SUFFIX}", kind) for name, kind in types.items()}

@@ -5,47 +5,60 @@ A reader can score any document by any weighting, see which terms matched, and l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.index.columns import ArrayWriter, read_array
+
 Codes = npt.NDArray[np.uint32]
 Values = npt.NDArray[np.float32]
 HALVES = 2  # counts are stored as whole numbers of halves
+MOST = 65535  # halves that are stored
+
+
+class RowBlock(NamedTuple):
+    """Some rows, one after another: codes (ascending in each row) and counts in halves; the size and the length of each row."""
+
+    codes: Codes
+    counts: npt.NDArray[np.uint16]
+    sizes: npt.NDArray[np.int64]
+    lengths: Values
+
+
+def joined(blocks: Sequence[RowBlock]) -> RowBlock:
+    """Blocks one after another as one."""
+    if len(blocks) == 1:
+        return blocks[0]
+    codes, counts, sizes, lengths = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
+    return RowBlock(codes, counts, sizes, lengths)
 
 
 class RowsWriter:
-    """Appends rows; use it in a `with` statement. Memory does not grow with the number of rows, but for one number each."""
+    """Appends rows; use it in a `with` statement. Memory does not grow with the number of rows."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        self._directory = directory
-        self._name = name
-        self._codes: IO[bytes] = (directory / f"{name}.codes").open("wb")
-        self._counts: IO[bytes] = (directory / f"{name}.counts").open("wb")
-        self._starts = [0]
-        self._lengths: list[float] = []
+        self._stack = ExitStack()
+        self._codes: IO[bytes] = self._stack.enter_context((directory / f"{name}.codes").open("wb"))
+        self._counts: IO[bytes] = self._stack.enter_context((directory / f"{name}.counts").open("wb"))
+        self._starts = self._stack.enter_context(ArrayWriter(directory / f"{name}.starts.npy", "<i8"))
+        self._lengths = self._stack.enter_context(ArrayWriter(directory / f"{name}.lengths.npy", "<f4"))
+        self._end = 0
+        self._starts.append([0])
 
-    def add(self, counts: Mapping[int, float]) -> None:
-        """Add the next row."""
-        codes = np.fromiter(counts.keys(), np.uint32, len(counts))
-        values = np.fromiter(counts.values(), np.float32, len(counts))
-        order = np.argsort(codes)
-        codes[order].tofile(self._codes)
-        np.minimum(np.rint(values[order] * HALVES), 65535).astype(np.uint16).tofile(self._counts)
-        self._starts.append(self._starts[-1] + len(counts))
-        self._lengths.append(float(values.sum()))
-
-    def copy(self, rows: Rows, number: int) -> None:
-        """Add a row of other rows as it is."""
-        start, end = int(rows.starts[number]), int(rows.starts[number + 1])
-        rows.codes[start:end].tofile(self._codes)
-        rows.counts[start:end].tofile(self._counts)
-        self._starts.append(self._starts[-1] + end - start)
-        self._lengths.append(float(rows.lengths[number]))
+    def add(self, block: RowBlock) -> None:
+        """Add the next rows."""
+        self._codes.write(np.ascontiguousarray(block.codes, "<u4").data)
+        self._counts.write(np.ascontiguousarray(block.counts, "<u2").data)
+        self._starts.append(self._end + np.cumsum(block.sizes))
+        self._lengths.append(block.lengths)
+        self._end += len(block.codes)
 
     def __enter__(self) -> RowsWriter:
         return self
@@ -53,30 +66,36 @@ class RowsWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._codes.close()
-        self._counts.close()
-        if kind is None:
-            np.save(self._directory / f"{self._name}.starts.npy", np.array(self._starts, np.int64))
-            np.save(self._directory / f"{self._name}.lengths.npy", np.array(self._lengths, np.float32))
+        self._stack.__exit__(kind, error, trace)
 
 
 class Rows:
-    """Reads rows. `lengths` are the sums of the counts, `mean` their mean."""
+    """Reads rows. `lengths` are the sums of the counts."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        self.starts: npt.NDArray[np.int64] = np.load(directory / f"{name}.starts.npy")
-        self.lengths: Values = np.load(directory / f"{name}.lengths.npy")
+        self.starts: npt.NDArray[np.int64] = read_array(directory / f"{name}.starts.npy")
+        self.lengths: Values = read_array(directory / f"{name}.lengths.npy")
         self.codes: Codes = _mapped(directory / f"{name}.codes").view(np.uint32)
         self.counts: npt.NDArray[np.uint16] = _mapped(directory / f"{name}.counts").view(np.uint16)
-        self.mean = float(self.lengths.mean()) if len(self.lengths) else 0.0
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean length of a row."""
+        return float(self.lengths.mean()) if len(self.lengths) else 0.0
 
     def row(self, number: int) -> tuple[Codes, Values]:
         """The codes (ascending) and counts of one row."""
         start, end = self.starts[number], self.starts[number + 1]
         return self.codes[start:end], self.counts[start:end].astype(np.float32) / np.float32(HALVES)
+
+    def block(self, first: int, end: int) -> RowBlock:
+        """The rows from the first up to the end."""
+        start, stop = int(self.starts[first]), int(self.starts[end])
+        sizes = np.diff(self.starts[first : end + 1])
+        return RowBlock(self.codes[start:stop], self.counts[start:stop], sizes, self.lengths[first:end])
 
 
 def _mapped(path: Path) -> npt.NDArray[np.uint8]:

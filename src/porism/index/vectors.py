@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.rows import Rows
+from porism.index.columns import ArrayWriter
+from porism.index.rows import HALVES, Rows
+from porism.index.tally import Tally
 
 FAMILIES = ("words", "tuples")
 DIMENSIONS = 200
@@ -18,6 +20,7 @@ MOST_TERMS = 30_000
 SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
 FEWEST = 3  # threads that must have a term
 BLOCK = 4096
+SCAN = 4_000_000  # codes that are counted together
 SEED = 1
 
 Matrix = npt.NDArray[np.float32]
@@ -31,14 +34,10 @@ def write_vectors(directory: Path, family: str) -> None:
     np.save(directory / f"vectors.{family}.codes.npy", codes)
     np.save(directory / f"vectors.{family}.idf.npy", idf)
     np.save(directory / f"vectors.{family}.basis.npy", basis.astype(np.float16))
-    blocks = [
-        _unit(_weighted(rows, np.arange(at, min(at + BLOCK, len(rows))), codes, idf) @ basis).astype(np.float16)
-        for at in range(0, len(rows), BLOCK)
-    ]
-    np.save(
-        directory / f"vectors.{family}.npy",
-        np.concatenate(blocks) if blocks else np.empty((0, basis.shape[1]), np.float16),
-    )
+    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
+        for at in range(0, len(rows), BLOCK):
+            some = np.arange(at, min(at + BLOCK, len(rows)))
+            vectors.append(_unit(_weighted(rows, some, codes, idf) @ basis))
 
 
 class Vectors:
@@ -67,7 +66,10 @@ class Vectors:
 
 def _vocabulary(rows: Rows) -> tuple[npt.NDArray[np.uint32], Matrix]:
     """The commonest terms of all that stand in enough threads, and what each is worth."""
-    codes, df = np.unique(rows.codes, return_counts=True)
+    tally = Tally("<u4")
+    for at in range(0, len(rows.codes), SCAN):
+        tally.add_all(rows.codes[at : at + SCAN])
+    codes, df = tally.result()
     kept = (df >= FEWEST) & (df < max(FEWEST + 1, len(rows) // 2))
     codes, df = codes[kept], df[kept]
     if len(codes) > MOST_TERMS:
@@ -80,18 +82,15 @@ def _weighted(rows: Rows, numbers: npt.NDArray[np.int64], codes: npt.NDArray[np.
     """Rows as a sparse matrix of root count x idf over the vocabulary."""
     from scipy.sparse import csr_matrix
 
-    starts, columns, values = [0], [], []
-    for number in numbers:
-        found, counts = rows.row(int(number))
-        at = np.minimum(np.searchsorted(codes, found), max(len(codes) - 1, 0))
-        known = codes[at] == found if len(codes) else np.zeros(len(found), bool)
-        columns.append(at[known])
-        values.append(np.sqrt(counts[known]) * idf[at[known]])
-        starts.append(starts[-1] + int(known.sum()))
-    shape = (len(numbers), len(codes))
-    if not columns:
-        return csr_matrix(shape, dtype=np.float32)
-    return csr_matrix((np.concatenate(values), np.concatenate(columns), np.array(starts)), shape)
+    starts = rows.starts[numbers]
+    sizes = rows.starts[numbers + 1] - starts
+    places = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    found, counts = rows.codes[places], rows.counts[places]
+    at = np.minimum(np.searchsorted(codes, found), max(len(codes) - 1, 0))
+    known = codes[at] == found if len(codes) else np.zeros(len(found), bool)
+    ends = np.concatenate(([0], np.cumsum(known)))[np.concatenate(([0], np.cumsum(sizes)))]
+    values = np.sqrt(counts[known].astype(np.float32) / np.float32(HALVES)) * idf[at[known]]
+    return csr_matrix((values, at[known], ends), (len(numbers), len(codes)))
 
 
 def _basis(rows: Rows, codes: npt.NDArray[np.uint32], idf: Matrix) -> Matrix:

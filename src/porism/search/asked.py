@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from porism.index.posts import Posts, tag_text
+from porism.index.posts import Posts
 from porism.index.rows import Codes, Values
 from porism.index.terms import FAMILIES, code, formula_terms, text_terms
+from porism.index.thread_terms import tag_text
 from porism.search.query import ReadQuery
 from porism.search.scoring import idf
 
