@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ Numbers = npt.NDArray[np.int64]
 SEARCHES = (("words", "pairs"), ("tuples", "paths"), ("parts",))
 STRONGEST = 60
 POOL = 1000  # threads of each search
+DEEPER = 8  # times as many are looked at when a filter left too few of them
 
 THREAD = tuple(f"thread.{family}" for family in FAMILIES)
 TITLE = tuple(f"title.{family}" for family in FAMILIES)
@@ -46,6 +47,10 @@ class Table:
     thread_of: Numbers  # for each answer the place of its thread among `threads`
     values: dict[str, Values]  # by thread, but for `answer.*`, which is by answer
 
+    def rows(self, kind: str) -> Numbers:
+        """The posts of the kind."""
+        return self.threads if kind == "questions" else self.answers
+
     def matrix(self, kind: str) -> npt.NDArray[np.float32]:
         """One row a post of the kind, one column a feature."""
         if kind == "questions":
@@ -64,7 +69,12 @@ class Study:
     meetings: list[Meeting]
     related: dict[str, Asked]
     learned: dict[str, Asked]
+    used: frozenset[str]  # the features that are computed
     table: Table
+
+
+NONE: Numbers = np.empty(0, np.int64)
+NO_TABLE = Table(NONE, NONE, NONE, {})
 
 
 class AnswerSearcher:
@@ -77,51 +87,72 @@ class AnswerSearcher:
         self._tag_codes = np.array(posts.tags.codes)
         self._tag_threads = np.repeat(np.arange(len(posts.tags)), np.diff(posts.tags.starts))
 
-    def candidates(self, asked: Sequence[Mapping[str, Asked]]) -> Numbers:
-        """Threads worth a closer look: the best of several different searches, united."""
+    def ids(self, kind: str) -> Numbers:
+        """The ids of all posts of a kind, by row."""
+        ids: Numbers = self.posts.question_ids if kind == "questions" else self.posts.answer_ids
+        return ids
+
+    def candidates(self, asked: Sequence[Mapping[str, Asked]], allowed: npt.NDArray[np.bool_] | None = None) -> Numbers:
+        """Threads worth a closer look: the best of several different searches, united; only those allowed, where that is said."""
+        searches: list[tuple[Mapping[str, Asked], tuple[str, ...]]] = [(asked[0], families) for families in SEARCHES]
+        searches += [(more, tuple(more)) for more in asked[1:]]
         found = []
-        for families in SEARCHES:
-            terms = [term for family in families for term in strongest(family, asked[0][family])]
-            found.append(self.posts.postings.search(terms, POOL).keys)
-        for more in asked[1:]:
-            terms = [term for family in more for term in strongest(family, more[family])]
-            found.append(self.posts.postings.search(terms, POOL).keys)
+        for terms, families in searches:
+            wanted = [term for family in families for term in strongest(family, terms[family])]
+            found.append(self._best_threads(wanted, allowed))
         return unite(found)
+
+    def _best_threads(self, terms: list[Term], allowed: npt.NDArray[np.bool_] | None) -> Numbers:
+        """The best threads of one search; where only some are allowed, it goes deeper until there are enough of them."""
+        depth = POOL
+        while True:
+            found = self.posts.postings.search(terms, depth).keys
+            kept = found if allowed is None else found[allowed[found]]
+            if len(kept) >= POOL or len(found) < depth:
+                return kept[:POOL]
+            depth *= DEEPER
 
     def study(self, query: ReadQuery, weights: npt.NDArray[np.float32], *, every: bool = False) -> Study:
         """The features of all candidates that have a weight (in the order of FEATURES), or every feature."""
         asked = ask(query, self.posts)
         meetings = self.concepts.meet(query)
         related = self.concepts.ask(meetings)
-        threads = self.candidates((asked, related))
+        used = frozenset(name for name, weight in zip(FEATURES, weights.tolist(), strict=True) if every or weight > 0)
+        known = Study(query, asked, meetings, related, {}, used, NO_TABLE)
+        table = self.table(known, self.candidates((asked, related)))
+        if used.isdisjoint(FEEDBACK):
+            return replace(known, table=table)
+        known = replace(known, learned=expand(self._best(table, weights), self.posts))
+        self._add_feedback(known, table)
+        return replace(known, table=table)
+
+    def table(self, study: Study, threads: Numbers) -> Table:
+        """The features of these threads and of their answers, by what a study found out."""
         answers, thread_of = self._answers(threads)
         table = Table(threads, answers, thread_of, {})
-        used = {name for name, weight in zip(FEATURES, weights.tolist(), strict=True) if every or weight > 0}
         for name in FEATURES:
             size = len(answers) if name in ANSWER else len(threads)
             table.values[name] = np.zeros(size, np.float32)
-        for name in sorted(used - set(FEEDBACK)):
-            table.values[name] = self._feature(name, query, asked, related, table)
-        learned: dict[str, Asked] = {}
-        if used & set(FEEDBACK):
-            learned = expand(self._best(table, weights), self.posts)
-            for family, terms in learned.items():
-                rows = self.posts.rows["thread", family]
-                table.values[f"feedback.{family}"] = score_rows(rows, threads, terms.codes, terms.power)
-        return Study(query, asked, meetings, related, learned, table)
+        for name in sorted(study.used.difference(FEEDBACK)):
+            table.values[name] = self._feature(name, study, table)
+        self._add_feedback(study, table)
+        return table
 
-    def _feature(
-        self, name: str, query: ReadQuery, asked: Mapping[str, Asked], related: Mapping[str, Asked], table: Table
-    ) -> Values:
+    def _add_feedback(self, study: Study, table: Table) -> None:
+        for family, terms in study.learned.items():
+            rows = self.posts.rows["thread", family]
+            table.values[f"feedback.{family}"] = score_rows(rows, table.threads, terms.codes, terms.power)
+
+    def _feature(self, name: str, study: Study, table: Table) -> Values:
         """One column of the table."""
         if name == "tags":
-            return self.tag_scores(query.tags, table.threads)
+            return self.tag_scores(study.query.tags, table.threads)
         view, family = name.split(".")
+        asked = study.asked[family]
         if view == "vectors":
             vectors = self.vectors[family]
-            vector = vectors.query(asked[family].codes, asked[family].weights)
-            return vectors.cosines(vector, table.threads)
-        terms = related[family] if view == "concepts" else asked[family]
+            return vectors.cosines(vectors.query(asked.codes, asked.weights), table.threads)
+        terms = study.related[family] if view == "concepts" else asked
         rows = self.posts.rows["thread" if view == "concepts" else view, family]
         return score_rows(rows, table.answers if view == "answer" else table.threads, terms.codes, terms.power)
 

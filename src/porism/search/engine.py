@@ -24,14 +24,17 @@ from porism.search.formula_page import formula_page
 from porism.search.formulas import FormulaSearcher, Mode
 from porism.search.generate import Endpoint, generated
 from porism.search.light import Lighter
-from porism.search.narrow import Filter, suggestions
+from porism.search.narrow import EVERYTHING, Filter, suggestions, threads_with
 from porism.search.query import ReadQuery, read_query
 from porism.search.rerank import Kind, Model, load_model
 from porism.search.results import Extract, FormulaResults, Results, SearchHit
+from porism.search.scoring import has_any
 from porism.search.snippet import Shower
 
 REMEMBERED = 32  # studies of queries that are kept, so that pages and explanations of a query come at once
 MOST_CONCEPTS = 4  # that are told of a query
+Numbers = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
 MOST_LIT_FORMULAS = 6  # of a query, that are sought in the formulas of a hit
 
 
@@ -82,28 +85,39 @@ class Engine:
         if kind == "answers" and not self._has_answers:
             kind = "questions"
         narrow = Filter(tuple(tags), years, accepted)
-        hits = self.rank(asked, kind, narrow)
-        shown = hits[offset : offset + k]
+        scores, rows = self._ranked(asked, kind, narrow)
         study, _ = self._study(asked, kind)
         shower = Shower(study.asked, self._lighter(asked))
-        page = tuple(self._show(hit, shower) for hit in shown)
+        shown = slice(offset, offset + k)
+        page = tuple(
+            self._show(row, score, kind, study, shower)
+            for row, score in zip(rows[shown].tolist(), scores[shown].tolist(), strict=True)
+        )
         met = dict.fromkeys(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings)
         notes = [*asked.notes, *islice(met, MOST_CONCEPTS)]
-        hints = () if hits else suggestions(asked, study, narrow)
-        return Results(page, len(hits), time.perf_counter() - began, tuple(notes), hints)
+        hints = () if len(rows) else suggestions(asked, study, narrow)
+        return Results(page, len(rows), time.perf_counter() - began, tuple(notes), hints)
 
-    def rank(self, query: ReadQuery, kind: Kind = "answers", narrow: Filter | None = None) -> list[Hit]:
+    def rank(self, query: ReadQuery, kind: Kind = "answers", narrow: Filter = EVERYTHING) -> list[Hit]:
         """All hits of a query, best first; equal scores in the order that is the same everywhere."""
+        scores, rows = self._ranked(query, kind, narrow)
+        ids = self.searcher.ids(kind)[rows]
+        return [Hit(number, score) for number, score in zip(ids.tolist(), scores.tolist(), strict=True)]
+
+    def _ranked(self, query: ReadQuery, kind: Kind, narrow: Filter) -> tuple[Scores, Numbers]:
+        """The scores of all hits, and their rows."""
         study, factors = self._study(query, kind)
-        posts = self.searcher.posts
-        scores = study.table.matrix(kind) @ factors
-        rows = study.table.threads if kind == "questions" else study.table.answers
-        kept = scores > 0
-        if narrow is not None:
-            kept &= narrow.keeps(rows, kind, posts)
-        ids = (posts.question_ids if kind == "questions" else posts.answer_ids)[rows[kept]].tolist()
-        found = sorted(zip(scores[kept].tolist(), map(str, ids), ids, strict=True), reverse=True)
-        return [Hit(number, score) for score, _, number in found]
+        posts, table = self.searcher.posts, study.table
+        allowed = narrow.keeps(kind, posts) if narrow else None
+        if allowed is not None:
+            # A filter changes which posts are looked at, not what they score.
+            threads = threads_with(allowed, kind, posts)
+            table = self.searcher.table(study, self.searcher.candidates((study.asked, study.related), threads))
+        scores, rows = table.matrix(kind) @ factors, table.rows(kind)
+        kept = scores > 0 if allowed is None else (scores > 0) & allowed[rows]
+        scores, rows = scores[kept], rows[kept]
+        best = np.lexsort((self.searcher.ids(kind)[rows].astype(np.bytes_), scores))[::-1]
+        return scores[best], rows[best]
 
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Distinct formulas like the one given, with the posts that use them."""
@@ -116,15 +130,14 @@ class Engine:
         kind: Kind = "questions" if post.kind == "question" else "answers"
         study, factors = self._study(asked, kind)
         posts = self.searcher.posts
-        rows = study.table.threads if kind == "questions" else study.table.answers
-        at = np.flatnonzero((posts.question_ids if kind == "questions" else posts.answer_ids)[rows] == id)
-        if not len(at):
-            raise PorismError(f"post {id} is not among those found for this query", fix="porism search lists them")
-        row = int(rows[at[0]])
+        row = next(iter(np.flatnonzero(self.searcher.ids(kind) == id).tolist()), -1)
         thread = row if kind == "questions" else int(posts.parents[row])
+        table = self.searcher.table(study, np.array([thread]))
+        features = table.matrix(kind)[table.rows(kind) == row].sum(0)
+        if row < 0 or features @ factors <= 0:
+            raise PorismError(f"post {id} is not among those found for this query", fix="porism search lists them")
         fields = [post.title, post.body] if kind == "questions" else [post.body]
         explainer = Explainer(self.searcher, study, factors, self._lighter(asked))
-        features = study.table.matrix(kind)[int(at[0])]
         return explainer.explain(thread, None if kind == "questions" else row, fields, features)
 
     def ask(self, query: str | Query) -> Extract:
@@ -153,9 +166,7 @@ class Engine:
                 self._studies.move_to_end(key)
                 return self._studies[key]
         study = self.searcher.study(query, self.model.vector(kind))
-        posts = self.searcher.posts
-        number = len(posts.question_ids if kind == "questions" else posts.answer_ids)
-        factors = self.model.vector(kind) / scales(study.table.matrix(kind), number)
+        factors = self.model.vector(kind) / scales(study.table.matrix(kind), len(self.searcher.ids(kind)))
         with self._lock:
             self._studies[key] = (study, factors)
             while len(self._studies) > REMEMBERED:
@@ -166,17 +177,18 @@ class Engine:
         formulas = [formula.parsed for formula in query.formulas]
         return Lighter(formulas, self.formula_searcher.store, MOST_LIT_FORMULAS)
 
-    def _show(self, hit: Hit, shower: Shower) -> SearchHit:
+    def _show(self, row: int, score: float, kind: Kind, study: Study, shower: Shower) -> SearchHit:
         """A hit with what a reader needs to decide whether to open it."""
-        post = self.collection.post(hit.id)
+        post = self.collection.post(int(self.searcher.ids(kind)[row]))
         question = post if post.kind == "question" else self.collection.post(post.thread_id)
+        parts = self.searcher.posts.rows["thread" if kind == "questions" else "answer", "parts"]
         return SearchHit(
-            hit.id,
-            hit.score,
+            post.id,
+            score,
             post.kind,
             post.thread_id,
             shower.title(question.title),
-            shower.snippet(post.body),
+            shower.snippet(post.body, formulas=has_any(parts, row, study.asked["parts"].codes)),
             question.tags,
             post.score,
             question.accepted_id == post.id,

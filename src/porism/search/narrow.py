@@ -22,21 +22,37 @@ class Filter:
     years: tuple[int, int] | None = None
     accepted: bool = False
 
-    def keeps(self, rows: npt.NDArray[np.int64], kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
-        """Which rows of the kind may stay."""
-        kept = np.ones(len(rows), bool)
+    def __bool__(self) -> bool:
+        return bool(self.tags or self.years or self.accepted)
+
+    def keeps(self, kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
+        """Which posts of the kind may stay, for all of them."""
         questions = kind == "questions"
+        years = posts.question_years if questions else posts.answer_years
+        kept = np.ones(len(years), bool)
         if self.years is not None:
-            years = (posts.question_years if questions else posts.answer_years)[rows]
             kept &= (years >= self.years[0]) & (years <= self.years[1])
         if self.accepted:
-            solved = posts.solved if questions else posts.accepted
-            kept &= solved[rows]
-        if self.tags:
-            wanted = {code(tag) for tag in self.tags}
-            threads = rows if questions else posts.parents[rows]
-            kept &= np.array([wanted <= set(posts.tags.row(int(t))[0].tolist()) for t in threads], bool)
+            kept &= posts.solved if questions else posts.accepted
+        for tag in self.tags:
+            tagged = np.zeros(len(posts.question_ids), bool)
+            tagged[np.searchsorted(posts.tags.starts, np.flatnonzero(posts.tags.codes == code(tag)), "right") - 1] = (
+                True
+            )
+            kept &= tagged if questions else tagged[posts.parents]
         return kept
+
+
+EVERYTHING = Filter()
+
+
+def threads_with(kept: npt.NDArray[np.bool_], kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
+    """Which threads have one of the posts of the kind that may stay."""
+    if kind == "questions":
+        return kept
+    found = np.zeros(len(posts.question_ids), bool)
+    found[posts.parents[kept]] = True
+    return found
 
 
 def suggestions(query: ReadQuery, study: Study, narrow: Filter) -> tuple[str, ...]:
