@@ -90,7 +90,8 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
     made = to_mathml(latex, macros, wildcards)
     if made.path == "opaque":
         return Parsed(latex, opaque_tree(latex), "", "opaque", made.repairs, made.problems)
-    source = made.mathml
+    # math-core writes \operatorname{<} with the sign as it is.
+    source = made.mathml.replace("<</", "&lt;</")
     if made.path != "math-core" or "<mtext><" in source:
         source = clean(read(source))
     return _finish(latex, source, made.path, made.repairs, made.problems)
