@@ -146,7 +146,12 @@ def test_history_only_formulas_are_marked(tmp_path: Path) -> None:
         tmp_path / "d",
         Posts=[question(1, "<p>$now$</p>", "Title $t$")],
         PostHistory=[
-            {"Id": 1, "PostHistoryTypeId": 2, "PostId": 1, "Text": "$before$ and $now$\n\n    # $5 of $code\n\n$before$"},
+            {
+                "Id": 1,
+                "PostHistoryTypeId": 2,
+                "PostId": 1,
+                "Text": "$before$ and $now$\n\n    # $5 of $code\n\n$before$",
+            },
             {"Id": 2, "PostHistoryTypeId": 4, "PostId": 1, "Text": "Old $title$"},
             {"Id": 3, "PostHistoryTypeId": 10, "PostId": 1, "Text": "closed"},
         ],
@@ -307,15 +312,26 @@ def test_damaged_rows_are_counted_with_file_and_line(tmp_path: Path) -> None:
     assert made.post(1).title == "A title"
     assert made.post(3).created == ""
     file = tmp_path / "d" / "Posts.xml"
-    assert examples(made, "posts", "the id appeared before") == ["d: post 1, line 4"]
-    assert examples(made, "posts", "an answer whose question is not kept") == ["d: post 2, line 5"]
+    assert examples(made, "posts", "the id appeared before") == ["d/Posts.xml:4: post 1"]
+    assert examples(made, "posts", "an answer whose question is not kept") == ["d/Posts.xml:5: post 2"]
     assert examples(made, "posts", "Id is not a number") == [f"{file}:6"]
     assert examples(made, "dates of posts", "invalid or missing date '2015-13-41', kept without") == [f"{file}:7"]
     assert examples(made, "posts", "type 5 (tag wiki)") == [f"{file}:8"]
     assert examples(made, "posts", "body of more than 2,000,000 characters") == [f"{file}:9"]
     assert examples(made, "posts", "body of more than 20,000 tags") == [f"{file}:10"]
-    assert examples(made, "comments", "the id appeared before") == ["d: comment 1, line 4"]
-    assert examples(made, "comments", "on a post that is not kept") == ["d: comment 2, line 5"]
+    assert examples(made, "comments", "the id appeared before") == ["d/Comments.xml:4: comment 1"]
+    assert examples(made, "comments", "on a post that is not kept") == ["d/Comments.xml:5: comment 2"]
+
+
+def test_nothing_left_is_no_collection(tmp_path: Path) -> None:
+    source = write_dump(tmp_path / "d", Posts=[question(1)])
+    with pytest.raises(PorismError) as error:
+        built(tmp_path / "c", source, options=Options(first_year=2020))
+    assert str(error.value) == (
+        f"{source}: there is nothing to build: no post and no formula is left\n"
+        "  fix: check the sources, --source-kind, --years and --without"
+    )
+    assert not (tmp_path / "c").exists()
 
 
 def test_two_dumps_do_not_clash(tmp_path: Path) -> None:

@@ -52,6 +52,10 @@ def test_unknown_source(tmp_path: Path) -> None:
         open_source(tmp_path)
     fix = "name the kind: --source-kind {slice,dump,7z,arqmath,folder,formulas}"
     assert str(error.value) == f"{tmp_path}: is no source that is known\n  fix: {fix}"
+    with pytest.raises(PorismError) as error:
+        open_source(tmp_path, "page")
+    kinds = "slice,dump,7z,arqmath,folder,formulas"
+    assert str(error.value) == f"'page' is no kind of source\n  fix: write --source-kind {{{kinds}}}"
     with pytest.raises(PorismError, match="no such file or folder"):
         open_source(tmp_path / "none")
 

@@ -82,6 +82,28 @@ def test_a_table_with_ids_keeps_them(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("posts.jsonl", "{", "posts.jsonl:1: is not a line of JSON\n  fix: fetch the file again"),
+        ("posts.jsonl", "[]\n", "posts.jsonl:1: there is no id that is a number\n  fix: fetch the file again"),
+        (
+            "posts.jsonl",
+            '{"id": 1, "type": "question"}\n',
+            "posts.jsonl:1: there is no body that is text\n  fix: fetch the file again",
+        ),
+        (
+            "posts.jsonl",
+            '{"id": 1, "type": "page", "body": ""}\n',
+            "posts.jsonl:1: type is 'page', not one of question, answer\n  fix: correct the file",
+        ),
+        (
+            "posts.jsonl",
+            '{"id": 1, "type": "question", "body": "", "comments": [{"id": 2}]}\n',
+            "posts.jsonl:1: there is no body that is text\n  fix: fetch the file again",
+        ),
+        ("posts.jsonl", "\n\udcff", "posts.jsonl:2: is not UTF-8\n  fix: convert the file to UTF-8"),
+        (
+            "links.tsv",
+            "post_id\tother_id\tkind\n\udcff",
+            "links.tsv:2: is not UTF-8\n  fix: convert the file to UTF-8",
+        ),
         (
             "links.tsv",
             "post_id\tother_id\n1\t2\n",
@@ -97,7 +119,7 @@ def test_a_table_with_ids_keeps_them(tmp_path: Path) -> None:
 )
 def test_faults_name_file_and_line(name: str, text: str, message: str, tmp_path: Path) -> None:
     cut = write_cut(tmp_path / "cut")
-    (cut / name).write_text(text)
+    (cut / name).write_text(text, "utf-8", "surrogateescape")
     with pytest.raises(PorismError) as error:
         built(tmp_path / "c", cut)
     assert str(error.value) == f"{cut}/{message}"

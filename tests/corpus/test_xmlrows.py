@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,6 +51,10 @@ BOMB = '<!DOCTYPE p [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
             b'<posts>\n<row Id="\xff"/></posts>',
             "Posts.xml:2: is not well-formed XML or not in its declared encoding (column 10)\n  fix: fetch the file again, or convert it to UTF-8",
         ),
+        (
+            '<?xml version="1.0" encoding="utf-8"?><posts></posts>'.encode("utf-16"),
+            "Posts.xml:1: is not well-formed XML: encoding specified in XML declaration is incorrect\n  fix: fetch the file again, or convert it to UTF-8",
+        ),
         (b"<posts></post>", "Posts.xml:1: is not well-formed XML: mismatched tag\n  fix: fetch the file again"),
         (
             f'<?xml version="1.0"?>\n{BOMB}<posts><row Id="&b;"/></posts>'.encode(),
@@ -73,6 +81,24 @@ def test_a_truncated_file_makes_no_collection(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
     (source / "Posts.xml").write_bytes(whole)
     assert built(tmp_path / "c", source).count("posts") == 2
+
+
+@pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_a_compressed_file_that_is_cut_names_file_and_line(
+    name: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    source = write_dump(tmp_path / "d", Posts=[question(1)])
+    whole = pack((source / "Posts.xml").read_bytes())
+    (source / "Posts.xml").unlink()
+    file = source / f"Posts.xml.{name}"
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(PorismError) as error:
+        built(tmp_path / "c", source)
+    assert str(error.value) == (
+        f"{file}:1: cannot be read: Compressed file ended before the end-of-stream marker was reached\n"
+        "  fix: fetch the file again"
+    )
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_body_of_fifty_megabytes_passes_the_parser() -> None:

@@ -190,6 +190,11 @@ class _Build:
     def _select(self) -> None:
         official = [at for at, source in enumerate(self.sources) if source.official]
         self._once("select", lambda: select(self.work, self.options, self.names, official, self.ledger))
+        tables = ("posts", "comments", "formulas")
+        if not self.base and not any(self._number(f"SELECT EXISTS(SELECT 1 FROM {table})") for table in tables):
+            where = ", ".join(str(source.path) for source in self.sources)
+            fix = "check the sources, --source-kind, --years and --without"
+            raise PorismError("there is nothing to build: no post and no formula is left", where=where, fix=fix)
 
     def _find(self) -> None:
         numbers = Numbers(self.work, self.store, top(self.work, "expressions"))

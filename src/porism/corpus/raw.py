@@ -5,6 +5,8 @@ Drops travel in the same stream as rows, so that a build that was stopped and go
 
 from __future__ import annotations
 
+import lzma
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,6 +158,10 @@ Record = (
     | RawRevision
     | Dropped
 )
+
+
+# What unpackers raise where a compressed file is cut or damaged.
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 
 
 class Meter:

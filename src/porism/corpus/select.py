@@ -99,6 +99,13 @@ def rules(options: Options, official: Sequence[int]) -> list[Rule]:
     return [*chosen, *ORPHANS]
 
 
+def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> str:
+    """The file of a source that its posts or comments were read from; a cut has comments in the lines of their posts."""
+    files = [row[0] for row in database.execute("SELECT name FROM parts WHERE source = ? ORDER BY rowid", (source,))]
+    mine = [file for wanted in (table, "posts") for file in files if file.lower().startswith(wanted)]
+    return f"{name}/{mine[0]}" if mine else name
+
+
 def select(
     database: sqlite3.Connection, options: Options, names: Sequence[str], official: Sequence[int], ledger: Ledger
 ) -> None:
@@ -106,7 +113,7 @@ def select(
     for rule in rules(options, official):
         query = f"SELECT source, id, line FROM {rule.table} AS row WHERE {rule.condition} ORDER BY seq LIMIT {EXAMPLES}"
         examples = [
-            f"{names[source]}: {rule.table[:-1]} {number}, line {line}"
+            f"{_file(database, source, names[source], rule.table)}:{line}: {rule.table[:-1]} {number}"
             for source, number, line in database.execute(query)
         ]
         if not examples:

@@ -7,13 +7,35 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from porism.corpus.raw import Part, RawComment, RawFormula, RawLink, RawMathML, RawPost, RawTitle, Record
-from porism.corpus.tables import Row, read_table
+from porism.corpus.tables import Row, not_utf8, read_table
 from porism.errors import PorismError
 
 SPAN_ID = re.compile(r'(<span class="math-container" id=")([^"]*)(">)')
+
+# What an object of a file must have.
+Needed = dict[str, type]
+POST: Needed = {"id": int, "type": str, "body": str}
+COMMENT: Needed = {"id": int, "body": str}
+TITLE: Needed = {"id": int, "title": str}
+WORDS = {int: "a number", str: "text"}
+
+
+def _checked(row: Any, needed: Needed, where: str) -> dict[str, Any]:
+    """An object with all that it must have; what is missing is an error."""
+    found = row if isinstance(row, dict) else {}
+    for name, kind in needed.items():
+        if not isinstance(found.get(name), kind):
+            raise PorismError(f"there is no {name} that is {WORDS[kind]}", where=where, fix="fetch the file again")
+    return found
+
+
+def _kind(text: str, where: str) -> Literal["question", "answer"]:
+    if text not in ("question", "answer"):
+        raise PorismError(f"type is {text!r}, not one of question, answer", where=where, fix="correct the file")
+    return text  # type: ignore[return-value]
 
 
 class Slice:
@@ -60,22 +82,23 @@ class Slice:
     def _text(self, text: str) -> str:
         return SPAN_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
 
-    def _lines(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _lines(self, name: str, needed: Needed) -> Iterator[tuple[int, dict[str, Any]]]:
         path = self.path / name
+        line = 0
         with open(path, encoding="utf-8") as stream:
-            for line, text in enumerate(stream, 1):
-                try:
-                    yield line, json.loads(text)
-                except ValueError:
-                    raise PorismError(
-                        "is not a line of JSON", where=f"{path}:{line}", fix="fetch the file again"
-                    ) from None
+            try:
+                for line, text in enumerate(stream, 1):
+                    yield line, _checked(json.loads(text), needed, f"{path}:{line}")
+            except UnicodeDecodeError:
+                raise not_utf8(path) from None
+            except ValueError:
+                raise PorismError("is not a line of JSON", where=f"{path}:{line}", fix="fetch the file again") from None
 
     def _posts(self) -> Iterator[Record]:
-        for line, row in self._lines("posts.jsonl"):
+        for line, row in self._lines("posts.jsonl", POST):
             yield RawPost(
                 id=row["id"],
-                kind=row["type"],
+                kind=_kind(row["type"], f"{self.path / 'posts.jsonl'}:{line}"),
                 parent_id=row.get("parent_id"),
                 title=self._text(row.get("title") or ""),
                 body=self._text(row["body"]),
@@ -86,10 +109,11 @@ class Slice:
                 line=line,
             )
             for comment in row.get("comments") or ():
+                _checked(comment, COMMENT, f"{self.path / 'posts.jsonl'}:{line}")
                 yield RawComment(comment["id"], row["id"], self._text(comment["body"]), "placed-text", line=line)
 
     def _titles(self) -> Iterator[Record]:
-        for _, row in self._lines("titles.jsonl"):
+        for _, row in self._lines("titles.jsonl", TITLE):
             yield RawTitle(row["id"], self._text(row["title"]))
 
     def _links(self) -> Iterator[Record]:

@@ -60,6 +60,8 @@ def open_source(path: Path, kind: str = "") -> Source:
     """The source at a path; `kind` overrides what is detected."""
     if not path.exists():
         raise PorismError("no such file or folder", where=str(path), fix="check the path")
+    if kind and kind not in KINDS:
+        raise PorismError(f"{kind!r} is no kind of source", fix=f"write --source-kind {{{','.join(KINDS)}}}")
     if kind:
         return KINDS[kind][2](path)
     for _, detect, make in KINDS.values():

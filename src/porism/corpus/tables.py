@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from porism.corpus.raw import DAMAGED
 from porism.errors import PorismError
-from porism.files import open_text
+from porism.files import open_bytes, open_text
 
 # Cells of the lab's files pass the default limit of 128 KiB.
 csv.field_size_limit(2**31 - 1)
@@ -60,7 +61,27 @@ class Row:
 def header(path: Path) -> list[str]:
     """The names of the columns."""
     with open_text(path) as stream:
-        return stream.readline().rstrip("\r\n").split("\t")
+        try:
+            return stream.readline().rstrip("\r\n").split("\t")
+        except UnicodeDecodeError:
+            raise not_utf8(path) from None
+        except DAMAGED as error:
+            raise PorismError(f"cannot be unpacked: {error}", where=str(path), fix="fetch the file again") from None
+
+
+def not_utf8(path: Path) -> PorismError:
+    """What to tell of a file in another encoding: its first line that is not UTF-8."""
+    with open_bytes(path) as stream:
+        line = next((at for at, text in enumerate(stream, 1) if not _decodes(text)), 1)
+    return PorismError("is not UTF-8", where=f"{path}:{line}", fix="convert the file to UTF-8")
+
+
+def _decodes(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
@@ -79,9 +100,10 @@ def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[R
                     message = f"has {len(cells)} cells, the header {len(names)}"
                     raise PorismError(message, where=f"{path}:{reader.line_num}", fix="correct the row")
                 yield Row(path, reader.line_num, columns, cells)
-        except UnicodeDecodeError as error:
-            raise PorismError(
-                f"is not UTF-8 ({error.reason})", where=str(path), fix="convert the file to UTF-8"
-            ) from None
+        except UnicodeDecodeError:
+            raise not_utf8(path) from None
+        except DAMAGED as error:
+            place = f"{path}:{reader.line_num + 1}"
+            raise PorismError(f"cannot be unpacked: {error}", where=place, fix="fetch the file again") from None
         except csv.Error as error:
             raise PorismError(str(error), where=f"{path}:{reader.line_num}", fix="correct the row") from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 from xml.parsers import expat
 
-from porism.corpus.raw import Meter
+from porism.corpus.raw import DAMAGED, Meter
 from porism.errors import PorismError
 
 BLOCK = 1 << 20
@@ -48,8 +48,9 @@ def rows(
         except expat.ExpatError as error:
             # Rows before the fault are sound, but a build must not end with part of a file.
             raise _fault(error, where) from None
-        except OSError as error:
-            raise PorismError(f"cannot be read: {error}", where=where, fix="fetch the file again") from None
+        except (OSError, *DAMAGED) as error:
+            place = f"{where}:{parser.CurrentLineNumber}"
+            raise PorismError(f"cannot be read: {error}", where=place, fix="fetch the file again") from None
     yield from pending
 
 
@@ -61,4 +62,10 @@ def _fault(error: expat.ExpatError, where: str) -> PorismError:
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         message = f"is not well-formed XML or not in its declared encoding (column {error.offset + 1})"
         return PorismError(message, where=place, fix="fetch the file again, or convert it to UTF-8")
-    return PorismError(f"is not well-formed XML: {reason}", where=place, fix="fetch the file again")
+    return PorismError(
+        f"is not well-formed XML: {reason}",
+        where=place,
+        fix="fetch the file again, or convert it to UTF-8"
+        if reason in (expat.errors.XML_ERROR_INCORRECT_ENCODING, expat.errors.XML_ERROR_UNKNOWN_ENCODING)
+        else "fetch the file again",
+    )
