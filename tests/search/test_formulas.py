@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from formula_indexes import make_index, visual_id
+from porism.corpus.build import build
+from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
 from porism.errors import PorismError
 from porism.formula import parse
+from porism.formula.match import match
+from porism.index.formulas import build_formula_index
 from porism.search.formulas import PARTS, FormulaSearcher, Mode
 
 LATEX = [
@@ -60,6 +65,41 @@ def test_some_operands_of_a_sum_are_a_subformula(searcher: FormulaSearcher) -> N
     assert "x+y+z=1" in found(searcher, "x+z", "subformula")
 
 
+@pytest.fixture(scope="module")
+def longer(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
+    """Formulas in which a query is some neighbours among several operands, far down among those that are more alike."""
+    crowd = [f"a=b_{{{number}}}" for number in range(400)] + [f"a+b^{{{number}}}" for number in range(2, 400)]
+    rare = [
+        r"\frac{s}{t}+u=v=\int_0^1 q(r)\,dr+\sum_k w_k+\prod_k z_k",
+        r"\sin(gh+m+\sqrt{7})+\cos\theta+\log\zeta+g",
+        "p<q<r",
+        "p<q\\le s",
+    ]
+    return FormulaSearcher.open(make_index(tmp_path_factory.mktemp("longer"), [*crowd, *rare, "a=b=c", "a+b+c", "xyz"]))
+
+
+@pytest.mark.parametrize(
+    ("query", "inside"),
+    [
+        ("a=b", "a=b=c"),
+        ("b=c", "a=b=c"),
+        ("a+b", "a+b+c"),
+        ("xy", "xyz"),
+        ("yz", "xyz"),
+        (r"v=\frac{s}{t}+u", r"\frac{s}{t}+u=v=\int_0^1 q(r)\,dr+\sum_k w_k+\prod_k z_k"),
+        ("v=?x", r"\frac{s}{t}+u=v=\int_0^1 q(r)\,dr+\sum_k w_k+\prod_k z_k"),
+        (r"gh+\sqrt{7}", r"\sin(gh+m+\sqrt{7})+\cos\theta+\log\zeta+g"),
+        ("q<r", "p<q<r"),
+        ("p<q", "p<q\\le s"),
+    ],
+)
+def test_neighbours_in_a_chain_a_sum_or_a_product_are_a_subformula(
+    longer: FormulaSearcher, query: str, inside: str
+) -> None:
+    assert match(parse(query, wildcards=True).operators, parse(inside).operators) is not None
+    assert inside in found(longer, query, "subformula", 1000)
+
+
 def test_wildcards_bind_consistently(searcher: FormulaSearcher) -> None:
     hits = found(searcher, r"\frac{?a}{?a+1}", "subformula")
     assert hits[0] == r"\frac{n}{n+1}"
@@ -103,7 +143,13 @@ def test_an_unknown_mode(searcher: FormulaSearcher) -> None:
 
 
 def test_an_index_without_formulas(tmp_path: Path) -> None:
-    assert FormulaSearcher.open(make_index(tmp_path, [])).search("x") == []
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "words.md").write_text("# Words\n\nNo formula stands here.\n")
+    with Collection.open(build([open_source(tmp_path / "notes", "")], tmp_path / "collection", jobs=1)) as collection:
+        build_formula_index(collection, tmp_path / "index")
+    searcher = FormulaSearcher.open(tmp_path / "index")
+    assert searcher.search("x") == []
+    assert len(searcher.nearest("x", 5).visual_ids) == 0
 
 
 def test_the_same_index_gives_the_same_answer(searcher: FormulaSearcher, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from porism.index.postings import Found, Term
 from porism.search.formula_query import FormulaQuery
 
 K1, B = 1.2, 0.75
-TUPLE_DEPTH, PATH_DEPTH, PART_DEPTH = 1000, 200, 200
+PATH_DEPTH, PART_DEPTH = 200, 200
 # A formula outside the tuples' list scored less than its last; how much less is not known.
 MISSED = 0.5
 
@@ -27,9 +27,8 @@ class Candidates(NamedTuple):
     tuples: npt.NDArray[np.float64]
 
 
-def candidates(query: FormulaQuery, store: FormulaStore, k: int, more: list[int], pool: Executor) -> Candidates:
-    """At least k formulas, where the index has so many, and those rows that are known already."""
-    depth = max(k, TUPLE_DEPTH)
+def candidates(query: FormulaQuery, store: FormulaStore, depth: int, more: list[int], pool: Executor) -> Candidates:
+    """The best `depth` formulas by tuples, where the index has so many, others by paths and parts, and those rows that are known."""
     asked = (
         (_terms("tuples", query.tuples), depth),
         (_terms("paths", Counter(query.features.paths)), PATH_DEPTH),

@@ -19,7 +19,7 @@ from porism.search.alignment import Rows, similarities
 from porism.search.candidates import Candidates, candidates
 from porism.search.diverse import rounds
 from porism.search.formula_query import FormulaQuery, prepare
-from porism.search.occurrence import holders, matching, same
+from porism.search.occurrence import holders, likely, matching, same
 from porism.search.structure import common_parts
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
@@ -31,6 +31,7 @@ PARTS = ("tuples", "layout", "operators", "structure", "occurrence")
 WEIGHTS: Scores = np.array((0.25, 0.25, 0.25, 0.25, 1.0))
 SAME, RENAMED, INSIDE = 0.4, 0.1, 0.1
 EDGE_COST = 1.0
+DEPTH = 1000  # candidates by tuples, even where fewer hits are asked for
 THREADS = 2
 
 
@@ -55,6 +56,13 @@ class Ranked(NamedTuple):
     def keep(self, where: npt.NDArray[np.bool_]) -> Ranked:
         """Some of the rows."""
         return Ranked(self.rows[where], self.parts[where])
+
+
+class Nearest(NamedTuple):
+    """Distinct formulas, best first: their visual ids and their scores."""
+
+    visual_ids: npt.NDArray[np.int64]
+    scores: Scores
 
 
 class FormulaSearcher:
@@ -97,7 +105,7 @@ class FormulaSearcher:
         if not self.store.formulas:
             return []
         query = prepare(latex, self.store)
-        ranked = self.rank(query, k, mode)
+        ranked = self.rank(query, max(k, DEPTH), mode)
         order = ranked.best()
         if mode == "diverse":
             turns = rounds(ranked.rows[order].tolist(), self._operators)
@@ -105,10 +113,21 @@ class FormulaSearcher:
             return _falling(self._hits(ranked, order[:k]))
         return self._hits(ranked, order[:k])
 
-    def rank(self, query: FormulaQuery, k: int, mode: Mode = "similar") -> Ranked:
-        """All candidates with the parts of their scores."""
+    def nearest(self, latex: str, k: int) -> Nearest:
+        """The k most similar formulas as columns, with fewer candidates than `search` looks at."""
+        if not self.store.formulas:
+            return Nearest(np.empty(0, np.int64), np.empty(0))
+        ranked = self.rank(prepare(latex, self.store), k)
+        order = ranked.best()[:k]
+        return Nearest(
+            self.store.columns["visual"][ranked.rows[order]].astype(np.int64), ranked.parts[order].sum(axis=1)
+        )
+
+    def rank(self, query: FormulaQuery, depth: int, mode: Mode = "similar") -> Ranked:
+        """All candidates with the parts of their scores; `depth` of them are sought by tuples."""
         known = holders(query, self.store)
-        found = candidates(query, self.store, k, list(known), self._pool)
+        more = likely(query, self.store) if mode == "subformula" else []
+        found = candidates(query, self.store, depth, [*known, *more], self._pool)
         tasks = [self._pool.submit(self._compare, query, rows) for rows in np.array_split(found.rows, THREADS)]
         parts = np.concatenate([task.result() for task in tasks])
         parts[:, 0] = found.tuples
@@ -117,7 +136,7 @@ class FormulaSearcher:
         if mode == "exact" and not query.has_wildcards:
             return ranked.keep(np.array([same(query, self.store, row) for row in ranked.rows.tolist()], np.bool_))
         if mode == "subformula" or query.has_wildcards:
-            return self._occurring(query, ranked, known, mode)
+            return self._occurring(query, ranked, known, more, mode)
         return ranked
 
     def _sameness(self, query: FormulaQuery, found: Candidates, alike: Scores, known: Mapping[int, Level]) -> Scores:
@@ -129,9 +148,11 @@ class FormulaSearcher:
         given[alike > 1 - 1e-6] = SAME
         return given
 
-    def _occurring(self, query: FormulaQuery, ranked: Ranked, known: Mapping[int, Level], mode: Mode) -> Ranked:
+    def _occurring(
+        self, query: FormulaQuery, ranked: Ranked, known: Mapping[int, Level], more: list[int], mode: Mode
+    ) -> Ranked:
         """Raise the rows in which the query occurs; unless only similar ones were asked for, drop the others."""
-        unsure = [row for row in ranked.rows[ranked.best()].tolist() if row not in known]
+        unsure = [row for row in dict.fromkeys((*more, *ranked.rows[ranked.best()].tolist())) if row not in known]
         levels = {**matching(query, self.store, unsure), **known}
         steps = len(LEVELS)
         for at, row in enumerate(ranked.rows.tolist()):
@@ -160,7 +181,7 @@ class FormulaSearcher:
 
         query = prepare(latex, self.store)
         row = self.store.row(visual_id)
-        ranked = self.rank(query, 1000, mode)
+        ranked = self.rank(query, DEPTH, mode)
         at = int(np.searchsorted(ranked.rows, row))
         if at == len(ranked.rows) or ranked.rows[at] != row:
             raise PorismError(
