@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from bench._lab_key import lab_key
 from porism.corpus.visual import visual_text
 from porism.formula import parse, parse_mathml
 
@@ -77,9 +78,13 @@ def visual_ids(formulas: Iterable[Formula]) -> None:
     official = [from_mathml.get((row.latex, row.slt), from_latex[row.latex]) for row in rows]
     ids = [row.visual for row in rows]
     text = [row.slt or row.latex for row in rows]
+    strict = {row.slt: lab_key(row.slt) for row in rows}
     print(f"{'':60}{'formulas':>9}{'mutual':>9}{'purity':>9}{'inverse':>9}{'pairs F1':>9}")
     _line("our key, trees from LaTeX", latex, ids)
     _line("our key, trees from the official MathML", official, ids)
+    _line(
+        "the lab's own key of the official MathML", [strict[row.slt] or "".join(row.latex.split()) for row in rows], ids
+    )
     _bound("the best that any function of the LaTeX can do", [row.latex for row in rows], ids)
     _bound("the best that any function of the official MathML can do", text, ids)
     fair = _true(rows, ids)
