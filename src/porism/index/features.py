@@ -10,19 +10,15 @@ from zlib import crc32
 import numpy as np
 
 from porism.formula.canonical import Part, parts
-from porism.formula.rules_term import Term
 from porism.formula.tree import Node
 from porism.formula.tuples import mathtuples
 from porism.index.flat import FlatLayout, FlatOperators, flat_layout, flat_operators
 from porism.index.paths import Forest, Paths, tree_paths
 
 FIELDS = ("tuples", "paths", "parts")
-# One letter for each canonical level in the names of parts.
-WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "wncr"
+# The first letter of the name of a part says the canonical level.
+WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "abcd"
 MAX_TERM_STEPS = 3  # longer paths are too rare to find anything that shorter ones do not
-_WIDTH = 17  # sixteen digits and a blank
-MASK = (1 << 64) - 1
-MAX_NAMES = 40_000  # of parts that are kept: small parts come again in other formulas
 _SYMBOL = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -47,11 +43,10 @@ def features_of_many(formulas: Sequence[tuple[Node, Node]]) -> list[Features]:
     known = [parts(operators) for _, operators in formulas]
     flats = [flat_operators(one[0].term) for one in known]
     forest = tree_paths(flats)
+    rows = zip(formulas, path_terms(forest), part_terms(known, flats), flats, forest.trees(), strict=True)
     return [
-        Features(mathtuples(layout), paths, part_terms(own, flat), flat_layout(layout), flat, way)
-        for (layout, _), own, flat, way, paths in zip(
-            formulas, known, flats, forest.trees(), path_terms(forest), strict=True
-        )
+        Features(mathtuples(layout), paths, terms, flat_layout(layout), flat, way)
+        for (layout, _), paths, terms, flat, way in rows
     ]
 
 
@@ -64,10 +59,10 @@ def path_terms(forest: Forest) -> list[list[str]]:
     symbols = labels[forest.number[forest.starts[tree] + forest.below[near]]]
     with np.errstate(over="ignore"):
         named = ((keys << np.uint64(32)) | symbols) * _SYMBOL >> np.uint64(24)
-    # Big-endian bytes in hex, a blank between pairs of numbers and one within them: all terms are written at once.
+    # Big-endian bytes in hex, a blank after each number: all terms are written at once.
     text = np.stack((keys, named), axis=1).astype(">u8").tobytes().hex(" ", 8)
-    ends = np.cumsum(2 * _WIDTH * np.bincount(tree, minlength=len(forest.stops))).tolist()
-    return [text[start:end].split() for start, end in zip((0, *ends[:-1]), ends, strict=True)]
+    ends = np.cumsum(2 * np.bincount(tree, minlength=len(forest.stops))).tolist()
+    return _split(text, ends, 17)
 
 
 @lru_cache(maxsize=100_000)
@@ -75,27 +70,26 @@ def _number(label: str) -> int:
     return crc32(label.encode("utf-8", "surrogatepass"))
 
 
-def part_terms(known: list[Part], tree: FlatOperators) -> list[str]:
-    """The hash of every sub-expression that is more than a leaf, at each canonical level: as written first, the whole first."""
-    terms = [f"{WRITTEN}{part.written & MASK:x}" for part in known if part.size > 1]
-    for term in tree.terms:
-        if term.kids:
-            terms += _named(term)
-    return terms
+def part_terms(known: Sequence[list[Part]], trees: Sequence[FlatOperators]) -> list[list[str]]:
+    """For each formula, the hash of every sub-expression that is more than a leaf, at each canonical level: as written first, and the
+    whole before its parts."""
+    numbers: list[int] = []
+    levels: list[bytes] = []
+    ends: list[int] = []
+    for own, tree in zip(known, trees, strict=True):
+        written = [part.written for part in own if part.size > 1]
+        numbers += written
+        for term in tree.terms:
+            if term.kids:
+                numbers += (term.plain, term.mixed, term.renamed())
+        levels.append(b"\xa0" * len(written) + b"\xb0\xc0\xd0" * ((len(numbers) - len(written) - sum(ends[-1:])) // 3))
+        ends.append(len(numbers))
+    rows = np.empty((len(numbers), 9), np.uint8)
+    rows[:, 0] = np.frombuffer(b"".join(levels), np.uint8)
+    rows[:, 1:] = np.array(numbers, ">i8").view(np.uint8).reshape(-1, 8)
+    return _split(rows.tobytes().hex(" ", 9), ends, 19)
 
 
-_names: dict[int, tuple[str, str, str]] = {}
-
-
-def _named(term: Term) -> tuple[str, str, str]:
-    """The names of a part at the levels above the written one."""
-    found = _names.get(term.plain)
-    if found is None:
-        if len(_names) >= MAX_NAMES:
-            _names.clear()
-        found = _names[term.plain] = (
-            f"{NORMALISED}{term.plain & MASK:x}",
-            f"{COMMUTATIVE}{term.mixed & MASK:x}",
-            f"{RENAMED}{term.renamed() & MASK:x}",
-        )
-    return found
+def _split(text: str, ends: list[int], width: int) -> list[list[str]]:
+    """Terms of equal width that were written one after another, those of each formula apart."""
+    return [text[start * width : end * width].split() for start, end in zip((0, *ends[:-1]), ends, strict=True)]

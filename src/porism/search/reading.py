@@ -58,4 +58,4 @@ def mathml_of(latex: str) -> str:
 def part_codes(latex: str) -> frozenset[int]:
     """The codes of the parts of a formula, as posts are indexed by them."""
     tree = flat_operators(reading(latex).ready.terms("normalised"))
-    return frozenset(code(term) for term in part_terms([], tree) if term[0] in (COMMUTATIVE, RENAMED))
+    return frozenset(code(term) for term in part_terms([[]], [tree])[0] if term[0] in (COMMUTATIVE, RENAMED))
