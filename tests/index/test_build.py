@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +122,25 @@ def test_a_list_of_formulas_has_no_posts(tmp_path: Path) -> None:
     engine = porism.open(tmp_path / "index")
     assert engine.search("anything").hits == ()
     assert engine.formulas("b+a").hits[0].latex == "a+b"
+
+
+# The largest file that may be written, in bytes: too small for the formulas, for the posts, for the vectors.
+@pytest.mark.parametrize("room", [2_000, 9_000, 60_000])
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, room: int) -> None:
+    notes = {
+        f"note{at}.md": f"# Sum {at}\n\n" + " ".join(f"word{at * k} $x_{{{k}}}^{{{at}}}+{k}$" for k in range(60))
+        for at in range(40)
+    }
+    collect(tmp_path, "notes", notes)
+    code = (
+        "import resource, sys; from porism.cli import main;"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}));"
+        "sys.exit(main(['index', 'notes', '-o', 'index', '--quiet']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"porism: index: cannot be written: .*File too large.*\n  fix: free some space or name another place\n",
+        done.stderr,
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "notes-source"]

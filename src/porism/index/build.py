@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def build_index(
     known = None if base is None else Path(base)
     if known is not None and read_manifest(known, KIND).options["links"] != links:
         raise PorismError("was built with another choice of links", where=str(known), fix="index the whole collection")
-    with atomic_directory(target) as work:
+    with atomic_directory(target) as work, _named(work, target):
         passing = work / "passing"  # what one stage leaves for the next
         formulas, posts, codes, pairs = work / "formulas", work / "posts", passing / "codes", passing / "pairs"
         with watch.stage("formulas", collection.count("visuals")) as advance:
@@ -65,6 +66,17 @@ def build_index(
         return write_manifest(
             work, KIND, collection.digest, options={"links": links, "collection": place}, counts=counts
         )
+
+
+@contextmanager
+def _named(work: Path, target: Path) -> Iterator[None]:
+    """Problems inside the folder that is being filled are told of the one that was asked for."""
+    try:
+        yield
+    except PorismError as error:
+        if not error.where.startswith(str(work)):
+            raise
+        raise PorismError(error.message, where=str(target), fix=error.fix) from error
 
 
 def _learn(watch: Progress, posts: Path, pairs: Path, number: int) -> None:

@@ -12,33 +12,47 @@ from porism.index.rows import HALVES, Codes, Rows, Values
 
 K1 = 1.2
 B = 0.75
+SHIFT = 20  # bits of a code behind the first ones
 FAR = 8  # in a row so many times as long as the query, a term is looked up, not walked to
 
 
 @compiled
 def _score(
-    starts: Any, codes: Any, counts: Any, lengths: Any, mean: float, rows: Any, asked: Any, weights: Any, out: Any
+    starts: Any,
+    codes: Any,
+    counts: Any,
+    lengths: Any,
+    mean: float,
+    rows: Any,
+    asked: Any,
+    weights: Any,
+    table: Any,
+    out: Any,
 ) -> None:
-    """Sum weight x (k1 + 1) tf / (tf + k1 (1 - b + b length / mean)) over the terms that a row and the query share."""
+    """Sum weight x (k1 + 1) tf / (tf + k1 (1 - b + b length / mean)) over the terms that a row and the query share.
+
+    Most codes of a row are not asked for: `table` tells by the first bits of a code which of the asked ones it could be.
+    """
     for number in range(len(rows)):
         row = rows[number]
         at, end = starts[row], starts[row + 1]
         norm = K1 * (1.0 - B + B * lengths[row] / mean)
         total = 0.0
-        far = end - at > FAR * len(asked)
-        for query in range(len(asked)):
-            wanted = asked[query]
-            if far:
-                at = first_from(codes, at, end, wanted)
-            else:
-                while at < end and codes[at] < wanted:
-                    at += 1
-            if at == end:
-                break
-            if codes[at] == wanted:
-                count = counts[at] / HALVES
-                total += weights[query] * (K1 + 1.0) * count / (count + norm)
-                at += 1
+        if end - at > FAR * len(asked):
+            for query in range(len(asked)):
+                at = first_from(codes, at, end, asked[query])
+                if at == end:
+                    break
+                if codes[at] == asked[query]:
+                    count = counts[at] / HALVES
+                    total += weights[query] * (K1 + 1.0) * count / (count + norm)
+        else:
+            for place in range(at, end):
+                bits = codes[place] >> SHIFT
+                for query in range(table[bits], table[bits + 1]):
+                    if codes[place] == asked[query]:
+                        count = counts[place] / HALVES
+                        total += weights[query] * (K1 + 1.0) * count / (count + norm)
         out[number] = total
 
 
@@ -58,7 +72,9 @@ def score_rows(rows: Rows, numbers: npt.NDArray[np.int64], asked: Codes, weights
     """The score of each named row; `asked` ascends, `weights` hold query weight x idf."""
     out = np.zeros(len(numbers), np.float32)
     if len(asked) and rows.mean > 0:
-        _score(rows.starts, rows.codes, rows.counts, rows.lengths, rows.mean, numbers, asked, weights, out)
+        table = np.zeros((1 << 32 - SHIFT) + 1, np.int64)
+        np.cumsum(np.bincount(asked >> SHIFT, minlength=len(table) - 1), out=table[1:])
+        _score(rows.starts, rows.codes, rows.counts, rows.lengths, rows.mean, numbers, asked, weights, table, out)
     return out
 
 

@@ -1,0 +1,48 @@
+"""A command watched while it runs: what it takes of time and memory."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+PATIENCE = 0.5
+
+
+def watch(command: Sequence[str]) -> tuple[float, float, float]:
+    """Seconds, processor seconds and the most memory (MB, all its processes together) that a command takes."""
+    before, start, peak = _processor(), time.perf_counter(), 0.0
+    with subprocess.Popen(command) as process:
+        while process.poll() is None:
+            peak = max(peak, own_memory(process.pid))
+            time.sleep(PATIENCE)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
+    return time.perf_counter() - start, _processor() - before, peak
+
+
+def _processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def own_memory(pid: int) -> float:
+    """MB that a process and its children hold for themselves; pages of files mapped into memory, which the system takes back when it
+    needs them, are not counted."""
+    total = 0
+    for one in [pid, *_children(pid)]:
+        try:
+            rollup = Path(f"/proc/{one}/smaps_rollup").read_text()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss_Anon:"))
+    return total / 1000
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []

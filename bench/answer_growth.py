@@ -1,0 +1,107 @@
+"""Answer search as the collection grows: indexing, memory, disk and latency at 10k, 100k and more generated posts.
+
+PORISM_BENCH_SIZES (default 10000,100000) names the sizes; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a folder in which dumps,
+collections and indexes stay, so that what is there already is not made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from bench._watched import own_memory, watch
+from bench.generate_dump import Generator, generate
+from bench.growth_plot import draw
+from porism.corpus.build import build
+from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
+
+SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
+PLOT = Path(__file__).parents[1] / "docs/results/answer-growth.svg"
+HEAD = "posts  formulas  distinct  index s  processor s  ms/post  build MB  disk MB  search MB  mapped MB  open s  p50 ms  p95 ms"
+PANELS = {
+    5: "processor ms/post, indexing",
+    6: "memory MB, indexing",
+    7: "disk MB",
+    8: "memory MB, searching",
+    11: "median ms of a question",
+}
+QUESTIONS = 100
+SEED = 5  # of the questions that are asked; the posts have another
+
+
+def main() -> None:
+    """Print the table and, where matplotlib is at hand, draw it."""
+    print(HEAD)
+    with tempfile.TemporaryDirectory() as passing:
+        place = Path(os.environ.get("PORISM_BENCH_FOLDER", passing))
+        rows = [measure(place / str(size), size) for size in SIZES]
+    draw(rows, PANELS, PLOT, "posts")
+
+
+def measure(folder: Path, size: int) -> tuple[float, ...]:
+    """One line of the table; indexing and searching run in processes of their own, so that their memory is their own."""
+    made = folder / "collection"
+    if not (made / "manifest.json").exists():
+        generate(folder / "dump", size)
+        build([open_source(folder / "dump", "")], made)
+    costs = folder / "index.json"
+    if not costs.exists():
+        command = [sys.executable, "-m", "porism.cli", "index", str(made), "-o", str(folder / "index"), "--quiet"]
+        costs.write_text(json.dumps(watch(command)), "utf-8")
+    seconds, processor, peak = json.loads(costs.read_text("utf-8"))
+    with Collection.open(made) as collection:
+        formulas, distinct = collection.count("formulas"), collection.count("expressions")
+    disk = sum(path.stat().st_size for path in (folder / "index").rglob("*") if path.is_file()) / 1e6
+    command = [sys.executable, "-m", "bench.answer_growth", str(folder / "index")]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    row = (size, formulas, distinct, seconds, processor, 1000 * processor / size, peak, disk, *found)
+    widths = [len(name) for name in HEAD.replace(" s", "_s").replace(" MB", "_MB").replace(" ms", "_ms").split()]
+    digits = (0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 1, 1)
+    cells = zip(row, widths, digits, strict=True)
+    print("  ".join(f"{value:>{max(width, 7)}.{digit}f}" for value, width, digit in cells), flush=True)
+    return row
+
+
+def search(index: Path) -> None:
+    """Print, as JSON: memory of its own and with mapped pages (MB), seconds to open, median and 95th percentile (ms) of whole questions."""
+    from porism.search.engine import Engine
+    from porism.search.query import read_query
+
+    start = time.perf_counter()
+    engine = Engine.open(index)
+    opened = time.perf_counter() - start
+    times = []
+    for title, body, tags in questions(QUESTIONS + 1):
+        start = time.perf_counter()
+        engine.rank(read_query(title, body, tags))
+        times.append(time.perf_counter() - start)
+    p50, p95 = np.percentile(times[1:], (50, 95)) * 1000  # the first one loads what is compiled
+    mapped = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    print(json.dumps([own_memory(os.getpid()), mapped, opened, p50, p95]))
+
+
+def questions(number: int) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Questions that no dump has: title, body and tags."""
+    rows = (ElementTree.fromstring(row) for name, row in Generator(100 * number, SEED).rows() if name == "Posts")
+    asked = islice((row for row in rows if row.get("Title")), number)
+    return [(row.get("Title", ""), row.get("Body", ""), tags(row.get("Tags", ""))) for row in asked]
+
+
+def tags(text: str) -> tuple[str, ...]:
+    """The tags of a row: `<a><b>`."""
+    return tuple(text.strip("<>|").replace("><", "|").split("|"))
+
+
+if __name__ == "__main__":
+    search(Path(sys.argv[1]))
