@@ -1,21 +1,19 @@
 """Folders of documents: an encyclopedia in LaTeX, and notes in Markdown and notebooks, built, indexed and asked for known facts.
 
-python -m bench folders; PORISM_BENCH_KEEP names a folder in which the documents, collections and indexes stay.
+python -m bench folders; PORISM_BENCH_KEEP names a folder in which the documents, collections and indexes stay, to be used as they are.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import iterparse
 
 import porism
+from bench._judged import SHARED, folder
 from porism.corpus.build import build
 from porism.corpus.collection import Collection
 from porism.corpus.report import report_lines
@@ -23,7 +21,6 @@ from porism.corpus.sources import open_source
 from porism.index.build import build_index
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = Path(os.environ.get("PORISM_SHARED", ROOT.parent / "shared"))
 ENTRIES = SHARED / "data/planetmath/entries.jsonl"
 HISTORY = ROOT / "sample/dump/PostHistory.xml"
 TITLE, BODY = "1", "2"
@@ -45,24 +42,25 @@ FACTS = {
 }
 
 
-def write_encyclopedia(folder: Path) -> int:
+def write_encyclopedia(place: Path) -> int:
     """One .tex file per entry, in a folder for each field; how many."""
-    written = 0
+    written, used = 0, set[Path]()
     with open(ENTRIES, encoding="utf-8") as lines:
         for entry in map(json.loads, lines):
-            path = folder / entry["section"] / f"{entry['id']}.tex"
+            path = place / entry["section"] / f"{entry['id']}.tex"
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists():
+            if path in used:
                 path = path.with_stem(f"{path.stem}-{written}")
+            used.add(path)
             text = f"\\title{{{entry['title']}}}\n\\begin{{document}}\n{entry['body']}\n\\end{{document}}\n"
             path.write_text(text, "utf-8")
             written += 1
     return written
 
 
-def write_notes(folder: Path) -> int:
+def write_notes(place: Path) -> int:
     """The posts of the sample as their authors typed them: a Markdown file or a notebook each, in turn; how many."""
-    folder.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
     texts: dict[str, dict[str, str]] = {}
     for _, row in iterparse(HISTORY):
         kind, post = row.get("PostHistoryTypeId", ""), row.get("PostId", "")
@@ -75,9 +73,9 @@ def write_notes(folder: Path) -> int:
                 {"cell_type": "markdown", "source": part.splitlines(keepends=True)}
                 for part in re.split(r"\n\n", source)
             ]
-            (folder / f"{post}.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
+            (place / f"{post}.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
         else:
-            (folder / f"{post}.md").write_text(source, "utf-8")
+            (place / f"{post}.md").write_text(source, "utf-8")
     return len(texts)
 
 
@@ -90,34 +88,34 @@ def ask(index: Path, facts: tuple[tuple[str, str], ...]) -> Iterator[str]:
         yield f"  {query}: {f'rank {rank}' if rank else 'not in the first 10'}; first: {titles[0] if titles else '-'}"
 
 
-def measure(name: str, folder: Path) -> None:
+def measure(name: str, place: Path) -> None:
     """Build, index and ask one folder of documents."""
-    documents, collection, index = folder / name, folder / f"{name}.collection", folder / f"{name}.index"
+    collection, index = place / f"{name}.collection", place / f"{name}.index"
     start = time.perf_counter()
-    build([open_source(documents)], collection)
-    built = time.perf_counter()
+    if not collection.exists():
+        build([open_source(place / name)], collection)
+        print(f"  built in {time.perf_counter() - start:.0f} s")
     with Collection.open(collection) as made:
-        build_index(made, index)
-        done = time.perf_counter()
+        start = time.perf_counter()
+        if not index.exists():
+            build_index(made, index)
+            print(f"  indexed in {time.perf_counter() - start:.0f} s")
         for line in report_lines(made.manifest):
             print("  " + line)
-    print(f"  built in {built - start:.0f} s, indexed in {done - built:.0f} s")
     for line in ask(index, FACTS[name]):
         print(line)
 
 
 def main() -> None:
     """Both folders."""
-    with contextlib.ExitStack() as stack:
-        place = os.environ.get("PORISM_BENCH_KEEP") or stack.enter_context(tempfile.TemporaryDirectory())
-        folder = Path(place)
-        if ENTRIES.exists():
-            print(f"encyclopedia: {write_encyclopedia(folder / 'encyclopedia'):,} files of LaTeX")
-            measure("encyclopedia", folder)
-        else:
-            print(f"encyclopedia: no data at {SHARED}; set PORISM_SHARED")
-        print(f"notes: {write_notes(folder / 'notes'):,} files of Markdown and notebooks")
-        measure("notes", folder)
+    place = folder()
+    if ENTRIES.exists():
+        print(f"encyclopedia: {write_encyclopedia(place / 'encyclopedia'):,} files of LaTeX")
+        measure("encyclopedia", place)
+    else:
+        print(f"encyclopedia: no data at {SHARED}; set PORISM_SHARED")
+    print(f"notes: {write_notes(place / 'notes'):,} files of Markdown and notebooks")
+    measure("notes", place)
 
 
 if __name__ == "__main__":

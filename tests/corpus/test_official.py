@@ -85,9 +85,10 @@ def test_a_cut_and_a_table_of_formulas_with_mathml(tmp_path: Path) -> None:
     cut = write_cut(tmp_path / "cut")
     (cut / "slt.tsv").write_text("id\tmathml\n31\t<math><mi>T</mi></math>\n")
     table = tmp_path / "formulas.tsv"
-    table.write_text("id\tlatex\tmathml\n900\tv\t<math><mi>V</mi></math>\n")
+    table.write_text(f"id\tlatex\tmathml\tcontent\n900\tv\t<math><mi>V</mi></math>\t{CONTENT}\n")
     made = built(tmp_path / "c", cut, table, options=OFFICIAL)
     assert [unpack(made.expression_of(number).trees)[0].label for number in (31, 32, 900)] == ["V!T", "V!x", "V!V"]
+    assert unpack(made.expression_of(900).trees)[1].label == "U!times"
 
 
 @pytest.mark.shared

@@ -1,4 +1,4 @@
-"""A table of formulas without posts: `visual_id` or `id`, `latex`, optionally `mathml`."""
+"""A table of formulas without posts: `visual_id` or `id`, `latex`, optionally `mathml` and `content`."""
 
 from __future__ import annotations
 
@@ -38,4 +38,5 @@ class FormulaList:
                 latex=row["latex"],
                 visual_id=row.maybe("visual_id"),
                 mathml=mathml,
+                content=row.get("content") or None,
             )

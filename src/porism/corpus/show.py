@@ -58,7 +58,8 @@ def show_thread(collection: Collection, number: int) -> Iterator[str]:
 
 def show_formula(collection: Collection, number: int) -> Iterator[str]:
     """A formula: where it stands, how it is read, and what looks the same."""
-    from porism.formula import parse, tangent
+    from porism.formula import tangent
+    from porism.formula.binary import unpack_layout
 
     formula = collection.formula(number)
     expression = collection.expression_of(number)
@@ -67,7 +68,7 @@ def show_formula(collection: Collection, number: int) -> Iterator[str]:
         + (f"  issue {formula.issue}" if formula.issue else "")
     )
     yield f"latex      {formula.latex}"
-    yield f"layout     {tangent(parse(formula.latex).layout)}"
+    yield f"layout     {tangent(unpack_layout(expression.trees))}"
     yield f"read by    {expression.path}" + (f": {expression.problem}" if expression.problem else "")
     group = collection.visual(formula.visual_id)
     yield f"{group.formulas} formulas in {group.posts} posts look the same:"
