@@ -1,6 +1,7 @@
 """The server under load on the slice's index: 8 connections for 30 seconds, by wrk (Debian's package), with its memory before and after.
 
-PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
+Each kind of request twice: `new`, no two queries the same, so that nothing the server remembers of a query helps; and `again`, the same
+hundred over and over. PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 CONNECTIONS, SECONDS = 8, int(os.environ.get("PORISM_BENCH_SECONDS", "30"))
+SETTLE = 10  # seconds after the first process answers, in which the others start
 SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 # Each connection goes through all requests in turn; at the end the latencies are printed in microseconds.
 SCRIPT = """
@@ -49,10 +51,12 @@ def queries() -> dict[str, list[str]]:
     }
 
 
-def resident(pid: int) -> float:
-    """Resident memory in MB."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+def memory(pid: int) -> float:
+    """Memory of a process and its workers in MB; what they share counts once."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    rows = [Path(f"/proc/{one}/smaps_rollup").read_text() for one in (pid, *children)]
+    kilobytes = (next(line for line in row.splitlines() if line.startswith("Pss:")).split()[1] for row in rows)
+    return sum(map(int, kilobytes)) / 1024
 
 
 def build(folder: Path) -> Path:
@@ -73,7 +77,7 @@ def build(folder: Path) -> Path:
 def load(url: str, folder: Path, template: str, asked: list[str]) -> list[float]:
     """One run of wrk: requests, seconds, errors, p50, p95, p99, max (milliseconds)."""
     paths, script = folder / "paths.txt", folder / "load.lua"
-    paths.write_text("\n".join(template.format(quote(text[:1500])) for text in asked))
+    paths.write_text("\n".join(template.format(quote(text[:1520])) for text in asked))
     script.write_text(SCRIPT % paths)
     command = [
         "wrk",
@@ -94,8 +98,29 @@ def load(url: str, folder: Path, template: str, asked: list[str]) -> list[float]
     return [numbers[0], numbers[1] / 1e6, numbers[2], *(number / 1000 for number in numbers[3:])]
 
 
+HEAD = f"{'request':24s} {'queries':8s} {'per s':>7s} {'p50 ms':>8s} {'p95 ms':>8s} {'p99 ms':>8s} {'max ms':>8s} {'errors':>6s}"
+ROUNDS = 60  # so many times the queries are told apart by a number after them
+
+
+def measure(url: str, folder: Path, pid: int) -> None:
+    """Load the server with each kind of request and print a row for each."""
+    print(f"{HEAD} {'MB before':>9s} {'after':>6s}")
+    for kind, template in KINDS.items():
+        asked = queries()[kind]
+        different = [f"{text[:1500]} {number}" for number in range(ROUNDS) for text in asked]
+        load(url, folder, template, asked[:5])  # memory is compared after the first pages are loaded
+        for name, texts in (("new", different), ("again", asked)):
+            before = memory(pid)
+            requests, seconds, errors, *latencies = load(url, folder, template, texts)
+            figures = " ".join(f"{value:8.1f}" for value in latencies)
+            print(
+                f"{kind:24s} {name:8s} {requests / seconds:7.1f} {figures} {errors:6.0f} {before:9.0f} {memory(pid):6.0f}",
+                flush=True,
+            )
+
+
 def main() -> None:
-    """Start the server, load it with each kind of request, print a table."""
+    """Start the server, load it, print a table and how busy the machine was."""
     if shutil.which("wrk") is None:
         print("wrk is not installed (Debian's package wrk); no load was measured")
         return
@@ -107,17 +132,9 @@ def main() -> None:
         command = [sys.executable, "-m", "porism.cli", "serve", str(index), "--port", str(port)]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
             wait(url)
-            print(
-                f"{'request':24s} {'per s':>7s} {'p50 ms':>8s} {'p95 ms':>8s} {'p99 ms':>8s} {'max ms':>8s} {'errors':>6s} {'MB before':>9s} {'after':>6s}"
-            )
-            for kind, template in KINDS.items():
-                load(url, folder, template, queries()[kind][:5])  # memory is compared after the first pages are loaded
-                before = resident(server.pid)
-                requests, seconds, errors, *latencies = load(url, folder, template, queries()[kind])
-                figures = " ".join(f"{value:8.1f}" for value in latencies)
-                print(
-                    f"{kind:24s} {requests / seconds:7.1f} {figures} {errors:6.0f} {before:9.0f} {resident(server.pid):6.0f}"
-                )
+            time.sleep(SETTLE)
+            print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
+            measure(url, folder, server.pid)
             server.terminate()
 
 

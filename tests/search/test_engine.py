@@ -8,6 +8,7 @@ import pytest
 import porism
 from porism.errors import PorismError
 from porism.records import Explanation, Query
+from porism.search import answers
 from porism.search.engine import Engine
 
 WORDS_AND_FORMULA = r"proof that $\sqrt{2}$ is irrational"
@@ -59,6 +60,25 @@ def test_filters(engine: Engine) -> None:
     nothing = engine.search("triangle", years=(1900, 1901))
     assert nothing.hits == ()
     assert nothing.suggestions == ("search in all years",)
+
+
+def test_a_filter_reaches_beyond_the_first_candidates(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_found = engine.search("triangle", k=100, tags=("geometry",)).hits
+    monkeypatch.setattr(answers, "POOL", 2)
+    fresh = porism.open(engine.path)
+    assert len(fresh.search("triangle", k=100).hits) < len(all_found)
+    few = fresh.search("triangle", k=100, tags=("geometry",), years=(2011, 2013)).hits
+    assert few
+    assert all("geometry" in hit.tags and "2011" <= hit.created[:4] <= "2013" for hit in few)
+
+
+def test_a_filter_does_not_change_a_score(engine: Engine) -> None:
+    scores = {hit.id: hit.score for hit in engine.search("triangle", k=100).hits}
+    narrowed = engine.search("triangle", k=20, tags=("geometry",)).hits
+    assert narrowed
+    for hit in narrowed:
+        assert engine.explain("triangle", hit.id).value == pytest.approx(hit.score, rel=1e-4)
+        assert hit.score == pytest.approx(scores.get(hit.id, hit.score))
 
 
 def test_nothing_found_says_what_to_relax(engine: Engine) -> None:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
 import pytest
 
 from porism.records import Explanation
-from porism.web.schema import schema_of, to_json
+from porism.web.schema import encode, schema_of, to_json
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,9 @@ def test_a_record_may_hold_itself() -> None:
 def test_unknown_types_are_refused() -> None:
     with pytest.raises(TypeError, match="no JSON Schema"):
         schema_of(complex, {})
+
+
+def test_records_are_written_as_json_and_no_number_is_lost_but_those_json_has_not() -> None:
+    nested = {"data": (Pair(1, (0.5,)), Pair(None, ())), "ok": True, "word": "é\ud800"}
+    assert json.loads(encode(nested)) == {**to_json(nested), "word": "é?"}
+    assert json.loads(encode(Pair(1, (float("nan"), float("inf"), 2.0))))["right"] == [None, None, 2.0]

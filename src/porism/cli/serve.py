@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 HELP = "Serve the search page and the API of an index, on this machine only unless told otherwise."
 EXAMPLE = "porism serve demo/index --port 8100"
+MOST_WORKERS = 4
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +26,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ORIGIN",
         help="an origin whose pages may call the API (may repeat; * for all)",
     )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=0,
+        metavar="N",
+        help=f"processes that answer (default: one for each core, at most {MOST_WORKERS})",
+    )
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit of a query (default: %(default)s)")
     parser.add_argument("--experiment", metavar="DIR", help="a folder with qrels and runs to show as a leaderboard")
     parser.add_argument("--assess-url", default="", help="address of the assessment server, to link to it")
@@ -38,10 +47,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the index and serve it until interrupted."""
-    from porism.web.server import serve
+    from porism.web.server import Settings, serve
 
-    endpoint = (args.endpoint, args.endpoint_model) if args.endpoint else None
-    serve(
-        args.index, args.host, args.port, args.name, args.cors, args.seconds, args.experiment, args.assess_url, endpoint
+    settings = Settings(
+        args.index,
+        (args.host, *args.name),
+        tuple(args.cors),
+        args.seconds,
+        args.experiment,
+        args.assess_url,
+        (args.endpoint, args.endpoint_model) if args.endpoint else None,
     )
+    serve(settings, args.host, args.port, args.workers or min(MOST_WORKERS, len(os.sched_getaffinity(0))))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from porism.corpus.html import Segment as Raw
@@ -18,6 +18,8 @@ from porism.search.results import Segment
 LENGTH = 320  # characters of a snippet
 MOST_LIT = 4  # formulas of a snippet that are compared symbol by symbol
 FORMULA_LENGTH = 0.5  # a character of LaTeX takes less room than one of text
+# What is kept of posts that were shown, so that it is not cut up again for the next query.
+POSTS, SENTENCES, WORDS = 1_000, 20_000, 20_000
 _SENTENCE = re.compile(r"(?<=[.?!:;])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -38,7 +40,7 @@ class Shower:
     def snippet(self, html: str, *, formulas: bool = True) -> tuple[Segment, ...]:
         """The best few sentences of a body, with marks where something was left out. Without `formulas` it is known that none of
         them has a part that was asked for."""
-        pieces = [piece for raw in segments(html) for piece in _sentences(raw)]
+        pieces = sentences(html)
         first, last = self._window(pieces, LENGTH, FORMULA_LENGTH, formulas)
         shown = list(self._segments(pieces[first:last], formulas))
         if first > 0:
@@ -49,14 +51,14 @@ class Shower:
 
     def passage(self, html: str, limit: int) -> tuple[Segment, ...]:
         """The best stretch of a body that is no longer than so many characters, dollar signs counted."""
-        pieces = [piece for raw in segments(html) for piece in _sentences(raw)]
+        pieces = sentences(html)
         first, last = self._window(pieces, limit, 1.0)
         kept = pieces[first:last]
         if sum(_size(piece, 1.0) for piece in kept) > limit:  # one sentence alone is longer
-            kept = [] if kept[0].formula_id else [Raw(kept[0].text[:limit])]
+            kept = () if kept[0].formula_id else (Raw(kept[0].text[:limit]),)
         return self._segments(kept)
 
-    def _window(self, pieces: list[Raw], limit: int, formula: float, formulas: bool = True) -> tuple[int, int]:
+    def _window(self, pieces: Sequence[Raw], limit: int, formula: float, formulas: bool = True) -> tuple[int, int]:
         """The stretch of at most so many characters that weighs most; of equals the first."""
         weights = [0.0 if piece.formula_id and not formulas else self._weight(piece) for piece in pieces]
         sizes = [_size(piece, formula) for piece in pieces]
@@ -75,9 +77,8 @@ class Shower:
 
     def _weight(self, piece: Raw) -> float:
         if not piece.formula_id:
-            known = self._words
-            found = {word_code(word) for word in _WORD.findall(piece.text)} & known.keys() if known else ()
-            return sum(known[number] for number in found)
+            words = word_codes(piece.text) & self._words.keys() if self._words else ()
+            return sum(self._words[number] for number in words)
         shared = part_codes(piece.text) & self._parts.keys() if self._parts else ()
         return sum(self._parts[number] for number in shared)
 
@@ -112,6 +113,12 @@ class Shower:
             yield Segment("text", text[at:])
 
 
+@lru_cache(POSTS)
+def sentences(html: str) -> tuple[Raw, ...]:
+    """A post as sentences and formulas in turn."""
+    return tuple(piece for raw in segments(html) for piece in _sentences(raw))
+
+
 def _sentences(raw: Raw) -> Iterable[Raw]:
     """Text cut into sentences, each with the white space after it."""
     if raw.formula_id:
@@ -131,7 +138,13 @@ def _size(piece: Raw, formula: float) -> float:
     return len(piece.text) * formula + 2 if piece.formula_id else len(piece.text)
 
 
-@lru_cache(20_000)
+@lru_cache(SENTENCES)
+def word_codes(text: str) -> frozenset[int]:
+    """The codes of the words of a text."""
+    return frozenset([word_code(word) for word in _WORD.findall(text)])
+
+
+@lru_cache(WORDS)
 def word_code(word: str) -> int:
     """The code of a word's stem (-1: it has none)."""
     return next((code(stem) for stem in stems(word)), -1)

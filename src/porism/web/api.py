@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from porism.errors import PorismError
@@ -19,7 +19,7 @@ from porism.search.results import Extract, FormulaResults, Results
 from porism.web import views
 from porism.web.limits import error_body
 from porism.web.parameters import BadRequest, Parameter, read_parameters
-from porism.web.schema import to_json
+from porism.web.schema import encode
 
 LOG = logging.getLogger("porism.web")
 
@@ -50,17 +50,27 @@ ENDPOINTS = (
 )
 
 
+# Views whose answers are kept: they take time, and the same is asked again (a second page, a step back, a popular question).
+KEPT = frozenset((views.search, views.formulas))
+
+
 async def call(request: Request, view: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """A view's answer, computed in a thread, within the time limit.
+    """A view's answer: remembered, or computed in a thread, within the time limit.
 
     A thread cannot be stopped from outside; the limit frees the caller, and the number of threads at work is bounded, so slow
     queries cannot pile up.
     """
     state = request.app.state
+    key = state.memory.key(view, values) if view in KEPT else None
+    if key is not None and (known := state.memory.recall(key)) is not None:
+        return known
     try:
         with anyio.fail_after(state.seconds):
             work = functools.partial(view, state.engine, **values)
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=state.limiter)
+            made = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=state.limiter)
+            if key is not None:
+                state.memory.keep(key, made)
+            return made
     except TimeoutError:
         fix = "ask for less: fewer formulas, a shorter text"
         raise BadRequest(f"the query took longer than {state.seconds:g} seconds", fix=fix, status=503) from None
@@ -69,10 +79,11 @@ async def call(request: Request, view: Callable[..., Any], values: dict[str, Any
 def handler(endpoint: Endpoint) -> Callable[[Request], Any]:
     """The function that serves one endpoint."""
 
-    async def serve(request: Request) -> JSONResponse:
+    async def serve(request: Request) -> Response:
         given = dict(request.query_params) | {k: str(v) for k, v in request.path_params.items()}
         record = await call(request, endpoint.view, read_parameters(endpoint.parameters, given))
-        return JSONResponse({"ok": True, "data": to_json(record), "request_id": request.state.request_id})
+        body = encode({"ok": True, "data": record, "request_id": request.state.request_id})
+        return Response(body, media_type="application/json")
 
     return serve
 

@@ -23,10 +23,11 @@ from porism.search.engine import Engine
 from porism.web import api, pages, show
 from porism.web.leaderboard import leaderboard
 from porism.web.limits import Limits
+from porism.web.memory import MOST, Memory
 from porism.web.parameters import BadRequest
 
 SITE = (("Search", "/"), ("Statistics", "/stats"), ("API", "/v1/openapi.json"))
-THREADS = 8
+THREADS = 4  # queries of one process at work at once; more would only take turns
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -38,11 +39,12 @@ def create_app(
     hosts: Sequence[str] = LOOPBACK,
     assess_url: str = "",
     experiment: Path | None = None,
+    remembered: int = MOST,
 ) -> Starlette:
     """The whole server around an engine.
 
     `cors` names the origins that may call the API from a browser; `hosts` the names under which the server answers (so that a foreign
-    page cannot reach a loopback server under its own name); `seconds` limits a query.
+    page cannot reach a loopback server under its own name); `seconds` limits a query; `remembered` is how many answers are kept.
     """
     middleware = [Middleware(Limits), Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))]
     if cors:
@@ -59,6 +61,7 @@ def create_app(
     }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
+    app.state.memory = Memory(remembered)
     app.state.limiter = anyio.CapacityLimiter(THREADS)
     app.state.templates = make_templates()
     app.state.site_links = [

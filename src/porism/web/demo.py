@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.web.server import serve
+from porism.web.server import Settings, serve
 
 
 def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, serve_it: bool = True) -> None:
@@ -23,7 +23,7 @@ def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, ser
     step(place / "collection", "collection", lambda: build_collection(source, place / "collection"))
     step(place / "index", "index", lambda: build_the_index(place / "collection", place / "index"))
     if serve_it:
-        serve(place / "index", host, port)
+        serve(Settings(place / "index", (host,)), host, port)
 
 
 def step(target: Path, name: str, make: Callable[[], object]) -> None:

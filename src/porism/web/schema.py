@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import types
 import typing
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
+def encode(value: Any) -> bytes:
+    """Records as JSON; a number that JSON does not have becomes null."""
+    try:
+        return _dumps(value, default=_fields_of)
+    except ValueError:  # such a number is rare: only then every value is looked at
+        return _dumps(to_json(value))
+
+
+def _dumps(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    text = json.dumps(value, default=default, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def _fields_of(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in field_names(type(record))}  # type: ignore[arg-type]
+
+
 def to_json(value: Any) -> Any:
-    """A record as plain JSON values; a number that JSON does not have becomes null."""
-    kind = type(value)
-    if kind in PLAIN:
-        return None if kind is float and not math.isfinite(value) else value
-    names = field_names(kind)  # type: ignore[arg-type]  # a type is hashable
-    if names is not None:
-        return {name: to_json(getattr(value, name)) for name in names}
+    """A record as plain JSON values."""
+    if dataclasses.is_dataclass(value):
+        return {name: to_json(one) for name, one in _fields_of(value).items()}
     if isinstance(value, dict):
-        return {str(k): to_json(v) for k, v in value.items()}
-    return [to_json(v) for v in value]
+        return {str(key): to_json(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @lru_cache
-def field_names(kind: type) -> tuple[str, ...] | None:
-    """The names of the fields of a record (None: it is no record)."""
-    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
+def field_names(record: Hashable) -> tuple[str, ...]:
+    """The names of the fields of a kind of record."""
+    return tuple(field.name for field in dataclasses.fields(record))  # type: ignore[arg-type]
 
 
 def schema_of(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:

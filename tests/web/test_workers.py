@@ -1,0 +1,71 @@
+"""Several processes on one address: all answer, and none outlives the first."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+Server = tuple["subprocess.Popen[bytes]", str]
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for something, at most a minute."""
+    end = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def children(pid: int) -> set[int]:
+    """The worker processes of a process that still run."""
+    found = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    return {one for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()}
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def server(demo: Path, tmp_path: Path) -> Iterator[Server]:
+    command = [sys.executable, "-m", "porism.cli", "serve", str(demo / "index"), "--port", "0", "--workers", "2"]
+    said = tmp_path / "said"
+    with said.open("wb") as out, subprocess.Popen(command, stderr=out) as process:
+        until(lambda: "http://" in said.read_text())
+        found = re.search(r"http://\S+/", said.read_text())
+        assert found
+        yield process, found[0]
+        process.kill()
+
+
+def test_a_worker_answers_too_and_ends_with_the_first(server: Server) -> None:
+    process, address = server
+    (worker,) = children(process.pid)
+    process.send_signal(signal.SIGSTOP)  # the first cannot answer now
+    with urllib.request.urlopen(address + "v1/health", timeout=60) as answer:
+        assert json.load(answer)["data"]["status"] == "ok"
+    process.send_signal(signal.SIGCONT)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) in (0, 130)
+    until(lambda: not alive(worker))
+
+
+def test_no_worker_outlives_a_first_that_was_killed(server: Server) -> None:
+    process, _ = server
+    (worker,) = children(process.pid)
+    process.kill()
+    process.wait(30)
+    until(lambda: not alive(worker))
