@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from formula_indexes import make_collection, make_index, visual_id
+from porism.corpus.build import build
 from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
 from porism.errors import PorismError
 from porism.index.formula_store import FormulaStore
 from porism.index.formulas import build_formula_index
@@ -95,8 +97,11 @@ def test_progress_hears_every_formula(index: Path, tmp_path: Path) -> None:
 
 
 def test_a_collection_without_formulas(tmp_path: Path) -> None:
-    store = FormulaStore.open(make_index(tmp_path, []))
-    assert store.formulas == 0
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "note.md").write_text("# Words\n\nand nothing else", "utf-8")
+    with Collection.open(build([open_source(tmp_path / "notes")], tmp_path / "collection", jobs=1)) as collection:
+        build_formula_index(collection, tmp_path / "index")
+    assert FormulaStore.open(tmp_path / "index").formulas == 0
 
 
 def test_a_directory_that_is_there_is_left_alone(index: Path) -> None:
@@ -123,7 +128,9 @@ def test_truncated_file(index: Path, tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys, time
+from porism.corpus.build import build
 from porism.corpus.collection import Collection
+from porism.corpus.sources import open_source
 from porism.index.formulas import build_formula_index
 from porism.search.formulas import FormulaSearcher
 def wait(count):

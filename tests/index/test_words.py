@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from porism.formula import parse
 from porism.index.concepts import likelihood, names
-from porism.index.terms import code, codes
+from porism.index.terms import code, codes, form_term, formula_terms, whole_form
 from porism.index.words import FORMULA, pairs, stems, tokens, words
 
 
@@ -39,3 +40,10 @@ def test_many_codes_are_those_of_one() -> None:
     terms = ["sum", "inequ", "größe", "a_b", "\U0001d538"]
     assert codes(terms).tolist() == [code(term) for term in terms]
     assert codes([]).tolist() == []
+
+
+def test_a_form_is_the_term_of_the_whole_up_to_renaming() -> None:
+    terms = formula_terms(parse("a^2+b^2=c^2"))
+    assert terms["parts"][1] == form_term(whole_form(terms))
+    assert whole_form(terms) == whole_form(formula_terms(parse("x^2+y^2=z^2"))) != 0
+    assert whole_form(formula_terms(parse("a+b"))) == 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -70,15 +71,14 @@ def features_of_trees(trees: Sequence[bytes]) -> list[Features]:
 
 def make_block(formulas: Sequence[Raw]) -> Block:
     """The block of some formulas."""
-    numbers: dict[str, int] = {}
     rows = features_of_trees([raw.trees for raw in formulas])
-    for row in rows:
-        for label in chain(row.layout.labels, row.operators.labels):
-            numbers.setdefault(label, len(numbers))
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__  # a new label gets the next number
     sectors = [_sectors(row) for row in rows]
     keys, counts = np.unique(np.concatenate(sectors), return_counts=True)
     terms = [(" ".join(row.tuples), " ".join(row.paths), " ".join(row.parts)) for row in rows]
-    return Block(_columns(formulas, rows, numbers), list(numbers), terms, keys, counts, encode_known(formulas, rows))
+    columns = _columns(formulas, rows, numbers)
+    return Block(columns, list(numbers), terms, keys, counts, encode_known(formulas, rows))
 
 
 def encode_known(formulas: Sequence[Raw], rows: Sequence[Features]) -> Encoded:
@@ -95,10 +95,13 @@ def _sectors(row: Features) -> npt.NDArray[np.uint32]:
     return keys[first]
 
 
-def _columns(formulas: Sequence[Raw], rows: list[Features], numbers: dict[str, int]) -> dict[str, npt.NDArray[Any]]:
+def _columns(formulas: Sequence[Raw], rows: list[Features], numbers: Mapping[str, int]) -> dict[str, npt.NDArray[Any]]:
     latex = [raw.latex.encode("utf-8", "surrogatepass") for raw in formulas]
-    layout = [[numbers[label] for label in row.layout.labels] for row in rows]
-    operators = [np.array([numbers[label] for label in row.operators.labels], np.int32) for row in rows]
+    layout: list[list[int]] = []
+    operators: list[npt.NDArray[np.int32]] = []
+    for row in rows:
+        layout.append([numbers[label] for label in row.layout.labels])
+        operators.append(np.array([numbers[label] for label in row.operators.labels], np.int32))
     columns: dict[str, npt.ArrayLike] = {
         "visual": [raw.visual_id for raw in formulas],
         "expression": [raw.expression_id for raw in formulas],

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from porism.index.concept_pairs import Keys, PairsReader
 from porism.index.concepts import Concept, likelihood, write_concepts
-from porism.index.features import RENAMED
 from porism.index.tally import Tally
+from porism.index.terms import form_term
 
 SUPPORT = 2  # posts that must have both
 LIKELY = 10.83  # of the ratio: chance does this once in a thousand
@@ -63,12 +63,8 @@ def learn(directory: Path, posts: int) -> list[Concept]:
     concepts = []
     for strength, key, form, times in kept:
         name, _, written = shown[key].partition("\t")
-        concepts.append(Concept(name, written, _part(form), latex[form], times, strength))
+        concepts.append(Concept(name, written, form_term(form), latex[form], times, strength))
     return sorted(concepts)
-
-
-def _part(form: int) -> str:
-    return f"{RENAMED}{form:x}"
 
 
 def _meetings(
@@ -117,7 +113,7 @@ def _met(
 
 def _strongest(found: list[tuple[float, int, int, int]], shown: dict[int, str]) -> list[tuple[float, int, int, int]]:
     """The best few of every name that are also among the best few of their formula."""
-    order = sorted(found, key=lambda one: (-one[0], shown[one[1]].partition("\t")[0], _part(one[2])))
+    order = sorted(found, key=lambda one: (-one[0], shown[one[1]].partition("\t")[0], form_term(one[2])))
     of_name: Counter[int] = Counter()
     of_form: Counter[int] = Counter()
     kept = []

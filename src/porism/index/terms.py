@@ -57,6 +57,11 @@ def whole_form(terms: dict[str, list[str]]) -> int:
     return next((int(term[1:], 16) for term in terms["parts"] if term[0] == RENAMED), 0)
 
 
+def form_term(form: int) -> str:
+    """The term of a part at the renamed level from its number."""
+    return f"{RENAMED}0{form:016x}"
+
+
 def text_terms(text: str) -> dict[str, list[str]]:
     """The terms of a text in each of its families; formulas that were cut out left the mark `FORMULA`."""
     return stem_terms(stems(text))
