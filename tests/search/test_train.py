@@ -8,7 +8,7 @@ import pytest
 from porism.errors import PorismError
 from porism.search.answers import FEATURES
 from porism.search.rerank import Model, load_model, save_model
-from porism.search.train import Example, average_precision, fit, mean_average_precision
+from porism.search.train import Example, average_precision, crossed, fit, mean, reciprocal_rank
 
 
 def example(helpful: int, seed: int) -> Example:
@@ -26,7 +26,7 @@ def test_the_feature_that_tells_gets_the_weight() -> None:
     weights = fit(topics, "questions")
     assert int(np.argmax(weights)) == 3
     assert (weights >= 0).all()
-    assert mean_average_precision([example(3, 99)], weights) == pytest.approx(1.0)
+    assert mean([example(3, 99)], weights) == pytest.approx(1.0)
 
 
 def test_average_precision_counts_what_is_missing() -> None:
@@ -35,6 +35,27 @@ def test_average_precision_counts_what_is_missing() -> None:
     topic = Example("A.1", features, np.array([True, False, True]), 4)
     weights = np.eye(len(FEATURES))[0]
     assert average_precision(topic, weights) == pytest.approx((1 / 1 + 2 / 3) / 4)
+
+
+def test_reciprocal_rank_is_that_of_the_first() -> None:
+    features = np.zeros((3, len(FEATURES)))
+    features[:, 0] = (1, 3, 2)
+    weights = np.eye(len(FEATURES))[0]
+    assert reciprocal_rank(Example("A.1", features, np.array([True, False, True]), 2), weights) == 0.5
+    assert reciprocal_rank(Example("A.2", features, np.zeros(3, bool), 2), weights) == 0.0
+
+
+def test_what_only_one_set_shows_does_not_hold_in_the_other() -> None:
+    sets = [[example(helpful, seed) for seed in range(8)] for helpful in (3, 5)]
+    fitted = [mean(one, fit(one, "questions")) for one in sets]
+    held_out = crossed(sets, "questions")
+    assert min(fitted) > 0.99
+    assert max(held_out) < 0.7
+
+
+def test_a_set_alone_is_cut_into_folds() -> None:
+    topics = [example(3, seed) for seed in range(7)]
+    assert crossed([topics], "questions") == [pytest.approx(1.0, abs=0.02)]
 
 
 def test_fitting_twice_gives_the_same() -> None:

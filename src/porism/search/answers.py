@@ -14,6 +14,7 @@ from porism.index.rows import Values
 from porism.index.terms import FAMILIES, code
 from porism.index.vectors import FAMILIES as VECTOR_FAMILIES
 from porism.index.vectors import Vectors
+from porism.search.alike import Alike, AlikeSearcher, alike_scores
 from porism.search.asked import Asked, ask
 from porism.search.concepts import CONCEPT_FAMILIES, Concepts, Meeting
 from porism.search.feedback import FEEDBACK_FAMILIES, expand
@@ -35,7 +36,9 @@ ANSWER = tuple(f"answer.{family}" for family in FAMILIES)
 VECTORS = tuple(f"vectors.{family}" for family in VECTOR_FAMILIES)
 FEEDBACK = tuple(f"feedback.{family}" for family in FEEDBACK_FAMILIES)
 CONCEPTS = tuple(f"concepts.{family}" for family in CONCEPT_FAMILIES)
-FEATURES = (*THREAD, *TITLE, *LINKS, *ANSWER, "tags", *VECTORS, *CONCEPTS, *FEEDBACK)
+ALIKE = ("alike.thread", "alike.answer")
+FEATURES = (*THREAD, *TITLE, *LINKS, *ANSWER, *ALIKE, "tags", *VECTORS, *CONCEPTS, *FEEDBACK)
+BY_ANSWER = frozenset((*ANSWER, ALIKE[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Table:
     threads: Numbers
     answers: Numbers
     thread_of: Numbers  # for each answer the place of its thread among `threads`
-    values: dict[str, Values]  # by thread, but for `answer.*`, which is by answer
+    values: dict[str, Values]  # by thread, but for BY_ANSWER
 
     def rows(self, kind: str) -> Numbers:
         """The posts of the kind."""
@@ -55,8 +58,8 @@ class Table:
         """One row a post of the kind, one column a feature."""
         if kind == "questions":
             zero = np.zeros(len(self.threads), np.float32)
-            return np.stack([zero if name in ANSWER else self.values[name] for name in FEATURES], 1)
-        columns = [self.values[name] if name in ANSWER else self.values[name][self.thread_of] for name in FEATURES]
+            return np.stack([zero if name in BY_ANSWER else self.values[name] for name in FEATURES], 1)
+        columns = [self.values[name] if name in BY_ANSWER else self.values[name][self.thread_of] for name in FEATURES]
         return np.stack(columns, 1)
 
 
@@ -68,6 +71,7 @@ class Study:
     asked: dict[str, Asked]
     meetings: list[Meeting]
     related: dict[str, Asked]
+    alike: tuple[Alike, ...]
     learned: dict[str, Asked]
     used: frozenset[str]  # the features that are computed
     table: Table
@@ -80,8 +84,9 @@ NO_TABLE = Table(NONE, NONE, NONE, {})
 class AnswerSearcher:
     """Searches the posts of an index."""
 
-    def __init__(self, posts: Posts) -> None:
+    def __init__(self, posts: Posts, alike: AlikeSearcher) -> None:
         self.posts = posts
+        self.alike = alike
         self.concepts = Concepts(posts)
         self.vectors = {family: Vectors(posts.directory, family) for family in VECTOR_FAMILIES}
         self._tag_codes = np.array(posts.tags.codes)
@@ -118,7 +123,8 @@ class AnswerSearcher:
         meetings = self.concepts.meet(query)
         related = self.concepts.ask(meetings)
         used = frozenset(name for name, weight in zip(FEATURES, weights.tolist(), strict=True) if every or weight > 0)
-        known = Study(query, asked, meetings, related, {}, used, NO_TABLE)
+        alike = () if used.isdisjoint(ALIKE) else self.alike.find(query)
+        known = Study(query, asked, meetings, related, alike, {}, used, NO_TABLE)
         table = self.table(known, self.candidates((asked, related)))
         if used.isdisjoint(FEEDBACK):
             return replace(known, table=table)
@@ -131,10 +137,12 @@ class AnswerSearcher:
         answers, thread_of = self._answers(threads)
         table = Table(threads, answers, thread_of, {})
         for name in FEATURES:
-            size = len(answers) if name in ANSWER else len(threads)
+            size = len(answers) if name in BY_ANSWER else len(threads)
             table.values[name] = np.zeros(size, np.float32)
-        for name in sorted(study.used.difference(FEEDBACK)):
+        for name in sorted(study.used.difference(FEEDBACK, ALIKE)):
             table.values[name] = self._feature(name, study, table)
+        ids = self.posts.question_ids[threads], self.posts.answer_ids[answers]
+        table.values.update(zip(ALIKE, alike_scores(study.alike, *ids), strict=True))
         self._add_feedback(study, table)
         return table
 

@@ -17,6 +17,7 @@ from porism.index.build import KIND
 from porism.index.manifest import read_manifest
 from porism.index.posts import Posts
 from porism.records import Explanation, Hit, Query
+from porism.search.alike import AlikeSearcher
 from porism.search.answers import AnswerSearcher, Study, scales
 from porism.search.ask import extract
 from porism.search.explain import Explainer
@@ -48,7 +49,7 @@ class Engine:
         self.model = model
         self.endpoint: Endpoint | None = None
         self.formula_searcher = FormulaSearcher.open(path / "formulas", collection=collection.digest)
-        self.searcher = AnswerSearcher(Posts(path / "posts"))
+        self.searcher = AnswerSearcher(Posts(path / "posts"), AlikeSearcher(self.formula_searcher, collection))
         # Notes and books have no answers: there a search for answers finds the documents themselves.
         self._has_answers = len(self.searcher.posts.answer_ids) > 0
         self._studies: OrderedDict[tuple[ReadQuery, Kind], tuple[Study, npt.NDArray[np.float32]]] = OrderedDict()

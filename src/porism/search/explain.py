@@ -116,6 +116,8 @@ class Explainer:
         learned = study.learned["words"].origins if study.learned else ()
         words = ", ".join(name for name, _ in learned[:10] if name)
         found = [
+            Explanation(values["alike.answer"], "formulas of the answer like those of the query as wholes"),
+            Explanation(values["alike.thread"], "formulas of the thread like those of the query as wholes"),
             Explanation(values["tags"], "the same tags"),
             Explanation(values["vectors.words"], "near in meaning by its words"),
             Explanation(values["vectors.tuples"], "near in kind by its formulas"),

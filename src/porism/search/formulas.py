@@ -32,6 +32,7 @@ WEIGHTS: Scores = np.array((0.25, 0.25, 0.25, 0.25, 1.0))
 SAME, RENAMED, INSIDE = 0.4, 0.1, 0.1
 EDGE_COST = 1.0
 DEPTH = 1000  # candidates by tuples, even where fewer hits are asked for
+MOST_HOLDERS = 10_000  # formulas with the query inside them that a search for them ranks, at each level
 THREADS = 2
 
 
@@ -125,7 +126,7 @@ class FormulaSearcher:
 
     def rank(self, query: FormulaQuery, depth: int, mode: Mode = "similar") -> Ranked:
         """All candidates with the parts of their scores; `depth` of them are sought by tuples."""
-        known = holders(query, self.store)
+        known = holders(query, self.store, MOST_HOLDERS if mode == "subformula" else depth)
         more = likely(query, self.store) if mode == "subformula" else []
         found = candidates(query, self.store, depth, [*known, *more], self._pool)
         tasks = [self._pool.submit(self._compare, query, rows) for rows in np.array_split(found.rows, THREADS)]
@@ -169,11 +170,9 @@ class FormulaSearcher:
 
     def _hits(self, ranked: Ranked, order: npt.NDArray[np.int64]) -> list[FormulaHit]:
         parts = ranked.parts[order]
-        ids = self.store.columns["visual"][ranked.rows[order]].tolist()
-        return [
-            FormulaHit(number, score, tuple(shares))
-            for number, score, shares in zip(ids, parts.sum(axis=1).tolist(), parts.tolist(), strict=True)
-        ]
+        ids = self.store.columns["visual"][ranked.rows[order]]
+        shares = zip(*parts.T.tolist(), strict=True)
+        return list(map(FormulaHit, ids.tolist(), parts.sum(axis=1).tolist(), shares))
 
     def explain(self, latex: str, visual_id: int, mode: Mode = "similar") -> Explanation:
         """Why a formula has the score it has for a query: parts that sum to it, matched places on both sides, renamings."""

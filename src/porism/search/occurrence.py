@@ -23,16 +23,16 @@ Array = npt.NDArray[Any]
 # How many of the best formulas are matched tree by tree when hashes do not tell, and how hard each is tried.
 LOOK = 300
 BUDGET = 4_000
-MOST = 10_000
 MOST_LIKELY = 500  # rows of each kind that are taken for matching because they have all paths of the query
 _LETTERS = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
 
 
-def holders(query: FormulaQuery, store: FormulaStore) -> dict[int, Level]:
-    """The rows that have the whole query as a sub-expression, each with the strictest level at which they do."""
+def holders(query: FormulaQuery, store: FormulaStore, most: int) -> dict[int, Level]:
+    """The rows that have the whole query as a sub-expression, each with the strictest level at which they do; of each level so many,
+    the shortest formulas first."""
     found: dict[int, Level] = {}
     for term in _root_terms(query):
-        for row in store.postings.search([Term("parts", term)], MOST).keys.tolist():
+        for row in store.postings.search([Term("parts", term)], most).keys.tolist():
             found.setdefault(row, _LETTERS[term[0]])
     return found
 
