@@ -2,20 +2,27 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 READY := $(VENV)/.ready
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench docs clean browser
+.PHONY: demo test check bench docs clean pure browser
 
-$(READY): pyproject.toml constraints.txt
+# The product alone. Part of it is compiled (setup.py), so it is installed again when something there changes.
+$(CORE): pyproject.toml setup.py constraints.txt $(wildcard src/porism/formula/*.py) src/porism/index/flat.py src/porism/index/features.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plots,parquet,test]'
+	$(PIP) -e .
+	touch $@
+
+$(READY): $(CORE)
+	$(PIP) 'porism[plots,parquet,test]'
 	touch $@
 
 # Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "make: no chromium; the browser tests will be skipped"
 
-demo: $(READY)
+demo: $(CORE)
 	$(BIN)/porism demo
 
 test: $(READY) browser
@@ -33,5 +40,9 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
-clean:
+# Without what was compiled the same files run as Python, as one wants while changing them.
+pure:
+	find src -name '*.so' -delete
+
+clean: pure
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache

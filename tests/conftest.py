@@ -14,6 +14,14 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("PORISM_SHARED", ROOT.parent / "shared"))
 
 
+def pytest_configure() -> None:
+    """What was compiled must be what is written, or the tests would test something else."""
+    for compiled in (ROOT / "src" / "porism").rglob("*.so"):
+        source = compiled.with_name(compiled.name.partition(".")[0] + ".py")
+        if not source.exists() or source.stat().st_mtime > compiled.stat().st_mtime:
+            pytest.exit(f"{source.relative_to(ROOT)} changed after it was compiled; run `make pure`, or `make test`", 4)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the real data are skipped, with the reason printed, where the folder is absent."""
     if (SHARED / "data").is_dir():

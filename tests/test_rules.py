@@ -85,6 +85,14 @@ def test_light_core(arguments: list[str]) -> None:
     assert not loaded & set(HEAVY)
 
 
+def test_what_is_compiled_is_there() -> None:
+    setup = ast.parse((ROOT / "setup.py").read_text("utf-8"))
+    names = [node.value for node in ast.walk(setup) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    listed = next(name for name in names if "operators_table" in name).split()
+    assert all((SOURCE / "formula" / f"{name}.py").is_file() for name in listed)
+    assert all((ROOT / name).is_file() for name in names if name.startswith("src/porism/index/"))
+
+
 def test_no_drawer_for_everything() -> None:
     assert not [p for p in MODULES if p.stem in FORBIDDEN or set(p.relative_to(SOURCE).parts[:-1]) & FORBIDDEN]
 
