@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.formula import Parsed, parse
+from porism.index.compiled import compiled
 from porism.index.features import COMMUTATIVE, RENAMED, Features, features
 from porism.index.words import FORMULA, neighbours, stems, stopwords
 
@@ -28,11 +30,37 @@ def code(term: str) -> int:
 
 def codes(terms: Sequence[str]) -> npt.NDArray[np.uint32]:
     """The codes of many terms, in their order."""
-    if not terms:
-        return np.empty(0, np.uint32)
-    # One text at a time: a call for each term would take four times as long. No term has the character zero.
-    pieces = "\0".join(terms).encode("utf-8", "surrogatepass").split(b"\0")
-    return np.fromiter(map(crc32, pieces), np.uint32, len(terms))
+    found = np.empty(len(terms), np.uint32)
+    if terms:
+        # All in one go, five times as fast as one by one. No term has the character zero.
+        text = "\0".join(terms).encode("utf-8", "surrogatepass")
+        _checksums(np.frombuffer(text, np.uint8), _TABLE, found)
+    return found
+
+
+@compiled
+def _checksums(text: Any, table: Any, out: Any) -> None:
+    """CRC-32, a byte at a time, of each stretch between zeros."""
+    number, rest = 0, 0xFFFFFFFF
+    for byte in text:
+        if byte:
+            rest = table[(rest ^ byte) & 0xFF] ^ (rest >> 8)
+        else:
+            out[number] = rest ^ 0xFFFFFFFF
+            number += 1
+            rest = 0xFFFFFFFF
+    out[number] = rest ^ 0xFFFFFFFF
+
+
+def _table() -> npt.NDArray[np.int64]:
+    """What eight steps of the division do to each byte."""
+    table = np.arange(256, dtype=np.int64)
+    for _ in range(8):
+        table = np.where(table & 1, (table >> 1) ^ 0xEDB88320, table >> 1)
+    return table
+
+
+_TABLE = _table()
 
 
 def formula_terms(formula: Parsed) -> dict[str, list[str]]:
