@@ -1,6 +1,7 @@
-"""Runs under a Python that has pya0 (Approach Zero): indexes LaTeX lines, answers queries, prints JSON of seconds.
+"""Runs under a Python that has pya0 (Approach Zero): indexes LaTeX lines, then answers queries, telling the seconds of each.
 
-python _pya0.py FORMULAS QUERIES DIRECTORY       (one formula a line)
+python _pya0.py FORMULAS DIRECTORY       (one formula a line; then on standard input one query a line, as JSON)
+Lines of ours begin with `pya0:`; the library prints others.
 """
 
 from __future__ import annotations
@@ -14,31 +15,37 @@ import pya0
 K = 1000
 
 
-def main(formulas: str, queries: str, directory: str) -> None:
+def say(value: object) -> None:
+    """One line of ours, on a line of its own whatever the library printed before it."""
+    print(f"\npya0:{json.dumps(value)}", flush=True)
+
+
+def build(formulas: str, directory: str) -> tuple[float, float]:
+    """Seconds by the clock and of processors."""
     with open(formulas, encoding="utf-8") as file:
         documents = file.read().split("\n")
-    with open(queries, encoding="utf-8") as file:
-        asked = file.read().split("\n")
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     index = pya0.index_open(directory, option="w")
     writer = pya0.index_writer(index)
     for latex in documents:
         pya0.writer_add_doc(writer, content=f"[imath]{latex}[/imath]")
-        if pya0.writer_maintain(writer):
-            continue
+        pya0.writer_maintain(writer)
     pya0.writer_flush(writer)
     pya0.writer_close(writer)
     pya0.index_close(index)
-    built = time.perf_counter() - start
-    processor = time.process_time()
+    return time.perf_counter() - start, time.process_time() - used
+
+
+def main(formulas: str, directory: str) -> None:
+    """Build, then answer."""
+    say(build(formulas, directory))
     index = pya0.index_open(directory, option="r")
-    seconds = []
-    for latex in asked:
+    for line in sys.stdin:
+        latex = json.loads(line)
         start = time.perf_counter()
         pya0.search(index, [{"str": latex, "type": "tex"}], verbose=False, topk=K)
-        seconds.append(time.perf_counter() - start)
-    print("\n" + json.dumps({"build": built, "processor": processor, "queries": seconds}))
+        say(time.perf_counter() - start)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:3])

@@ -1,0 +1,116 @@
+"""What each part of the score of formulas gives: alone, summed, and with weights chosen on one year and tested on the other."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bench._judged import (
+    FORMULA_SETS,
+    POOL,
+    SLICE,
+    folder,
+    formula_searcher,
+    formula_topics,
+    missing,
+    scores,
+    write_formula_run,
+)
+from porism.evaluate.definitions import average_precision
+from porism.evaluate.qrels import read_qrels
+from porism.search.formula_query import prepare
+from porism.search.formulas import DEPTH, PARTS, WEIGHTS
+
+Array = npt.NDArray[np.float64]
+TESTS = {"pool": (POOL / "qrels.txt", True), "t2-2021": (SLICE / "qrels/task2-2021.core.txt", False)}  # prime?
+CHOICES = (0.5, 1.0, 1.5, 2.0)
+SIMILARITIES = len(PARTS) - 1  # the last part is given on top of them
+
+
+class Topic(NamedTuple):
+    """The candidates of a topic (by row of the store, which is by visual id): their parts, each between 0 and 1, and their grades (-1
+    where not judged); and the grades of all that was judged."""
+
+    name: str
+    visual_ids: npt.NDArray[np.int64]
+    parts: Array
+    grades: npt.NDArray[np.int64]
+    pool: list[int]
+
+
+def main() -> None:
+    """Print both tables."""
+    if missing("formula_parts"):
+        return
+    tests = {name: read(name) for name in TESTS}
+    print("nDCG' / MAP' / P'@10 on the pool, MAP on the slice in 2021 (unjudged = not relevant)")
+    for at, part in enumerate(PARTS[:-1]):
+        report(f"{part} alone", tests, np.eye(len(PARTS))[at])
+    even = np.append(np.full(SIMILARITIES, 1.0 / SIMILARITIES), 0.0)
+    report("sum of the four", tests, even)
+    report("+ the same, renamed, inside", tests, WEIGHTS)
+    print(
+        f"\nweights of {', '.join(PARTS[:-1])}, each one of {CHOICES}, chosen by MAP on one set and tested on the other"
+    )
+    for name in TESTS:
+        chosen = max(
+            product(CHOICES, repeat=SIMILARITIES), key=lambda weights: figure(name, tests[name], scaled(weights))
+        )
+        report(f"chosen on {name}: {chosen}", tests, scaled(chosen))
+
+
+def scaled(weights: tuple[float, ...]) -> Array:
+    """Weights with the sum of those that ship."""
+    return np.append(np.array(weights) / sum(weights), WEIGHTS[-1])
+
+
+def read(test: str) -> list[Topic]:
+    """The judged topics of a test."""
+    searcher = formula_searcher(FORMULA_SETS[test])
+    grades = read_qrels(TESTS[test][0])
+    topics = []
+    for name, latex in formula_topics(test).items():
+        if judged := grades.get(name):
+            ranked = searcher.rank(prepare(latex, searcher.store), DEPTH)
+            ids = searcher.store.columns["visual"][ranked.rows].astype(np.int64)
+            found = np.array([judged.get(str(number), -1) for number in ids.tolist()])
+            topics.append(Topic(name, ids, ranked.parts / WEIGHTS, found, list(judged.values())))
+    return topics
+
+
+def order(topic: Topic, weights: Array) -> npt.NDArray[np.int64]:
+    """The best candidates, best first."""
+    return np.lexsort((topic.visual_ids, -(topic.parts @ weights)))[:DEPTH]
+
+
+def figure(test: str, topics: list[Topic], weights: Array) -> float:
+    """The mean average precision of a test."""
+    found = []
+    for topic in topics:
+        grades = topic.grades[order(topic, weights)]
+        kept = grades[grades >= 0] if TESTS[test][1] else np.maximum(grades, 0)
+        if any(grade >= 2 for grade in topic.pool) or TESTS[test][1]:
+            found.append(average_precision(kept.tolist(), topic.pool))
+    return float(np.mean(found))
+
+
+def report(title: str, tests: dict[str, list[Topic]], weights: Array) -> None:
+    """One line of figures by the independent script."""
+    runs = folder() / "part-runs"
+    for test, topics in tests.items():
+        hits = []
+        for topic in topics:
+            best = order(topic, weights)
+            hits.append(
+                (topic.name, zip(topic.visual_ids[best].tolist(), (topic.parts @ weights)[best].tolist(), strict=True))
+            )
+        write_formula_run(runs / f"{test}.tsv", hits)
+    figures = [line.split("bar")[0].split(maxsplit=1) for line in scores(runs).splitlines()]
+    print(f"  {'   '.join(' / '.join(one[1].split()) for one in figures)}   {title}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
