@@ -99,7 +99,7 @@ class Search:
         trail = state.trail
         while trail is not None:
             trail, p, t = trail
-            pairs.append(Pair(p.label, t.label, p.places, t.places))
+            pairs.append(Pair(p.label, t.label, p.places, _places(t) if is_wildcard(p.label) else t.places))
         bindings = [(name, term.node()) for name, term in state.wild.items()]
         bindings += [(name, Node(other)) for name, other in state.forth.items()]
         return Match(self.level, whole, tuple(reversed(pairs)), tuple(bindings))
@@ -254,6 +254,14 @@ class Search:
         for order in turned:
             for at in range(0, len(target.kids) - len(wanted) + 1, 2):
                 yield from self.row(order, target.kids[at : at + len(wanted)], _START)
+
+
+def _places(term: Term) -> tuple[int, ...]:
+    """All places of what a wildcard stands for."""
+    order = [term]
+    for one in order:
+        order.extend(one.kids)
+    return tuple(sorted({place for one in order for place in one.places}))
 
 
 def _with_wildcards(pattern: Term) -> set[int]:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from porism.corpus.html import Segment, segments
 from porism.index.terms import FORMULA_FAMILIES, TEXT_FAMILIES, latex_codes
+from porism.index.words import stems
 from porism.records import Explanation
 from porism.search.answers import FEATURES, AnswerSearcher, Study
 from porism.search.asked import Asked
 from porism.search.light import Lighter, Lit
 from porism.search.scoring import shares
+from porism.search.snippet import WORD
 
 VIEWS = {
     "thread": "in the thread",
@@ -41,6 +43,8 @@ class Explainer:
         self._study = study
         self._factors = dict(zip(FEATURES, factors.tolist(), strict=True))
         self._lighter = lighter
+        words = WORD.findall(" ".join((study.query.title, study.query.body, *study.query.tags)))
+        self._words_of = {stem: word.lower() for word in reversed(words) for stem in stems(word)[:1]}
 
     def explain(
         self, thread: int, answer: int | None, html: Sequence[str], features: npt.NDArray[np.float32]
@@ -73,7 +77,7 @@ class Explainer:
         for family in TEXT_FAMILIES:
             for (term, _), views in terms[family].items():
                 where = ", ".join(VIEWS[view] for view in views)
-                single.append(Explanation(sum(views.values()), f"“{term.replace('_', ' ')}” {where}"))
+                single.append(Explanation(sum(views.values()), f"“{self._as_asked(term)}” {where}"))
         if not single:
             return []
         single.sort(key=lambda part: -part.value)
@@ -81,6 +85,10 @@ class Explainer:
         if rest:
             single = [*single[:MOST_TERMS], Explanation(sum(part.value for part in rest), f"{len(rest)} more words")]
         return [Explanation(sum(part.value for part in single), "words of the query", tuple(single))]
+
+    def _as_asked(self, term: str) -> str:
+        """A stem, or a pair of them, in the words of the query."""
+        return " ".join(self._words_of.get(stem, stem) for stem in term.split("_"))
 
     def _formulas(
         self, terms: dict[str, dict[tuple[str, int], dict[str, float]]], html: Sequence[str]

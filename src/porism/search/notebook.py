@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from porism.formula import parse
-from porism.formula.mathml import light
+from porism.formula.cover import lit
 
 if TYPE_CHECKING:
     from porism.search.results import Extract, FormulaResults, Results, Segment
 
-LIT = "<style>.porism .lit, .porism mark { background: #ffe79a; color: #3b2c00; }</style>"
+LIT = (
+    "<style>.porism .lit, .porism mark { background: #ffe79a; color: #3b2c00; }"
+    ".porism .frame { outline: 1px solid #e0b93c; }</style>"
+)
+# A formula keeps the sign that follows it on its line.
+FOLLOWING = re.compile(r"[.,;:!?)\]]+")
 
 
 def segments_html(pieces: Iterable[Segment], formula: Callable[[str, str], str] = lambda latex, mathml: mathml) -> str:
     """Pieces of a hit as safe HTML; `formula(latex, mathml)` may wrap each formula."""
-    return "".join(_segment(piece, formula) for piece in pieces)
+    shown: list[str] = []
+    after_formula = False
+    for piece in pieces:
+        text = "" if piece.kind == "formula" else piece.text
+        sign = FOLLOWING.match(text) if after_formula and not piece.lit else None
+        if sign:
+            shown[-1] = f'<span class="kept">{shown[-1]}{sign[0]}</span>'
+            text = text[sign.end() :]
+        shown.append(_formula(piece, formula) if piece.kind == "formula" else _text(text, piece.lit))
+        after_formula = piece.kind == "formula"
+    return "".join(shown)
 
 
-def _segment(piece: Segment, formula: Callable[[str, str], str]) -> str:
-    if piece.kind == "text":
-        text = html.escape(piece.text)
-        return f"<mark>{text}</mark>" if piece.lit else text
+def _text(text: str, is_lit: bool) -> str:
+    return f"<mark>{html.escape(text)}</mark>" if is_lit else html.escape(text)
+
+
+def _formula(piece: Segment, formula: Callable[[str, str], str]) -> str:
     mathml = piece.mathml or parse(piece.text).mathml
-    return formula(piece.text, light(mathml, piece.lit_nodes) if piece.lit_nodes else mathml)
+    return formula(piece.text, lit(mathml, piece.lit_nodes) if piece.lit_nodes else mathml)
 
 
 def _listed(items: Iterable[str], remark: str) -> str:
@@ -45,7 +62,7 @@ def results_html(results: Results) -> str:
 def formulas_html(results: FormulaResults) -> str:
     """A page of formulas for a notebook."""
     shown = (
-        light(hit.mathml, hit.lit_nodes)
+        lit(hit.mathml, hit.lit_nodes)
         + "".join(f" <small>{html.escape(a)} to {html.escape(b)}</small>" for a, b in hit.bindings)
         for hit in results.hits
     )

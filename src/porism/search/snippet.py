@@ -21,7 +21,7 @@ FORMULA_LENGTH = 0.5  # a character of LaTeX takes less room than one of text
 # What is kept of posts that were shown, so that it is not cut up again for the next query.
 POSTS, SENTENCES, WORDS = 1_000, 20_000, 20_000
 _SENTENCE = re.compile(r"(?<=[.?!:;])\s+|\n+")
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 
 
 class Shower:
@@ -103,7 +103,7 @@ class Shower:
     def _lit_words(self, text: str) -> Iterable[Segment]:
         """Text cut at the words that were asked for."""
         at = 0
-        for match in _WORD.finditer(text) if self._words else ():
+        for match in WORD.finditer(text) if self._words else ():
             if word_code(match[0]) in self._words:
                 if match.start() > at:
                     yield Segment("text", text[at : match.start()])
@@ -141,7 +141,7 @@ def _size(piece: Raw, formula: float) -> float:
 @lru_cache(SENTENCES)
 def word_codes(text: str) -> frozenset[int]:
     """The codes of the words of a text."""
-    return frozenset([word_code(word) for word in _WORD.findall(text)])
+    return frozenset([word_code(word) for word in WORD.findall(text)])
 
 
 @lru_cache(WORDS)

@@ -92,18 +92,21 @@ TITLES = {
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """An error as JSON for the API and as a page for people."""
+    of_api = request.url.path.startswith("/v1/")
     if isinstance(error, HTTPException):
         status = error.status_code if error.status_code in api.CODES else 404
-        fix = (
-            "see /v1/openapi.json for what can be asked" if request.url.path.startswith("/v1/") else "check the address"
-        )
-        error = BadRequest(f"{request.method} {request.url.path[:80]} is not served here", fix=fix, status=status)
-    if request.url.path.startswith("/v1/"):
+        path = request.url.path[:80]
+        message = f"{request.method} {path} is not served here" if of_api else f"there is no page {path}"
+        fix = "see /v1/openapi.json for what can be asked" if of_api else "check the address, or search"
+        error = BadRequest(message, fix=fix, status=status)
+    if of_api:
         return api.error_response(request, error)
     body = api.error_response(request, error)  # logs what was not foreseen
     message, fix = "the server failed on this request", "try again, or report it with its number"
     if isinstance(error, (BadRequest, PorismError)):
         message, fix = error.message, error.fix
+        if error.where and message.startswith(f"{error.where} "):
+            message = f"“{error.where}”{message.removeprefix(error.where)}"
     status = body.status_code
     title = TITLES.get(status, "Something went wrong")
     return pages.render(

@@ -12,25 +12,20 @@ from urllib.parse import urlencode
 from markupsafe import Markup, escape
 
 from porism.corpus.collection import Collection
-from porism.corpus.html import render
+from porism.corpus.html import SPAN, render
 from porism.corpus.stats import distributions
-from porism.formula import parse
-from porism.formula.mathml import light
+from porism.formula.cover import lit
 from porism.search.engine import Engine
-from porism.search.notebook import segments_html
+from porism.search.notebook import FOLLOWING, segments_html
 from porism.search.query import parts
-from porism.search.results import FoundFormula, Segment
+from porism.search.reading import mathml_of
+from porism.search.results import FormulaUse, FoundFormula, Segment
 from porism.web.views import PostView, ThreadView
 
 # Pictures of posts live on other machines; their words stay, and no request leaves this one.
 IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+FORMULA = re.compile(f"{SPAN.pattern}((?:{FOLLOWING.pattern})?)", re.DOTALL)
 ALT = re.compile(r'alt="([^"]*)"', re.IGNORECASE)
-
-
-@lru_cache(maxsize=20_000)
-def mathml_of(latex: str) -> str:
-    """Clean MathML of a formula."""
-    return parse(latex).mathml
 
 
 def formula_link(latex: str, mathml: str) -> Markup:
@@ -54,7 +49,7 @@ def naming(pieces: Iterable[Segment]) -> Markup:
 
 def lit_formula(hit: FoundFormula) -> Markup:
     """A found formula with its matched part lit."""
-    return Markup(light(hit.mathml, hit.lit_nodes) if hit.lit_nodes else hit.mathml)
+    return Markup(lit(hit.mathml, hit.lit_nodes) if hit.lit_nodes else hit.mathml)
 
 
 def query(text: str) -> Markup:
@@ -69,7 +64,38 @@ def name(latex: str) -> Markup:
     return Markup(mathml_of(latex))
 
 
-FILTERS = {"segments": segments, "naming": naming, "lit_formula": lit_formula, "query": query, "name": name}
+@dataclass(frozen=True, slots=True)
+class ThreadUse:
+    """A thread that uses a formula: the first of its posts that does, and how many of those shown do."""
+
+    first: FormulaUse
+    posts: int
+
+
+def threads(uses: Iterable[FormulaUse]) -> list[ThreadUse]:
+    """Uses of a formula, each thread once."""
+    found: dict[int, list[FormulaUse]] = {}
+    for use in uses:
+        found.setdefault(use.thread_id, []).append(use)
+    return [ThreadUse(posts[0], len(posts)) for posts in found.values()]
+
+
+def took(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 0.001:
+        return "less than 1 ms"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+FILTERS = {
+    "segments": segments,
+    "naming": naming,
+    "lit_formula": lit_formula,
+    "query": query,
+    "name": name,
+    "threads": threads,
+    "took": took,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +136,14 @@ def shown(view: PostView) -> ShownPost:
 def body_html(text: str) -> Markup:
     """Clean HTML of the collection as HTML of a page: formulas as MathML that lead to formulas like them."""
     with_words = IMAGE.sub(lambda found: f"<em>[picture: {html.escape(alt(found[0]))}]</em>", text)
-    return Markup(render(with_words, lambda _, latex: str(formula_link(latex, mathml_of(latex)))))
+    return Markup(FORMULA.sub(kept_formula, with_words))
+
+
+def kept_formula(found: re.Match[str]) -> str:
+    """A formula of a post, with the sign that follows it kept on its line."""
+    latex = html.unescape(found[2])
+    link = str(formula_link(latex, mathml_of(latex)))
+    return f'<span class="kept">{link}{found[3]}</span>' if found[3] else link
 
 
 def alt(tag: str) -> str:
@@ -145,7 +178,17 @@ class Statistics:
     distributions: tuple[ShownDistribution, ...]
 
 
-COUNTED = ("posts", "comments", "formulas", "expressions", "visuals", "links", "users", "tags")
+# What is counted, and what it is called on the page.
+COUNTED = {
+    "posts": "posts",
+    "comments": "comments",
+    "formulas": "formulas",
+    "expressions": "different LaTeX texts",
+    "visuals": "formulas that look different",
+    "links": "links between questions",
+    "users": "users",
+    "tags": "tags",
+}
 
 
 def statistics(engine: Engine) -> Statistics:
@@ -156,7 +199,7 @@ def statistics(engine: Engine) -> Statistics:
 @lru_cache(maxsize=4)
 def statistics_of(collection: Collection) -> Statistics:
     """The same for a collection."""
-    counts = tuple((name, collection.count(name)) for name in COUNTED)
+    counts = tuple((words, collection.count(name)) for name, words in COUNTED.items())
     made = tuple(
         ShownDistribution(d.name, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection)
     )
