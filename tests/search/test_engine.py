@@ -111,6 +111,12 @@ def test_explanation_shows_the_formula_and_the_renaming(engine: Engine) -> None:
     assert formula.reason.startswith("formula $u^2+w^2=h^2$")
 
 
+def test_reasons_name_the_words_as_they_were_asked(engine: Engine) -> None:
+    hit = engine.search("irrational numbers", k=1).hits[0]
+    told = [one.reason for part in engine.explain("irrational numbers", hit.id).parts for one in part.parts]
+    assert any(reason.startswith("“irrational” in ") for reason in told), told
+
+
 def test_a_post_that_was_not_found_is_told(engine: Engine) -> None:
     with pytest.raises(PorismError) as error:
         engine.explain("qqqzzz", engine.search("triangle").hits[0].id)

@@ -48,7 +48,7 @@ def board(_: Engine, folder: Path) -> Board:
     """Score the experiment as it is now, so that a new run is there after a reload."""
     made = load_experiment(folder)
     drawn = pictures(made)
-    heat = f"{made.measures[0]} of each topic, the hardest first; the darker, the higher"
+    heat = f"{made.measures[0]} of each topic, the hardest first; the stronger the colour, the higher"
     shown = [(heat, drawn["heat"][0][1]), *drawn["bars"]]
     tables = published_tables(made) if is_of_the_lab(made) else []
     return Board(

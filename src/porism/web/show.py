@@ -83,7 +83,7 @@ def threads(uses: Iterable[FormulaUse]) -> list[ThreadUse]:
 def took(seconds: float) -> str:
     """A time as people say it."""
     if seconds < 0.001:
-        return "less than 1 ms"
+        return "under 1 ms"
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from porism.search.notebook import segments_html
+from porism.search.results import FormulaUse, Segment
+from porism.web.show import body_html, threads, took
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.0002, "under 1 ms"), (0.0123, "12 ms"), (0.9994, "999 ms"), (2.25, "2.2 s")]
+)
+def test_times_as_people_say_them(seconds: float, words: str) -> None:
+    assert took(seconds) == words
+
+
+def test_a_thread_stands_once_under_a_formula_that_several_of_its_posts_use() -> None:
+    uses = [FormulaUse(post, thread, 1, ()) for post, thread in ((7, 5), (9, 8), (6, 5))]
+    assert [(one.first.post_id, one.posts) for one in threads(uses)] == [(7, 2), (9, 1)]
+
+
+def test_a_sign_after_a_formula_stays_on_its_line() -> None:
+    post = '<p>Let <span class="math-container" id="1">a&lt;b</span>, then <span class="math-container" id="2">c</span> &amp; on.</p>'
+    shown = str(body_html(post))
+    assert '</math></a>,</span> then <a class="math-link"' in shown
+    assert shown.count('<span class="kept">') == 1
+    assert shown.endswith("</math></a> &amp; on.</p>")
+
+
+def test_segments_are_escaped_and_keep_their_signs() -> None:
+    pieces = [
+        Segment("text", "a < "),
+        Segment("formula", "x", "<math><mi>x</mi></math>", 1),
+        Segment("text", ".) So "),
+        Segment("text", "<b>", lit=True),
+        Segment("formula", "y", "<math><mi>y</mi></math>", 2, True, (1,)),
+        Segment("text", " end"),
+    ]
+    assert segments_html(pieces) == (
+        'a &lt; <span class="kept"><math><mi>x</mi></math>.)</span> So <mark>&lt;b&gt;</mark>'
+        '<math class="lit"><mi>y</mi></math> end'
+    )
