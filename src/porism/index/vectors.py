@@ -94,17 +94,19 @@ def _weighted(rows: Rows, numbers: npt.NDArray[np.int64], codes: npt.NDArray[np.
 
 
 def _basis(rows: Rows, codes: npt.NDArray[np.uint32], idf: Matrix) -> Matrix:
-    from scipy.sparse import diags
+    from scipy.sparse import diags, vstack
     from scipy.sparse.linalg import svds
 
-    numbers = np.arange(len(rows))[:: max(1, len(rows) // SAMPLE)]
-    matrix = _weighted(rows, numbers, codes, idf)
+    numbers = np.arange(len(rows))[:: max(1, -(-len(rows) // SAMPLE))]
+    parts = [_weighted(rows, numbers[at : at + BLOCK], codes, idf) for at in range(0, max(1, len(numbers)), BLOCK)]
+    matrix = vstack(parts, "csr")
+    del parts
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(1)).ravel())
     size = min(DIMENSIONS, min(matrix.shape) - 1)
     if size < 1:
         return np.zeros((len(codes), 1), np.float32)
-    scaled = diags(1 / np.maximum(lengths, 1e-9)) @ matrix
-    vectors = svds(scaled.astype(np.float32).tocsr(), k=size, random_state=SEED)[2]
+    matrix = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).astype(np.float32, copy=False)
+    vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2]
     return np.ascontiguousarray(vectors[::-1].T, np.float32)
 
 
