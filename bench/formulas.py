@@ -6,6 +6,7 @@ PORISM_BENCH_PYA0 names a Python that has pya0 0.3.7, to time its parser beside 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gc
 import json
@@ -13,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench._visual_ids import visual_ids
-from porism.formula import Parsed, parse, parse_mathml, tangent
+from porism.formula import Parsed, parse, parse_mathml, tangent, tree
 from porism.formula.macros import Macros, definitions
 
 DATA = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
@@ -120,97 +122,99 @@ def _share(counts: Counter[bool]) -> str:
     return f"{counts[True] / max(counts.total(), 1):.2%} of {counts.total():,}"
 
 
-def rate(name: str, formulas: list[str], step: Callable[[str], object]) -> None:
-    """Formulas per second of one core, the best of three passes; nothing is kept, as in a build."""
-    best = float("inf")
-    for _ in range(3):
-        gc.collect()
-        start = time.process_time()
-        for latex in formulas:
-            step(latex)
-        best = min(best, time.process_time() - start)
-    print(f"{name:48} {len(formulas) / best:10,.0f} per second  {best / len(formulas) * 1e6:8.1f} µs each")
+BATCH = 500  # formulas at a time, as an index is built
+
+
+def rate(name: str, formulas: list[str], step: Callable[[list[str]], object]) -> None:
+    """Formulas per second of one core in one pass over formulas of which each comes once; nothing is kept, as in a build."""
+    step(formulas[:BATCH])
+    gc.collect()
+    gc.disable()
+    start = time.process_time()
+    for at in range(BATCH, len(formulas), BATCH):
+        step(formulas[at : at + BATCH])
+    seconds = time.process_time() - start
+    gc.enable()
+    said(name, (len(formulas) - BATCH) / seconds)
+
+
+def said(name: str, per_second: float) -> None:
+    """A line of the table."""
+    print(f"{name:62} {per_second:10,.1f} per second {1e6 / per_second:12,.1f} µs each")
 
 
 def speeds(formulas: list[str]) -> None:
     from latex2mathml.converter import convert
 
     from porism.formula.binary import pack, unpack_operators
-    from porism.formula.canonical import canonical, subexpression_hashes
+    from porism.formula.canonical import canonical
     from porism.formula.convert import to_mathml
-    from porism.formula.tuples import mathtuples
+    from porism.index.features import features_of_many
 
-    def hashed(latex: str) -> Parsed:
-        parsed = parse(latex)
-        subexpression_hashes(parsed.operators)
+    def indexed(some: list[str]) -> list[Parsed]:
+        parsed = [parse(latex) for latex in some]
+        features_of_many([(one.layout, one.operators) for one in parsed])
         return parsed
 
-    def indexed(latex: str) -> Parsed:
-        parsed = hashed(latex)
-        mathtuples(parsed.layout)
-        return parsed
+    def other(latex: str) -> None:
+        with contextlib.suppress(Exception):
+            convert(latex)
 
-    rate("to MathML (repairs and fallback included)", formulas, to_mathml)
-    rate("to MathML and layout", formulas, parse)
-    rate("to MathML, layout and operator tree", formulas, lambda latex: parse(latex).operators)
-    rate("all of that, hashes of parts at all four levels", formulas, hashed)
-    rate("all of that, mathtuples", formulas, indexed)
-    rate("all of that, renamed canonical tree", formulas, lambda latex: canonical(indexed(latex).operators, "renamed"))
+    compiled = "not compiled" if str(tree.__file__).endswith(".py") else "compiled"
+    print(f"the formula package is {compiled}; load {os.getloadavg()[0]:.1f}")
+    # First, before anything is remembered of these formulas: a build sees each once.
+    rate("LaTeX to trees, canonical forms and all features of the index", formulas, indexed)
+    rate("  to MathML alone (repairs and fallback included)", formulas, lambda some: [to_mathml(one) for one in some])
+    rate("  to MathML and layout tree", formulas, lambda some: [parse(one) for one in some])
+    rate("  to MathML, layout and operator tree", formulas, lambda some: [parse(one).operators for one in some])
+    rate(
+        "  all, and the renamed canonical tree as a tree",
+        formulas,
+        lambda some: [canonical(one.operators, "renamed") for one in indexed(some)],
+    )
     packed = [pack(parse(latex)) for latex in formulas]
     start = time.process_time()
     for data in packed:
         unpack_operators(data)
-    print(
-        f"{'an operator tree read back from bytes':48} {len(packed) / (time.process_time() - start):10,.0f} per second"
-    )
-    print(f"{'bytes of both trees, mean':48} {sum(map(len, packed)) / len(packed):10,.0f}")
-
-    def other(latex: str) -> None:
-        try:
-            convert(latex)
-        except Exception:
-            return
-
-    rate("latex2mathml to MathML (2,000 formulas)", formulas[:2000], other)
+    said("  an operator tree read back from bytes", len(packed) / (time.process_time() - start))
+    print(f"{'  bytes of both trees, mean':62} {sum(map(len, packed)) / len(packed):10,.1f}")
+    rate("latex2mathml, to MathML (2,000 formulas)", formulas[:2000], lambda some: [other(one) for one in some])
     peers(formulas[:2000])
 
 
+PYA0 = """
+import sys, json, time, pya0
+formulas = json.load(sys.stdin)
+start = time.process_time()
+for latex in formulas:
+    pya0.parse(latex)
+print(len(formulas) / (time.process_time() - start))
+"""
+
+
 def peers(formulas: list[str]) -> None:
-    """pya0's parser and LaTeXML, where they are installed; each times its own loop."""
+    """pya0's parser and LaTeXML, where they are installed; each times its own loop in processor seconds."""
     python = os.environ.get("PORISM_BENCH_PYA0")
     if python:
-        code = (
-            "import sys, json, time, pya0\nformulas = json.load(sys.stdin)\nstart = time.process_time()\n"
-            "for latex in formulas: pya0.parse(latex)\nprint(len(formulas) / (time.process_time() - start))"
-        )
-        run = subprocess.run(
-            [python, "-c", code], input=json.dumps(formulas), capture_output=True, text=True, timeout=300
-        )
-        found = (
-            f"{float(run.stdout.split()[-1]):10,.0f} per second"
-            if run.returncode == 0
-            else f"failed: {run.stderr[-100:]}"
-        )
-        print(f"{'pya0 0.3.7 to its operator tree (2,000 formulas)':48} {found}")
+        run = subprocess.run([python, "-c", PYA0], input=json.dumps(formulas), capture_output=True, text=True)
+        if run.returncode == 0:
+            said("pya0 0.3.7, to its operator tree (2,000 formulas)", float(run.stdout.split()[-1]))
+        else:
+            print(f"pya0 failed: {run.stderr[-100:]}")
     else:
         print("pya0: not measured (PORISM_BENCH_PYA0 names no Python that has it)")
-    latexml = shutil.which("latexmlc")
-    if not latexml:
+    if not shutil.which("latexmlc"):
         print("LaTeXML: not measured (Debian's package latexml is not installed)")
         return
-    some = formulas[:100]
-    paragraphs = "\n\n".join(f"\\[{latex}\\]" for latex in some)
-    times = []
-    for text in (r"\[x\]", paragraphs):
-        start = time.perf_counter()
-        subprocess.run(
-            [latexml, "--preload=amsmath", "--preload=amsfonts", "--pmml", "--cmml", "--profile=fragment", "-"],
-            input=text, capture_output=True, text=True, timeout=600,
-        )  # fmt: skip
-        times.append(time.perf_counter() - start)
-    print(
-        f"{'LaTeXML to MathML (100 formulas, start deducted)':48} {len(some) / max(times[1] - times[0], 1e-9):10,.1f} per second"
-    )
+    lines = "\n".join(" ".join(latex.split()) for latex in formulas[:100])
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["perl", str(Path(__file__).with_name("_latexml.pl"))]
+        run = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=folder)
+    if run.returncode == 0:
+        count, good, seconds = run.stdout.split()
+        said(f"LaTeXML, to both MathMLs ({count} formulas, {good} converted)", int(count) / float(seconds))
+    else:
+        print(f"LaTeXML failed: {run.stderr[-200:]}")
 
 
 def main() -> None:
