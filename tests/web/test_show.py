@@ -4,7 +4,7 @@ import pytest
 
 from porism.search.notebook import segments_html
 from porism.search.results import FormulaUse, Segment
-from porism.web.show import body_html, threads, took
+from porism.web.show import body_html, formula_link, threads, took
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,11 @@ def test_segments_are_escaped_and_keep_their_signs() -> None:
     assert segments_html(pieces) == (
         'a &lt; <span class="kept"><math><mi>x</mi></math>.)</span> So <mark>&lt;b&gt;</mark>'
         '<math class="lit"><mi>y</mi></math> end'
+    )
+
+
+def test_a_formula_leads_to_formulas_like_it_whatever_is_in_it() -> None:
+    shown = str(formula_link("a<b\"&\ud800'", "<math></math>"))
+    assert shown == (
+        '<a class="math-link" href="/search?q=%24a%3Cb%22%26%3F%27%24&amp;tab=formulas" title="Similar formulas"><math></math></a>'
     )

@@ -64,7 +64,7 @@ class Asked:
         """The address of this search with some of its values changed; defaults are left out, so addresses stay short."""
         plain = {p.name: p.default for p in SEARCH}
         kept = {k: v for k, v in {**self.values, **changes}.items() if v not in (None, "", plain.get(k))}
-        return "/search?" + urlencode({k: "true" if v is True else v for k, v in kept.items()})
+        return "/search?" + urlencode({k: "true" if v is True else v for k, v in kept.items()}, errors="replace")
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
@@ -79,7 +79,8 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "collection_name": state.engine.name,
     }
     body = state.templates.get_template(template).render(**frame, **values)
-    return Response(body, status_code=status, media_type="text/html; charset=utf-8")
+    # Half characters, which a collection may hold, become question marks.
+    return Response(body.encode("utf-8", "replace"), status_code=status, media_type="text/html; charset=utf-8")
 
 
 async def home(request: Request) -> Response:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 from markupsafe import Markup, escape
 
@@ -30,8 +30,9 @@ ALT = re.compile(r'alt="([^"]*)"', re.IGNORECASE)
 
 def formula_link(latex: str, mathml: str) -> Markup:
     """A formula that leads to formulas like it."""
-    address = "/search?" + urlencode({"q": f"${latex}$", "tab": "formulas"})
-    return Markup('<a class="math-link" href="{}" title="Similar formulas">{}</a>').format(address, Markup(mathml))
+    # Nothing is left in a quoted text that HTML would have to escape.
+    address = f"/search?q={quote_plus(f'${latex}$', errors='replace')}&amp;tab=formulas"
+    return Markup(f'<a class="math-link" href="{address}" title="Similar formulas">{mathml}</a>')
 
 
 def segments(pieces: Iterable[Segment], links: bool = True) -> Markup:
