@@ -26,7 +26,7 @@ INSERT_FOUND = "INSERT INTO found VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 GIVEN = """SELECT f.seq, f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.visual_id, f.old_visual_id, f.issue, f.latex,
     coalesce(f.mathml, (SELECT text FROM mathml m WHERE m.source = f.source AND m.id = f.id AND m.field = 'mathml')),
     coalesce(f.content, (SELECT text FROM mathml m WHERE m.source = f.source AND m.id = f.id AND m.field = 'content'))
-    FROM formulas f WHERE f.source = ? AND f.seq > ? ORDER BY f.seq LIMIT ?"""
+    FROM formulas f NOT INDEXED WHERE f.source = ? AND f.seq > ? ORDER BY f.seq LIMIT ?"""
 
 
 def progress(database: sqlite3.Connection, stage: str) -> int:

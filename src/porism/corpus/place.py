@@ -33,6 +33,13 @@ POST_COLUMNS = (
     "seq, id, kind, parent_id, accepted_id, score, created, owner_id, views, closed, tags, file, title, body, form"
 )
 COMMENT_COLUMNS = "id, post_id, score, created, owner_id, body, form"
+# What is placed, some rows at a time. NOT INDEXED: by an index of the source all its rows would be read and sorted for each batch.
+QUESTIONS = f"SELECT {POST_COLUMNS} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
+LATE_ANSWERS = f"""SELECT {POST_COLUMNS} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer' AND NOT EXISTS
+    (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
+LATE_COMMENTS = f"""SELECT seq, {COMMENT_COLUMNS} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
+    (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
+NEXT = f" AND seq > ? ORDER BY seq LIMIT {THREADS}"
 INSERT_POST = f"INSERT OR REPLACE INTO posts VALUES({', '.join('?' * 14)})"
 INSERT_COMMENT = "INSERT OR REPLACE INTO comments VALUES(?, ?, ?, ?, ?, ?)"
 
@@ -108,15 +115,12 @@ class Placer:
         """Rows in the order of `seq`, their first column, each with all that goes with it."""
         stage = f"{name} {self.source}"
         after = progress(self.work, stage)
-        while rows := self.work.execute(
-            f"{query} AND seq > ? ORDER BY seq LIMIT {THREADS}", (self.source, after)
-        ).fetchall():
+        while rows := self.work.execute(query + NEXT, (self.source, after)).fetchall():
             after = rows[-1][0]
             yield Batch(stage, [each for row in rows for each in gather(row)], after)
 
     def _threads(self) -> Iterator[Batch]:
-        query = f"SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'question'"
-        return self._batches("threads", query, self._thread)
+        return self._batches("threads", QUESTIONS, self._thread)
 
     def _thread(self, question: RawRow) -> Iterator[RawRow]:
         thread = question[1] + self.shift
@@ -129,16 +133,12 @@ class Placer:
             yield ("comment", thread, *comment)
 
     def _late_answers(self) -> Iterator[Batch]:
-        query = f"""SELECT {POST_COLUMNS} FROM posts WHERE source = ? AND kind = 'answer' AND NOT EXISTS
-            (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
         gather = partial(self._with_base_thread, PARENT, self._with_comments)
-        return self._batches("late answers", query, gather) if self.added_to else iter(())
+        return self._batches("late answers", LATE_ANSWERS, gather) if self.added_to else iter(())
 
     def _late_comments(self) -> Iterator[Batch]:
-        query = f"""SELECT seq, {COMMENT_COLUMNS} FROM comments WHERE source = ? AND NOT EXISTS
-            (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
         gather = partial(self._with_base_thread, COMMENTED, lambda row, thread: iter([("comment", thread, *row[1:])]))
-        return self._batches("late comments", query, gather) if self.added_to else iter(())
+        return self._batches("late comments", LATE_COMMENTS, gather) if self.added_to else iter(())
 
     def _with_base_thread(
         self, column: int, gather: Callable[[RawRow, int], Iterator[RawRow]], row: RawRow
