@@ -184,3 +184,10 @@ def test_explanation_of_a_formula_that_is_only_similar(searcher: FormulaSearcher
 def test_explaining_what_is_not_there(searcher: FormulaSearcher) -> None:
     with pytest.raises(PorismError, match="no formula with visual id 77777"):
         searcher.explain("x", 77777)
+
+
+@pytest.mark.parametrize("mode", ["similar", "exact", "subformula", "diverse"])
+def test_a_page_is_a_part_of_the_whole(searcher: FormulaSearcher, mode: Mode) -> None:
+    whole = searcher.search(r"\sum_{k=0}^n ?x", 100, mode)
+    assert searcher.page(r"\sum_{k=0}^n ?x", 1, 3, mode) == (whole[1:4], len(whole))
+    assert searcher.page(r"\sum_{k=0}^n ?x", 200, 3, mode) == ([], len(whole))

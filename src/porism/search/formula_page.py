@@ -15,7 +15,6 @@ from porism.search.reading import mathml_of
 from porism.search.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.snippet import plain_title
 
-DEPTH = 1000  # formulas that are ranked
 USES = 5  # posts shown for a formula
 
 
@@ -44,11 +43,11 @@ def formula_page(
         return FormulaResults((), 0, time.perf_counter() - began, notes, ("type a formula, e.g. a^2+b^2=c^2",))
     if parsed.path == "opaque":
         notes = (*notes, "this cannot be read as a formula; its symbols are searched")
-    hits = searcher.search(latex, max(DEPTH, offset + k), mode)
+    hits, total = searcher.page(latex, offset, k, mode)
     lighter = Lighter([parsed], searcher.store, 1)
-    page = tuple(_found(hit, searcher, collection, lighter) for hit in hits[offset : offset + k])
-    hints = () if hits else ("search for similar formulas", "replace a part by a wildcard, e.g. ?x")
-    return FormulaResults(page, len(hits), time.perf_counter() - began, notes, hints)
+    page = tuple(_found(hit, searcher, collection, lighter) for hit in hits)
+    hints = () if total else ("search for similar formulas", "replace a part by a wildcard, e.g. ?x")
+    return FormulaResults(page, total, time.perf_counter() - began, notes, hints)
 
 
 def _found(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, lighter: Lighter) -> FoundFormula:

@@ -101,18 +101,25 @@ class FormulaSearcher:
         first; `diverse`: as `similar`, but of formulas that differ by names and numbers only, one at a time. Wildcards bind in
         all modes.
         """
+        return self.page(latex, 0, k, mode)[0]
+
+    def page(self, latex: str, first: int, k: int, mode: Mode = "similar") -> tuple[list[FormulaHit], int]:
+        """As `search`, but only k hits from number `first` on, and how many there are in all (DEPTH at most, where fewer are asked for)."""
         if mode not in MODES:
             raise PorismError(f"no mode {mode}", fix=f"one of {', '.join(MODES)}")
         if not self.store.formulas:
-            return []
+            return [], 0
         query = prepare(latex, self.store)
-        ranked = self.rank(query, max(k, DEPTH), mode)
+        depth = max(first + k, DEPTH)
+        ranked = self.rank(query, depth, mode)
         order = ranked.best()
         if mode == "diverse":
             turns = rounds(ranked.rows[order].tolist(), self._operators)
             order = order[np.argsort(turns, kind="stable")]
-            return _falling(self._hits(ranked, order[:k]))
-        return self._hits(ranked, order[:k])
+            hits = _falling(self._hits(ranked, order[: first + k]))[first:]
+        else:
+            hits = self._hits(ranked, order[first : first + k])
+        return hits, min(depth, len(order))
 
     def nearest(self, latex: str, k: int) -> Nearest:
         """The k most similar formulas as columns, with fewer candidates than `search` looks at."""

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from porism.search.formula_page import DEPTH
+from porism.search.formulas import DEPTH
 from porism.web import show, views
 from porism.web.api import call
 from porism.web.parameters import Parameter, read_parameters
