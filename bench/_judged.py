@@ -6,23 +6,21 @@ PORISM_BENCH_KEEP names a folder in which collections and indexes stay; what is 
 from __future__ import annotations
 
 import atexit
-import html
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from porism.corpus.build import build
 from porism.corpus.collection import Collection
 from porism.corpus.sources import open_source
-from porism.files import open_text
+from porism.corpus.topics import read_topics
 from porism.index.build import build_index
 from porism.index.formulas import build_formula_index
+from porism.records import Topic
 from porism.search.formulas import FormulaSearcher
 
 SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -30,7 +28,6 @@ POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
 YEARS = ("2020", "2021")
 SOURCES = {"pool": (POOL / "formulas.tsv",), "slice": (SLICE,), "pool-slice": (POOL / "formulas.tsv", SLICE)}
 FORMULA_SETS = {"pool": "pool", "pool-slice": "pool-slice", "t2-2021": "slice"}  # test: collection
-Topics = dict[str, str]
 
 
 def missing(name: str) -> bool:
@@ -85,25 +82,9 @@ def formula_searcher(name: str) -> FormulaSearcher:
     return FormulaSearcher.open(place)
 
 
-def formula_topics(test: str) -> Topics:
-    """The query formulas of a test of FORMULA_SETS: Task 2 of 2020 for the pool, of 2021 for the slice."""
-    if test == "t2-2021":
-        text = (SLICE / "topics/task2-2021.xml").read_text("utf-8")
-        found = re.findall(r'<Topic number="([^"]+)">.*?<Latex>(.*?)</Latex>', text, re.S)
-        return {topic: html.unescape(latex) for topic, latex in found}
-    with open_text(POOL / "topics.tsv") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file]
-    column = rows[0].index("latex")
-    return {row[0]: row[column] for row in rows[1:]}
-
-
-def write_formula_run(path: Path, topic_hits: Iterable[tuple[str, Iterable[tuple[int, float]]]]) -> None:
-    """A run of formulas by visual id."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as out:
-        for topic, hits in topic_hits:
-            for rank, (number, score) in enumerate(hits, 1):
-                out.write(f"{topic}\t{number}\t-\t{rank}\t{score:.9f}\tporism\n")
+def formula_topics(test: str) -> list[Topic]:
+    """The topics of a test of FORMULA_SETS: Task 2 of 2020 for the pool, of 2021 for the slice."""
+    return list(read_topics(SLICE / "topics/task2-2021.xml" if test == "t2-2021" else POOL / "topics.tsv"))
 
 
 def scores(runs: Path) -> str:

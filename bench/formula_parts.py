@@ -12,17 +12,20 @@ from bench._judged import (
     FORMULA_SETS,
     POOL,
     SLICE,
+    collection,
     folder,
     formula_searcher,
     formula_topics,
     missing,
     scores,
-    write_formula_run,
 )
+from porism.corpus.collection import Collection
 from porism.evaluate.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
+from porism.evaluate.run import LIMIT, Ranking, write_rankings
 from porism.search.formula_query import prepare
-from porism.search.formulas import DEPTH, PARTS, WEIGHTS
+from porism.search.formulas import PARTS, WEIGHTS
+from porism.search.topic_run import SPARE, place_of
 
 Array = npt.NDArray[np.float64]
 TESTS = {"pool": (POOL / "qrels.txt", True), "t2-2021": (SLICE / "qrels/task2-2021.core.txt", False)}  # prime?
@@ -68,22 +71,25 @@ def scaled(weights: tuple[float, ...]) -> Array:
 
 
 def read(test: str) -> list[Topic]:
-    """The judged topics of a test."""
-    searcher = formula_searcher(FORMULA_SETS[test])
+    """The judged topics of a test, each with the candidates that `porism run` would rank."""
+    name = FORMULA_SETS[test]
+    searcher = formula_searcher(name)
     grades = read_qrels(TESTS[test][0])
     topics = []
-    for name, latex in formula_topics(test).items():
-        if judged := grades.get(name):
-            ranked = searcher.rank(prepare(latex, searcher.store), DEPTH)
-            ids = searcher.store.columns["visual"][ranked.rows].astype(np.int64)
-            found = np.array([judged.get(str(number), -1) for number in ids.tolist()])
-            topics.append(Topic(name, ids, ranked.parts / WEIGHTS, found, list(judged.values())))
+    with Collection.open(collection(name)) as opened:
+        for topic in formula_topics(test):
+            if judged := grades.get(topic.id):
+                ranked = searcher.rank(prepare(topic.latex, searcher.store), SPARE * LIMIT)
+                ids = searcher.store.columns["visual"][ranked.rows].astype(np.int64)
+                kept = np.array([place_of(opened, number) is not None for number in ids.tolist()])
+                found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
+                topics.append(Topic(topic.id, ids[kept], ranked.parts[kept] / WEIGHTS, found, list(judged.values())))
     return topics
 
 
 def order(topic: Topic, weights: Array) -> npt.NDArray[np.int64]:
     """The best candidates, best first."""
-    return np.lexsort((topic.visual_ids, -(topic.parts @ weights)))[:DEPTH]
+    return np.lexsort((topic.visual_ids, -(topic.parts @ weights)))[:LIMIT]
 
 
 def figure(test: str, topics: list[Topic], weights: Array) -> float:
@@ -101,15 +107,18 @@ def report(title: str, tests: dict[str, list[Topic]], weights: Array) -> None:
     """One line of figures by the independent script."""
     runs = folder() / "part-runs"
     for test, topics in tests.items():
-        hits = []
-        for topic in topics:
-            best = order(topic, weights)
-            hits.append(
-                (topic.name, zip(topic.visual_ids[best].tolist(), (topic.parts @ weights)[best].tolist(), strict=True))
-            )
-        write_formula_run(runs / f"{test}.tsv", hits)
+        write_rankings(
+            ((topic.name, ranking(topic, weights)) for topic in topics), runs / f"{test}.tsv", "task2", "part"
+        )
     figures = [line.split("bar")[0].split(maxsplit=1) for line in scores(runs).splitlines()]
     print(f"  {'   '.join(' / '.join(one[1].split()) for one in figures)}   {title}", flush=True)
+
+
+def ranking(topic: Topic, weights: Array) -> Ranking:
+    """The candidates in order, by visual id."""
+    best = order(topic, weights)
+    ids = [str(number) for number in topic.visual_ids[best].tolist()]
+    return Ranking(ids, (topic.parts @ weights)[best].tolist(), ["-"] * len(ids))
 
 
 if __name__ == "__main__":

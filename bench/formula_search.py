@@ -22,18 +22,20 @@ import numpy as np
 
 from bench._judged import (
     FORMULA_SETS,
+    collection,
     folder,
     formula_searcher,
     formula_topics,
     missing,
     scores,
-    write_formula_run,
 )
 from porism.corpus.build import build
 from porism.corpus.collection import Collection
 from porism.corpus.sources import open_source
+from porism.evaluate.run import write_rankings
 from porism.index.formulas import build_formula_index
 from porism.search.formulas import FormulaSearcher
+from porism.search.topic_run import formula_rankings
 
 K = 1000
 SCRIPT = Path(__file__).with_name("_pya0.py")
@@ -54,14 +56,12 @@ def main() -> None:
 
 
 def quality() -> None:
-    """Runs of the default engine, scored by the independent script."""
+    """Runs as `porism run` makes them, scored by the independent script."""
     runs = folder() / "formula-runs"
     for test, name in FORMULA_SETS.items():
-        searcher = formula_searcher(name)
-        found = ((topic, searcher.search(latex, K)) for topic, latex in formula_topics(test).items())
-        write_formula_run(
-            runs / f"{test}.tsv", ((t, ((hit.visual_id, hit.score) for hit in hits)) for t, hits in found)
-        )
+        with Collection.open(collection(name)) as opened:
+            found = formula_rankings(formula_searcher(name), opened, formula_topics(test), K)
+            write_rankings(found, runs / f"{test}.tsv", "task2", "porism")
     print("quality (nDCG' MAP' P'@10; MAP with unjudged = 0 for t2-2021)")
     print(scores(runs), end="", flush=True)
 
@@ -71,7 +71,7 @@ def speed() -> None:
     store = formula_searcher("pool-slice").store
     number = min(store.formulas, int(os.environ.get("PORISM_BENCH_FORMULAS", store.formulas)))
     latex = [store.latex(row).replace("\n", " ") for row in range(number)]
-    queries = [text.replace("\n", " ") for test in ("pool", "t2-2021") for text in formula_topics(test).values()]
+    queries = [topic.latex.replace("\n", " ") for test in ("pool", "t2-2021") for topic in formula_topics(test)]
     place = folder() / "speed"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -116,9 +116,9 @@ def porism_build(place: Path, latex: list[str]) -> dict[str, Used]:
     rows = (f"{at}\t{text}\n" for at, text in enumerate(latex, 1))
     table.write_text("visual_id\tlatex\n" + "".join(rows), "utf-8")
     start = now()
-    collection = build([open_source(table, "")], place / "collection")
+    made = build([open_source(table, "")], place / "collection")
     parsed = now()
-    with Collection.open(collection) as opened:
+    with Collection.open(made) as opened:
         build_formula_index(opened, place / "index")
     return {
         "porism, from LaTeX to an index": used_since(start),

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from porism import __version__
+from porism.corpus.collection import Collection
 from porism.errors import PorismError
 from porism.evaluate.run import LIMIT, Ranking, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.records import Formula, Topic
 from porism.search.engine import Engine
+from porism.search.formulas import FormulaSearcher
 from porism.search.query import read_query
 from porism.search.rerank import Kind
 
@@ -40,10 +42,11 @@ def run_topics(
     engine = Engine.open(index, model)
     began = time.perf_counter()
     if task == 2:
-        write_rankings(_formulas(engine, topics, k), out, "task2", SYSTEM)
+        found = formula_rankings(engine.formula_searcher, engine.collection, topics, k)
+        write_rankings(found, out, "task2", SYSTEM)
     else:
-        found: Kind = kind or ("questions" if all(_title_alone(topic) for topic in topics) else "answers")
-        write_rankings(_posts(engine, topics, k, found), out, "task1", SYSTEM)
+        wanted: Kind = kind or ("questions" if all(_title_alone(topic) for topic in topics) else "answers")
+        write_rankings(_posts(engine, topics, k, wanted), out, "task1", SYSTEM)
     facts = {
         "system": SYSTEM,
         "version": __version__,
@@ -72,7 +75,9 @@ def _posts(engine: Engine, topics: Sequence[Topic], k: int, kind: Kind) -> Itera
         yield topic.id, Ranking([str(hit.id) for hit in hits], [hit.score for hit in hits])
 
 
-def _formulas(engine: Engine, topics: Sequence[Topic], k: int) -> Iterator[tuple[str, Ranking]]:
+def formula_rankings(
+    searcher: FormulaSearcher, collection: Collection, topics: Sequence[Topic], k: int
+) -> Iterator[tuple[str, Ranking]]:
     """Formulas for the topics; each visual id once, at its best place."""
     for topic in topics:
         if not topic.latex:
@@ -80,8 +85,8 @@ def _formulas(engine: Engine, topics: Sequence[Topic], k: int) -> Iterator[tuple
         items: list[str] = []
         posts: list[str] = []
         scores: list[float] = []
-        for hit in engine.formula_searcher.search(topic.latex, SPARE * k):
-            place = _place(engine, hit.visual_id)
+        for hit in searcher.search(topic.latex, SPARE * k):
+            place = place_of(collection, hit.visual_id)
             if place is not None and len(items) < k:
                 items.append(str(place.id if place.post_id else hit.visual_id))
                 posts.append(str(place.post_id) if place.post_id else "-")
@@ -89,9 +94,7 @@ def _formulas(engine: Engine, topics: Sequence[Topic], k: int) -> Iterator[tuple
         yield topic.id, Ranking(items, scores, posts)
 
 
-def _place(engine: Engine, visual_id: int) -> Formula | None:
+def place_of(collection: Collection, visual_id: int) -> Formula | None:
     """The instance that stands for a visual id: the first in a question or an answer that may be returned."""
-    allowed = (
-        one for one in engine.collection.instances(visual_id) if one.kind != "comment" and one.issue not in ("d", "dv")
-    )
+    allowed = (one for one in collection.instances(visual_id) if one.kind != "comment" and one.issue not in ("d", "dv"))
     return next(allowed, None)
