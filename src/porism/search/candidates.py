@@ -16,6 +16,11 @@ from porism.search.formula_query import FormulaQuery
 
 K1, B = 1.2, 0.75
 PATH_DEPTH, PART_DEPTH = 200, 200
+# Terms that this share of all formulas have tell little and cost most of the time that grows with the index. Where there are fewer
+# formulas than LARGE, time is no matter.
+COMMON = {"tuples": 0.5, "paths": 0.2}
+LARGE = 100_000
+ENOUGH = 20
 # A formula outside the tuples' list scored less than its last; how much less is not known.
 MISSED = 0.5
 
@@ -30,8 +35,8 @@ class Candidates(NamedTuple):
 def candidates(query: FormulaQuery, store: FormulaStore, depth: int, more: list[int], pool: Executor) -> Candidates:
     """The best `depth` formulas by tuples, where the index has so many, others by paths and parts, and those rows that are known."""
     asked = (
-        (_terms("tuples", query.tuples), depth),
-        (_terms("paths", Counter(query.features.paths)), PATH_DEPTH),
+        (_telling("tuples", query.tuples, depth, store), depth),
+        (_telling("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
         (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
     tuples, paths, parts = pool.map(lambda one: store.postings.search(*one), asked)
@@ -43,6 +48,16 @@ def candidates(query: FormulaQuery, store: FormulaStore, depth: int, more: list[
 
 def _terms(field: str, counts: Counter[str]) -> Iterable[Term]:
     return (Term(field, text, float(count)) for text, count in counts.items())
+
+
+def _telling(field: str, counts: Counter[str], depth: int, store: FormulaStore) -> Iterable[Term]:
+    """The terms of a field; in a large index without those that a great share of all formulas have, if the others find enough."""
+    if store.formulas >= LARGE:
+        holders = {text: store.postings.document_frequency(field, text) for text in counts}
+        rare = {text: number for text, number in holders.items() if number <= COMMON[field] * store.formulas}
+        if sum(rare.values()) >= ENOUGH * depth:
+            counts = Counter({text: counts[text] for text in rare})
+    return _terms(field, counts)
 
 
 def _last(found: Found, depth: int) -> float:
