@@ -51,10 +51,21 @@ def queries() -> dict[str, list[str]]:
     }
 
 
+def processes(pid: int) -> list[Path]:
+    """What the system tells of a process and of its workers."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [Path(f"/proc/{one}") for one in (pid, *children)]
+
+
+def work(pid: int) -> float:
+    """Milliseconds that the server's processes have computed; other programs on the machine do not change them much."""
+    stats = [(one / "stat").read_text().rpartition(")")[2].split() for one in processes(pid)]
+    return sum(int(row[11]) + int(row[12]) for row in stats) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
 def memory(pid: int) -> float:
     """Memory of a process and its workers in MB; what they share counts once."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    rows = [Path(f"/proc/{one}/smaps_rollup").read_text() for one in (pid, *children)]
+    rows = [(one / "smaps_rollup").read_text() for one in processes(pid)]
     kilobytes = (next(line for line in row.splitlines() if line.startswith("Pss:")).split()[1] for row in rows)
     return sum(map(int, kilobytes)) / 1024
 
@@ -74,7 +85,7 @@ def build(folder: Path) -> Path:
     return folder / "index"
 
 
-def load(url: str, folder: Path, template: str, asked: list[str]) -> list[float]:
+def load(url: str, folder: Path, template: str, asked: list[str], seconds: int = SECONDS) -> list[float]:
     """One run of wrk: requests, seconds, errors, p50, p95, p99, max (milliseconds)."""
     paths, script = folder / "paths.txt", folder / "load.lua"
     paths.write_text("\n".join(template.format(quote(text[:1520])) for text in asked))
@@ -86,7 +97,7 @@ def load(url: str, folder: Path, template: str, asked: list[str]) -> list[float]
         "-c",
         str(CONNECTIONS),
         "-d",
-        f"{SECONDS}s",
+        f"{seconds}s",
         "--timeout",
         "20s",
         "-s",
@@ -98,7 +109,7 @@ def load(url: str, folder: Path, template: str, asked: list[str]) -> list[float]
     return [numbers[0], numbers[1] / 1e6, numbers[2], *(number / 1000 for number in numbers[3:])]
 
 
-HEAD = f"{'request':24s} {'queries':8s} {'per s':>7s} {'p50 ms':>8s} {'p95 ms':>8s} {'p99 ms':>8s} {'max ms':>8s} {'errors':>6s}"
+HEAD = f"{'request':24s} {'queries':8s} {'per s':>7s} {'p50 ms':>8s} {'p95 ms':>8s} {'p99 ms':>8s} {'max ms':>8s} {'errors':>6s} {'work ms':>7s}"
 ROUNDS = 60  # so many times the queries are told apart by a number after them
 
 
@@ -108,13 +119,14 @@ def measure(url: str, folder: Path, pid: int) -> None:
     for kind, template in KINDS.items():
         asked = queries()[kind]
         different = [f"{text[:1500]} {number}" for number in range(ROUNDS) for text in asked]
-        load(url, folder, template, asked[:5])  # memory is compared after the first pages are loaded
+        load(url, folder, template, asked[:5], 5)  # memory is compared after the first pages are loaded
         for name, texts in (("new", different), ("again", asked)):
-            before = memory(pid)
+            before, done = memory(pid), work(pid)
             requests, seconds, errors, *latencies = load(url, folder, template, texts)
             figures = " ".join(f"{value:8.1f}" for value in latencies)
+            cost = (work(pid) - done) / requests
             print(
-                f"{kind:24s} {name:8s} {requests / seconds:7.1f} {figures} {errors:6.0f} {before:9.0f} {memory(pid):6.0f}",
+                f"{kind:24s} {name:8s} {requests / seconds:7.1f} {figures} {errors:6.0f} {cost:7.1f} {before:9.0f} {memory(pid):6.0f}",
                 flush=True,
             )
 
