@@ -1,7 +1,8 @@
 """A collection becomes an index: formulas, threads, vectors and concepts in one directory that never changes.
 
 Everything is read and written as a stream. What grows in memory is told where it does: 24 bytes for each distinct formula while it is
-sorted, 16 for each distinct path, term, name and form that is counted, 8 for each thread.
+sorted, 16 for each distinct path, term, name and form that is counted, 8 for each thread. The engine of the postings takes 256 MB, and as
+much as the terms of 10,000 threads that wait for it.
 """
 
 from __future__ import annotations
