@@ -9,6 +9,7 @@ keeps its symbols.
 
 from __future__ import annotations
 
+from porism.formula.operators_calculus import SLASHED, slashed
 from porism.formula.operators_operands import plain
 from porism.formula.operators_scripts import PLAIN, scripted
 from porism.formula.operators_stack import Stack
@@ -95,6 +96,10 @@ class Reader:
         at = 0
         while at < size:
             label = tokens[at].label
+            if label in SLASHED and (found := slashed(tokens, at)) is not None:
+                tokens = [*tokens[:at], found[0], *tokens[found[1] :]]
+                size = len(tokens)
+                label = "O!divide"
             symbol = SYMBOLS.get(label)
             if symbol is None:
                 starts = SPELLED.get(label)

@@ -9,6 +9,8 @@ from porism.formula.tree import Node, chain, row_of
 _D = frozenset(("V!d", "V!𝕕", "V!ⅆ", "V!𝐝", "V!𝖽", "V!𝚍", "𝑑", "d", "ⅆ"))
 _PARTIAL = frozenset(("∂", "V!∂", "𝜕"))
 _SIGNS_OF_INTEGRALS = {"O!double-integral": 2, "O!triple-integral": 3, "O!quadruple-integral": 4}
+SLASHED = _D | _PARTIAL  # what a derivative typed with a slash begins with
+_SLASHES = frozenset(("/", "∕"))
 # An integral inside an integral inside ...: beyond this the signs are read as plain prefixes.
 _NESTED = 8
 
@@ -113,6 +115,30 @@ def _bare(node: Node) -> Node:
     if node.edges[:1] != "n":
         return node
     return Node(node.label, node.children[1:], node.edges[1:], node.places)
+
+
+def slashed(tokens: list[Node], at: int) -> tuple[Node, int] | None:
+    """`dy/dx` or `d/dx` typed with a slash as a fraction, and where it ends; None when none begins here."""
+    marks = _D if tokens[at].label in _D else _PARTIAL
+    for slash in (at + 2, at + 1):
+        end = slash + 3
+        if (
+            end <= len(tokens)
+            and tokens[slash].label in _SLASHES
+            and tokens[slash + 1].label in marks
+            and tokens[slash + 1].edges == "n"
+            and all(_is_letter(token) for token in (*tokens[at + 1 : slash], tokens[slash + 2]))
+        ):
+            over, under = ([_bare(token) for token in part] for part in (tokens[at:slash], tokens[slash + 1 : end]))
+            children, edges = [chain(over), chain(under)], "ou"
+            if end < len(tokens):
+                children, edges = [tokens[end], *children], "nou"
+            return Node("O!divide", children, edges, tokens[slash].places), end
+    return None
+
+
+def _is_letter(token: Node) -> bool:
+    return token.label[:2] == "V!" and len(token.label) == 3
 
 
 class Derivative:
