@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.collection import Collection
-from porism.formula.tree import Node
 from porism.index.rows import Values
 from porism.search.formulas import FormulaSearcher
 from porism.search.query import ReadQuery
@@ -39,7 +38,7 @@ class AlikeSearcher:
 
     def find(self, query: ReadQuery) -> tuple[Alike, ...]:
         """Places of formulas like the largest ones of a query."""
-        sized = [(one.parsed.latex, _size(one.parsed.operators)) for one in query.formulas if one.parsed.operators]
+        sized = [(one.parsed.latex, one.parsed.operators.size()) for one in query.formulas if one.parsed.operators]
         largest = sorted((one for one in sized if one[1] >= LEAST_NODES), key=lambda one: -one[1])[:MOST]
         return tuple(self._places(latex, size) for latex, size in largest)
 
@@ -60,14 +59,6 @@ def alike_scores(found: Sequence[Alike], questions: Numbers, answers: Numbers) -
         threads += np.log(one.size) * _best(questions, one.threads, one.likeness) ** 2
         posts += np.log(one.size) * _best(answers, one.posts, one.likeness) ** 2
     return threads, posts
-
-
-def _size(root: Node) -> int:
-    """The number of nodes of a tree."""
-    order = [root]
-    for node in order:
-        order.extend(node.children)
-    return len(order)
 
 
 def _best(ids: Numbers, holders: Numbers, likeness: npt.NDArray[np.float64]) -> Values:
