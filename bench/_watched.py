@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PATIENCE = 0.5
+# What is counted of memory: pages of files mapped into it too, or what processes hold for themselves (the system takes the others back
+# when it needs them). Pages that processes share count once.
+ALL, OWN = "Pss:", "Pss_Anon:"
 
 
-def watch(command: Sequence[str]) -> tuple[float, float, float]:
+def watch(command: Sequence[str], kind: str = OWN) -> tuple[float, float, float]:
     """Seconds, processor seconds and the most memory (MB, all its processes together) that a command takes."""
     before, start, peak = _processor(), time.perf_counter(), 0.0
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            peak = max(peak, own_memory(process.pid))
+            peak = max(peak, memory(process.pid, kind))
             time.sleep(PATIENCE)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
@@ -28,16 +31,15 @@ def _processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def own_memory(pid: int) -> float:
-    """MB that a process and its children hold for themselves; pages of files mapped into memory, which the system takes back when it
-    needs them, are not counted."""
+def memory(pid: int, kind: str = OWN) -> float:
+    """MB of a process and its children."""
     total = 0
     for one in [pid, *_children(pid)]:
         try:
             rollup = Path(f"/proc/{one}/smaps_rollup").read_text()
         except OSError:
             continue
-        total += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss_Anon:"))
+        total += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith(kind))
     return total / 1000
 
 

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from bench._watched import own_memory, watch
+from bench._watched import memory, watch
 from bench.generate_dump import Generator, generate
 from bench.growth_plot import draw
 from porism.corpus.build import build
@@ -98,7 +98,7 @@ def search(index: Path) -> None:
     waited, worked = np.array(times[1:]).T  # the first one loads what is compiled
     mapped = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     p50, p95 = np.percentile(waited, (50, 95))
-    print(json.dumps([own_memory(os.getpid()), mapped, opened, p50, p95, float(np.median(worked))]))
+    print(json.dumps([memory(os.getpid()), mapped, opened, p50, p95, float(np.median(worked))]))
 
 
 def questions(number: int) -> list[tuple[str, str, tuple[str, ...]]]:
