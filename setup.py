@@ -24,7 +24,7 @@ def extensions() -> list[Extension]:
     files = [f"src/porism/formula/{name}.py" for name in COMPILED.split()]
     files += ["src/porism/index/flat.py", "src/porism/index/features.py"]
     options = ["--ignore-missing-imports", "--follow-imports=silent", "--config-file="]
-    made: list[Extension] = mypycify([*options, *files], opt_level="1", group_name="porism")
+    made: list[Extension] = mypycify([*options, *files], opt_level="3", group_name="porism")
     for extension in made:
         extension.optional = True
     return made

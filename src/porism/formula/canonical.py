@@ -179,12 +179,15 @@ class Hashes(NamedTuple):
     renamed: int
 
 
-class Part(NamedTuple):
+class Part:
     """What is known of a sub-expression: how many nodes it has, its number as written, its normal form."""
 
-    size: int
-    written: int
-    term: Term
+    __slots__ = ("size", "term", "written")
+
+    def __init__(self, size: int, written: int, term: Term) -> None:
+        self.size = size
+        self.written = written
+        self.term = term
 
 
 _leaves: dict[str, Part] = {}
@@ -259,8 +262,9 @@ def _preorder(order: list[Node], done: list[Part]) -> list[Hashes]:
     """From breadth-first lists to rows in pre-order."""
     rows: list[Hashes] = [_NO_ROW] * len(order)
     numbers = [0]
-    for node, number, (size, written, term) in zip(order, numbers, done, strict=True):
-        rows[number] = Hashes(number, size, written, term.plain, term.mixed, term.renamed())
+    for node, number, part in zip(order, numbers, done, strict=True):
+        term = part.term
+        rows[number] = Hashes(number, part.size, part.written, term.plain, term.mixed, term.renamed())
         if node.children:
             number += 1
             start = len(numbers)

@@ -63,11 +63,10 @@ def layout_tree(mathml: str) -> Node:
     items: list = []  # type: ignore[type-arg]
     arguments = False
     place = -1
-    known = KNOWN.get
     for name, attributes, text in _scan(mathml):
         if name in _TOKENS:
             place += 1
-            labels = known(name + text)
+            labels = KNOWN.get(name + text)
             if labels is None:
                 labels = token_labels(name, text)
             if len(labels) == 1:

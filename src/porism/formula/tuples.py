@@ -41,37 +41,31 @@ def mathtuples(layout: Node, window: int = 8) -> list[str]:
         node, path, depth = stack.pop()
         label = written(node.label)
         seen.append((node.label, label, path))
-        children = _in_order(node) if depth < MAX_DEPTH else []
         place = _coded(path) if len(path) < window - 1 else ""
-        for body in _bodies(label, children):
-            tokens.append(f"({body})")
-            if place:
-                tokens.append(f"({body},{place})")
+        edges = node.edges
+        if not edges or depth >= MAX_DEPTH:
+            _say(tokens, f"{label},!0", place)
+            continue
+        children = node.children
+        if "c" in edges:
+            pairs = sorted(zip(edges, children, strict=True), key=lambda pair: _ORDER.index(pair[0]))
+            edges, children = "".join([edge for edge, _ in pairs]), [child for _, child in pairs]
+        if len(edges) > 1:
+            _say(tokens, f"{label},[{','.join(edges)}]", place)
         anchor = node.label in ANCHORS
-        for edge, child in children:
+        for edge, child in zip(edges, children, strict=True):
+            _say(tokens, f"{label},{written(child.label)},{edge}", place)
             stack.append((child, "" if anchor else path + edge, depth + 1))
     _duplicates(tokens, seen, window)
     tokens.append("#(end)#")
     return tokens
 
 
-def _in_order(node: Node) -> list[tuple[str, Node]]:
-    if len(node.edges) == 1:
-        return [(node.edges, node.children[0])]
-    children = list(zip(node.edges, node.children, strict=True))
-    if "c" in node.edges:
-        children.sort(key=_rank)
-    return children
-
-
-def _bodies(label: str, children: list[tuple[str, Node]]) -> list[str]:
-    """What a node says of itself: that it ends, or which edges it has and what hangs on them."""
-    if not children:
-        return [f"{label},!0"]
-    bodies = [f"{label},{written(child.label)},{edge}" for edge, child in children]
-    if len(children) > 1:
-        bodies.append(f"{label},[{','.join([edge for edge, _ in children])}]")
-    return bodies
+def _say(tokens: list[str], body: str, place: str) -> None:
+    """What a node says of itself, and the same with its place where that is near enough."""
+    tokens.append(f"({body})")
+    if place:
+        tokens.append(f"({body},{place})")
 
 
 def _duplicates(tokens: list[str], seen: list[tuple[str, str, str]], window: int) -> None:
@@ -102,10 +96,6 @@ def _shared(one: str, other: str) -> int:
             break
         common += 1
     return common
-
-
-def _rank(pair: tuple[str, Node]) -> int:
-    return _ORDER.index(pair[0])
 
 
 def _coded(path: str) -> str:
