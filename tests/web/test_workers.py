@@ -70,7 +70,7 @@ def test_no_worker_outlives_a_first_that_was_killed(server: Server) -> None:
     process, _ = server
     (worker,) = children(process.pid)
     process.kill()
-    process.wait(30)
+    assert process.wait(30) == -signal.SIGKILL
     until(lambda: not alive(worker))
 
 
