@@ -47,6 +47,25 @@ def test_content_out_and_in_again_gives_both_trees(latex: str) -> None:
     assert tangent(again.layout) == tangent(parsed.layout)
 
 
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\binom{n}{k+1}", r"\lim_{x\to 0^+}\frac{\sin x}{x}", r"\limsup_{n\to\infty}a_n", r"a\equiv b\pmod{n}", r"\{x\mid x>0\}",
+        r"\langle x,y\rangle", r"\frac{d}{dx}f", r"\frac{d^2y}{dx^2}", r"\frac{\partial g}{\partial x}", r"\bar v", r"\vec n", r"\dot x",
+        r"18^\circ", r"s^*", "g''", r"f^{(n)}(a)", r"f|_{A}", r"\log_2 x", r"\max_{i}x_i", r"+\infty", r"2\pi", r"x\in\mathbb{R}",
+        r"x_1+\cdots+x_n", r"\mathbb{Z}[x]",
+    ],
+)  # fmt: skip
+def test_an_operator_tree_can_be_read_from_its_drawing(latex: str) -> None:
+    operators = parse(latex).operators
+    assert parse_mathml(present(operators)).operators == operators
+
+
+def test_deep_nesting_is_drawn_in_a_moment() -> None:
+    operators = parse(r"\binom{1}{" * 40 + "x" + "}" * 40).operators
+    assert parse_mathml(present(operators)).operators == operators
+
+
 def test_what_has_no_sign_is_drawn_as_a_function() -> None:
     assert readable(parse_mathml("<math><apply><sin/><ci>x</ci></apply></math>").layout) == "sin(x)"
 

@@ -174,6 +174,11 @@ def test_explanation_of_a_wildcard(searcher: FormulaSearcher) -> None:
     assert ("?a", "n") in why.bindings
 
 
+def test_what_a_wildcard_stands_for_is_told_as_a_reader_would_write_it(searcher: FormulaSearcher) -> None:
+    why = searcher.explain(r"\frac{n}{?b}", visual_id(searcher.store, r"\frac{n}{n+1}"))
+    assert ("?b", "n + 1") in why.bindings
+
+
 def test_explanation_of_a_formula_that_is_only_similar(searcher: FormulaSearcher) -> None:
     why = searcher.explain(r"\sum_{k=0}^n k", visual_id(searcher.store, r"\sum_{k=1}^n k"))
     assert why.reason == "6 of 6 symbols match in order"

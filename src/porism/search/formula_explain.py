@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from porism.formula import parse_mathml
 from porism.formula.canonical import Level
 from porism.formula.match import match
+from porism.formula.present import present
+from porism.formula.text import readable
 from porism.formula.tree import Node
 from porism.formula.tuples import mathtuples
 from porism.index.classes import VARIABLE, kind
@@ -23,6 +27,7 @@ WORDS: dict[Level, str] = {
     "commutative": "occurs in another order",
     "renamed": "occurs under other names",
 }
+LONGEST = 60  # characters of what a wildcard stands for
 
 
 class Aligned(NamedTuple):
@@ -38,7 +43,7 @@ def explain(query: FormulaQuery, store: FormulaStore, row: int, shares: dict[str
     found = match(query.parsed.operators, operators)
     if found is not None:
         places = [(pair.pattern_places, pair.target_places) for pair in found.pairs]
-        bindings = [(_name(label), _words(node)) for label, node in found.bindings]
+        bindings = told(found.bindings)
         reason = f"the query {WORDS[found.level]}"
     else:
         asked, given = query.features.layout, flat_layout(layout)
@@ -52,14 +57,20 @@ def explain(query: FormulaQuery, store: FormulaStore, row: int, shares: dict[str
     return Explanation(sum(shares.values()), reason, parts, query_nodes, item_nodes, tuple(bindings))
 
 
+def told(bindings: Iterable[tuple[str, Node]]) -> list[tuple[str, str]]:
+    """What each name and wildcard of the query stands for, as a reader would write it: `x`, or `(x + 1)/y²`."""
+    return [(_name(label), _written(node)) for label, node in bindings]
+
+
+def _written(node: Node) -> str:
+    if node.label[:2] in ("V!", "N!") and not node.children:
+        return _name(node.label)
+    text = readable(parse_mathml(present(node)).layout) or "nothing"
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
 def _name(label: str) -> str:
     return label[2:] if label[1:2] == "!" else label
-
-
-def _words(node: Node) -> str:
-    """What a name stands for: `x`, or `plus(x, 1)`."""
-    inside = ", ".join(_words(child) for child in node.children)
-    return f"{_name(node.label)}({inside})" if inside else _name(node.label)
 
 
 def _in_pairs(places: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -9,7 +9,7 @@ from porism.formula import Parsed
 from porism.formula.match import Ready, find
 from porism.index.flat import flat_layout
 from porism.index.formula_store import FormulaStore
-from porism.search.formula_explain import aligned
+from porism.search.formula_explain import aligned, told
 from porism.search.formula_query import layout_symbols
 from porism.search.reading import Reading, reading
 
@@ -44,8 +44,7 @@ def light(asked: Sought, item: Reading, store: FormulaStore) -> Lit:
     if found is not None:
         query = [place for pair in found.pairs for place in pair.pattern_places]
         given = [place for pair in found.pairs for place in pair.target_places]
-        names = tuple((_bare(label), _bare(node.label)) for label, node in found.bindings if not node.children)
-        return Lit(tuple(query), tuple(given), names, 1.0, found.level)
+        return Lit(tuple(query), tuple(given), tuple(told(found.bindings)), 1.0, found.level)
     labels = item.flat.labels
     if len(labels) > LARGEST or any(label not in store.labels for label in labels):
         return Lit()
@@ -56,10 +55,6 @@ def light(asked: Sought, item: Reading, store: FormulaStore) -> Lit:
     query = [place for a, _ in pairs.pairs for place in asked.flat.nodes[a].places]
     given = [place for _, b in pairs.pairs for place in item.flat.nodes[b].places]
     return Lit(tuple(query), tuple(given), tuple(pairs.names), share)
-
-
-def _bare(label: str) -> str:
-    return label[2:] if label[1:2] == "!" else label
 
 
 class Lighter:

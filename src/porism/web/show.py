@@ -60,9 +60,9 @@ def query(text: str) -> Markup:
     )
 
 
-def name(latex: str) -> Markup:
-    """A variable's name, set as a formula."""
-    return Markup(mathml_of(latex))
+def name(text: str) -> Markup:
+    """A name, set as a formula; what a wildcard stands for is text already."""
+    return Markup(mathml_of(text)) if text.isalnum() else escape(text)
 
 
 @dataclass(frozen=True, slots=True)
