@@ -44,7 +44,8 @@ class Engine:
 
     def __init__(self, path: Path, collection: Collection, model: Model) -> None:
         self.path = path
-        self.name = collection.path.name
+        place = collection.path.resolve()
+        self.name = place.parent.name if place.name == "collection" else place.name
         self.collection = collection
         self.model = model
         self.endpoint: Endpoint | None = None
