@@ -6,7 +6,7 @@ from porism.formula.operators_scripts import PLAIN, Rows
 from porism.formula.operators_table import INT, REL, SEP, SYMBOLS
 from porism.formula.tree import Node, chain, row_of
 
-_D = frozenset(("V!d", "V!𝕕", "V!ⅆ", "V!𝐝", "V!𝖽", "V!𝚍", "𝑑", "d", "ⅆ"))
+_D = frozenset(("V!d", "T!d", "V!𝕕", "V!ⅆ", "V!𝐝", "V!𝖽", "V!𝚍", "𝑑", "d", "ⅆ"))
 _PARTIAL = frozenset(("∂", "V!∂", "𝜕"))
 _SIGNS_OF_INTEGRALS = {"O!double-integral": 2, "O!triple-integral": 3, "O!quadruple-integral": 4}
 SLASHED = _D | _PARTIAL  # what a derivative typed with a slash begins with
@@ -30,7 +30,7 @@ def differential(tokens: list[Node], at: int) -> int:
         if following[:2] == "M!" and token.edges in PLAIN and following[-3:] == "1x1":
             return 2
         return 0
-    return 1 if label[:3] == "V!d" and len(label) == 4 and token.edges in PLAIN else 0
+    return 1 if label[:3] in ("V!d", "T!d") and len(label) == 4 and token.edges in PLAIN else 0
 
 
 def variable(rows: Rows, tokens: list[Node]) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import NamedTuple
 
-from porism.formula.rules_term import Term, leaf, make
+from porism.formula.rules_term import Term, hash_text, leaf, make
 from porism.formula.tree import Node
 
 
@@ -29,9 +29,13 @@ Rewrite = Callable[[str, list[Term], Places, list[str]], Term | None]
 Pattern = tuple[str, list["Pattern"]]
 
 
+_TEXT = files("porism.formula").joinpath("rules.tsv").read_text(encoding="utf-8")
+# What the numbers of terms depend on: the rules, and how this Python joins hashes.
+PROBE = hash((hash_text(_TEXT), 1))
+
+
 def _read() -> tuple[Rule, ...]:
-    text = files("porism.formula").joinpath("rules.tsv").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    rows = [line.split("\t") for line in _TEXT.splitlines() if line and not line.startswith("#")]
     return tuple(Rule(row[0], row[1], row[2], row[3], row[4] == "yes", row[5], row[6]) for row in rows)
 
 
@@ -50,6 +54,7 @@ _FLIPS = {
     "O!succeeds-eq": "O!precedes-eq",
     "O!implied-by": "O!implies",
     "O!from": "O!to",
+    "O!defines": "O!assign",
 }
 _FORWARD = frozenset(_FLIPS.values())
 

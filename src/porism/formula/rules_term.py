@@ -1,7 +1,7 @@
 """Terms: nodes that carry what makes two of them equal, at every level of equality, as 64-bit numbers.
 
 The numbers come from BLAKE2b of labels, joined by Python's hash of tuples of whole numbers: that one is not salted, so they are the same in
-every process; an index notes what `PROBE` was when it was built. `plain` respects the order of operands; `mixed` does not where order is
+every process; an index notes what `rules.PROBE` was when it was built. `plain` respects the order of operands; `mixed` does not where order is
 free; `shape` is `mixed` with every variable blank. `spots` has for each variable one number for all the spots where it stands, whatever the
 variables are called; with the shape they decide equality up to renaming (compare hashing modulo alpha-equivalence, Maziarz et al., PLDI
 2021).
@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from porism.formula.tree import Node
-
-PROBE = hash((1, 2, 3))
 
 # Functions and groups whose operands may stand in any order, besides the labels that begin with `U!`.
 _FREE = frozenset(("F!gcd", "F!lcm", "F!max", "F!min"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import atomic_file, digest_file
-from porism.formula.rules_term import PROBE
+from porism.formula.rules import PROBE
 
 FORMAT = 2
 NAME = "manifest.json"
@@ -35,7 +35,7 @@ class Manifest:
     kind: str
     collection: str
     format: int = FORMAT
-    numbers: int = PROBE  # how the Python that built it joins numbers to hashes
+    numbers: int = PROBE  # what the numbers of its terms depend on
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Part] = field(default_factory=dict)
