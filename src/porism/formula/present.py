@@ -10,7 +10,8 @@ from porism.formula.tree import Node
 
 # A constant's sign is a label itself, as `V!∞`.
 _SIGNS = {
-    symbol.label: (sign.removeprefix("V!"), symbol.form, symbol.prec) for sign, symbol in reversed(list(SYMBOLS.items()))
+    symbol.label: (sign.removeprefix("V!"), symbol.form, symbol.prec)
+    for sign, symbol in reversed(list(SYMBOLS.items()))
 }
 _SIGNS |= {"U!times": ("\u2062", MUL, 25), "O!divide-slash": ("/", MUL, 25), "U!plus": ("+", ADD, 20)}
 _TIGHT, _BODY = 90, 27
