@@ -114,6 +114,17 @@ def test_links_must_be_as_they_were(tmp_path: Path) -> None:
     )
 
 
+def test_vectors_may_be_left_out(tmp_path: Path) -> None:
+    notes = collect(tmp_path, "notes", FIRST | MORE)
+    build_index(notes, tmp_path / "index", vectors=False)
+    assert not list((tmp_path / "index").rglob("vectors.*"))
+    engine = porism.open(tmp_path / "index")
+    query = r"irrational $\sqrt{2}$"
+    first = engine.search(query, k=1, kind="questions").hits[0]
+    assert "irrational" in "".join(part.text for part in first.title)
+    assert engine.explain(query, first.id).value == pytest.approx(first.score, rel=1e-4)
+
+
 def test_a_list_of_formulas_has_no_posts(tmp_path: Path) -> None:
     table = tmp_path / "list.tsv"
     table.write_text("id\tlatex\n1\ta+b\n2\tx^2\n", "utf-8")

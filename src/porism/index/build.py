@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,11 +33,12 @@ def build_index(
     directory: str | Path,
     *,
     links: bool = True,
+    vectors: bool = True,
     progress: Progress | None = None,
     base: str | Path | None = None,
 ) -> Manifest:
     """Index a collection into a new directory. Without `links` neither the link list, nor linked titles, nor comments that point to
-    other questions are indexed. `base` is an index of the collection before something was added: what did not change is taken over,
+    other questions are indexed; without `vectors` none are learned. `base` is an index of the collection before something was added: what did not change is taken over,
     and readers of the base go on undisturbed."""
     watch = progress or Silent()
     target = Path(directory)
@@ -60,12 +61,12 @@ def build_index(
             base=known and known / "posts",
         )
         shutil.rmtree(codes)
-        _learn(watch, posts, pairs, number)
+        _learn(watch, posts, pairs, number, FAMILIES if vectors else ())
         shutil.rmtree(passing)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(
-            work, KIND, collection.digest, options={"links": links, "collection": place}, counts=counts
+            work, KIND, collection.digest, options={"links": links, "vectors": vectors, "collection": place}, counts=counts
         )
 
 
@@ -80,9 +81,9 @@ def _named(work: Path, target: Path) -> Iterator[None]:
         raise PorismError(error.message, where=str(target), fix=error.fix) from error
 
 
-def _learn(watch: Progress, posts: Path, pairs: Path, number: int) -> None:
-    """Vectors and concepts, side by side where that is worth it."""
-    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family) for family in FAMILIES]
+def _learn(watch: Progress, posts: Path, pairs: Path, number: int, families: Sequence[str]) -> None:
+    """Vectors of these families, and concepts, side by side where that is worth it."""
+    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family) for family in families]
     tasks.append(partial(learn_concepts, pairs, number, posts))
     few = 1 if number < SMALL else os.cpu_count() or 1
     with watch.stage("vectors and concepts", len(tasks)) as advance, workers(few) as pool:

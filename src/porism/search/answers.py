@@ -84,11 +84,11 @@ NO_TABLE = Table(NONE, NONE, NONE, {})
 class AnswerSearcher:
     """Searches the posts of an index."""
 
-    def __init__(self, posts: Posts, alike: AlikeSearcher) -> None:
+    def __init__(self, posts: Posts, alike: AlikeSearcher, *, vectors: bool = True) -> None:
         self.posts = posts
         self.alike = alike
         self.concepts = Concepts(posts)
-        self.vectors = {family: Vectors(posts.directory, family) for family in VECTOR_FAMILIES}
+        self.vectors = {family: Vectors(posts.directory, family) for family in VECTOR_FAMILIES if vectors}
         self._tag_codes = np.array(posts.tags.codes)
         self._tag_threads = np.repeat(np.arange(len(posts.tags)), np.diff(posts.tags.starts))
 
@@ -123,6 +123,7 @@ class AnswerSearcher:
         meetings = self.concepts.meet(query)
         related = self.concepts.ask(meetings)
         used = frozenset(name for name, weight in zip(FEATURES, weights.tolist(), strict=True) if every or weight > 0)
+        used = used if self.vectors else used.difference(VECTORS)
         alike = () if used.isdisjoint(ALIKE) else self.alike.find(query)
         known = Study(query, asked, meetings, related, alike, {}, used, NO_TABLE)
         table = self.table(known, self.candidates((asked, related)))

@@ -42,7 +42,7 @@ MOST_LIT_FORMULAS = 6  # of a query, that are sought in the formulas of a hit
 class Engine:
     """An opened index. May be used by several threads at once."""
 
-    def __init__(self, path: Path, collection: Collection, model: Model) -> None:
+    def __init__(self, path: Path, collection: Collection, model: Model, *, vectors: bool = True) -> None:
         self.path = path
         place = collection.path.resolve()
         self.name = place.parent.name if place.name == "collection" else place.name
@@ -50,7 +50,8 @@ class Engine:
         self.model = model
         self.endpoint: Endpoint | None = None
         self.formula_searcher = FormulaSearcher.open(path / "formulas", collection=collection.digest)
-        self.searcher = AnswerSearcher(Posts(path / "posts"), AlikeSearcher(self.formula_searcher, collection))
+        alike = AlikeSearcher(self.formula_searcher, collection)
+        self.searcher = AnswerSearcher(Posts(path / "posts"), alike, vectors=vectors)
         # Notes and books have no answers: there a search for answers finds the documents themselves.
         self._has_answers = len(self.searcher.posts.answer_ids) > 0
         self._studies: OrderedDict[tuple[ReadQuery, Kind], tuple[Study, npt.NDArray[np.float32]]] = OrderedDict()
@@ -69,7 +70,8 @@ class Engine:
                 where=str(place),
                 fix=f"build the index again: porism index {home} -o {place}",
             )
-        return cls(place, collection, load_model(None if model is None else Path(model)))
+        fitted = load_model(None if model is None else Path(model))
+        return cls(place, collection, fitted, vectors=bool(manifest.options["vectors"]))
 
     def search(
         self,
