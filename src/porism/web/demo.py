@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from porism.corpus.collection import Collection
 from porism.errors import PorismError
+from porism.search.engine import Engine
 from porism.web.server import Settings, serve
 
 
@@ -20,17 +23,25 @@ def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, ser
             where=str(source),
             fix="run it in the project's folder, or name the sample with --sample",
         )
-    step(place / "collection", "collection", lambda: build_collection(source, place / "collection"))
-    step(place / "index", "index", lambda: build_the_index(place / "collection", place / "index"))
+    made, index = place / "collection", place / "index"
+    step(made, "collection", lambda: build_collection(source, made), lambda: Collection.open(made).close())
+    step(index, "index", lambda: build_the_index(made, index), lambda: Engine.open(index))
     if serve_it:
-        serve(Settings(place / "index", (host,)), host, port)
+        serve(Settings(index, (host,)), host, port)
 
 
-def step(target: Path, name: str, make: Callable[[], object]) -> None:
-    """Make one thing, or say that it is there."""
+def step(target: Path, name: str, make: Callable[[], object], open_it: Callable[[], object]) -> None:
+    """Make one thing, or say that it is there; what another version of Porism left there is made again."""
     if target.exists():
-        print(f"{name}: {target} is there", file=sys.stderr)
-        return
+        try:
+            open_it()
+            print(f"{name}: {target} is there", file=sys.stderr)
+            return
+        except PorismError as error:
+            if not (target / "manifest.json").is_file():  # whatever it is, it is not ours
+                raise
+            print(f"{name}: {target} {error.message}; it is made again", file=sys.stderr)
+            shutil.rmtree(target)
     started = time.perf_counter()
     make()
     print(f"{name}: {target} made in {time.perf_counter() - started:.1f} s", file=sys.stderr)
@@ -47,7 +58,6 @@ def build_collection(source: Path, target: Path) -> None:
 
 def build_the_index(collection: Path, target: Path) -> None:
     """The index of the sample's collection."""
-    from porism.corpus.collection import Collection
     from porism.corpus.progress import Bars
     from porism.index.build import build_index
 

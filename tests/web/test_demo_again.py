@@ -1,0 +1,43 @@
+"""The demo over what an earlier one left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from porism.errors import PorismError
+from porism.web.demo import demo as run_demo
+
+SAMPLE = Path(__file__).parents[2] / "sample"
+
+
+def copied(demo: Path, place: Path) -> Path:
+    shutil.copytree(demo, place)
+    return place
+
+
+def test_an_index_of_another_version_is_made_again(
+    demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = copied(demo, tmp_path / "demo")
+    manifest = place / "index/manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text("utf-8")) | {"numbers": 1}), "utf-8")
+    run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
+    said = capsys.readouterr().err
+    assert "collection is there" in said
+    assert "was built by another version of Porism or of Python; it is made again" in said
+    run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
+    assert "index is there" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_ours_stays(demo: Path, tmp_path: Path) -> None:
+    place = copied(demo, tmp_path / "demo")
+    shutil.rmtree(place / "index")
+    (place / "index").mkdir()
+    (place / "index/letter.txt").write_text("mine", "utf-8")
+    with pytest.raises(PorismError, match="is not a finished index"):
+        run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
+    assert (place / "index/letter.txt").read_text("utf-8") == "mine"
