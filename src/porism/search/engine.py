@@ -71,7 +71,7 @@ class Engine:
                 fix=f"build the index again: porism index {home} -o {place}",
             )
         fitted = load_model(None if model is None else Path(model))
-        return cls(place, collection, fitted, vectors=bool(manifest.options["vectors"]))
+        return cls(place, collection, fitted, vectors=bool(manifest.options.get("vectors", True)))
 
     def search(
         self,
