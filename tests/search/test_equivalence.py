@@ -55,6 +55,7 @@ def test_the_suite_is_as_large_as_promised() -> None:
     assert {query for query, _ in NOT} <= {pair.query for pair in PAIRS}
     assert set(kinds) == {
         "renamed", "commuted", "binomial", "fraction", "exponential", "root", "subformula", "wildcard", "index", "inequality",
+        "notation",
     }  # fmt: skip
 
 

@@ -152,14 +152,17 @@ def _sign_out(label: str, kids: list[Term], places: Places, flags: list[str]) ->
 
 
 def _number_fraction(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    """A fraction of two numbers among factors takes the other factors into its numerator."""
+    """A fraction of two numbers among factors takes the other factors into its numerator, and so does a number over anything among
+    numbers."""
     if len(kids) < 2:
         return None
     for at, kid in enumerate(kids):
-        if kid.label == "O!divide" and len(kid.kids) == 2 and kid.kids[0].label[:2] == "N!" == kid.kids[1].label[:2]:
-            factors = [*kids[:at], kid.kids[0], *kids[at + 1 :]]
-            above = normal("U!times", factors, places, flags)
-            return normal("O!divide", [above, kid.kids[1]], kid.places, flags)
+        if kid.label == "O!divide" and len(kid.kids) == 2 and kid.kids[0].label[:2] == "N!":
+            others = [*kids[:at], *kids[at + 1 :]]
+            if kid.kids[1].label[:2] == "N!" or all(other.label[:2] == "N!" for other in others):
+                factors = [*kids[:at], kid.kids[0], *kids[at + 1 :]]
+                above = normal("U!times", factors, places, flags)
+                return normal("O!divide", [above, kid.kids[1]], kid.places, flags)
     return None
 
 
