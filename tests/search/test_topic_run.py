@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +63,17 @@ def test_a_file_that_is_no_model(demo: Path, tmp_path: Path) -> None:
     with pytest.raises(PorismError) as caught:
         run_topics(demo / "index", (), 1, tmp_path / "run.tsv", model=path)
     assert str(caught.value) == (f"{path}: has no table for answers or questions\n  fix: make a new one: porism train")
+
+
+def test_every_process_writes_the_same_run(demo: Path, tmp_path: Path) -> None:
+    runs = []
+    topics = tmp_path / "topics.xml"
+    tags = "geometry,triangles,circles,vectors,statistics,probability,central-limit-theorem,normal-distribution"
+    topics.write_text(re.sub("(?<=<Tags>).*?(?=</Tags>)", tags, TOPICS.read_text("utf-8")), "utf-8")
+    for seed in ("1", "2", "3"):  # Python orders its sets by this seed
+        run = tmp_path / f"{seed}.tsv"
+        command = [sys.executable, "-m", "porism.cli", "run", "--topics", str(topics), "--index", str(demo / "index")]
+        command += ["-o", str(run)]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        runs.append(run.read_bytes())
+    assert runs[0] == runs[1] == runs[2]

@@ -181,7 +181,7 @@ class AnswerSearcher:
     def tag_scores(self, tags: tuple[str, ...], threads: Numbers) -> Values:
         """What the tags that a query and a thread share are worth."""
         total = np.zeros(len(self.posts.tags), np.float32)
-        for tag in set(tags):
+        for tag in sorted(set(tags)):  # sums of floats depend on the order
             holders = self._tag_threads[self._tag_codes == code(tag)]
             total[holders] += idf(len(total), np.array([len(holders)], np.float64))[0]
         return total[threads]
