@@ -20,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="index neither the link list, nor linked titles, nor comments that point to other questions",
     )
     parser.add_argument(
-        "--no-vectors", action="store_true", help="learn no vectors: a smaller index, sooner made, that ranks a little worse"
+        "--no-vectors",
+        action="store_true",
+        help="learn no vectors: a smaller index, sooner made, that ranks a little worse",
     )
     parser.add_argument(
         "--add", metavar="INDEX", help="take over what did not change from this index of the collection before it grew"

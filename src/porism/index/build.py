@@ -66,7 +66,11 @@ def build_index(
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(
-            work, KIND, collection.digest, options={"links": links, "vectors": vectors, "collection": place}, counts=counts
+            work,
+            KIND,
+            collection.digest,
+            options={"links": links, "vectors": vectors, "collection": place},
+            counts=counts,
         )
 
 
