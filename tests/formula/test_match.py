@@ -157,3 +157,9 @@ def test_the_command_writes_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert made["match"]["bindings"] == {"V!a": "V!x"}
     assert main(["match", "1", "2", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"match": None, "exhausted": False}
+
+
+def test_a_wildcard_does_not_stand_for_nothing() -> None:
+    pattern = parse(r"\sum_{?i=1}^n ?x", wildcards=True).operators
+    assert match(pattern, parse(r"\sum_{k=1}^n").operators) is None
+    assert match(pattern, parse(r"\sum_{k=1}^n k^2").operators) is not None

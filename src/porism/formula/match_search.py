@@ -157,7 +157,9 @@ class Search:
         return state
 
     def bind(self, pattern: Term, target: Term, state: State) -> Iterator[State]:
-        """A wildcard stands for the same sub-expression everywhere."""
+        """A wildcard stands for the same sub-expression everywhere, never for an operand that was left out."""
+        if target.label == "W!":
+            return
         known = state.wild.get(pattern.label)
         if known is not None and (known.mixed != target.mixed if self.free else known.plain != target.plain):
             return

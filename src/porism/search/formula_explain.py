@@ -65,7 +65,7 @@ def told(bindings: Iterable[tuple[str, Node]]) -> list[tuple[str, str]]:
 def _written(node: Node) -> str:
     if node.label[:2] in ("V!", "N!") and not node.children:
         return _name(node.label)
-    text = readable(parse_mathml(present(node)).layout) or "nothing"
+    text = readable(parse_mathml(present(node)).layout)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
