@@ -57,6 +57,7 @@ _FLIPS = {
     "O!defines": "O!assign",
 }
 _FORWARD = frozenset(_FLIPS.values())
+_PRIMES = {"1": "O!prime", "2": "O!prime-2", "3": "O!prime-3"}
 
 
 def normal(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term:
@@ -180,6 +181,17 @@ def _index_name(label: str, kids: list[Term], places: Places, flags: list[str]) 
     return None
 
 
+def _derivative(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
+    """`df/dx` and `d f(x)/dx` are `f'(x)`; the order of the derivative is the number of primes."""
+    what, by = kids[0], kids[1] if len(kids) > 1 else _BLANK
+    order = kids[2].label[2:] if len(kids) == 3 else "1"
+    called = what.label == "O!apply" and len(what.kids) == 2 and what.kids[1].plain == by.plain
+    name = what.kids[0] if called else what
+    if name.label[:2] != "V!" or by.label[:2] != "V!" or order not in _PRIMES:
+        return None
+    return normal("O!apply", [normal(_PRIMES[order], [name], places, flags), by], what.places if called else (), flags)
+
+
 def _flip(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
     if len(kids) < 2:
         return None
@@ -209,6 +221,7 @@ _CODE: dict[str, Rewrite] = {
     "number_fraction": _number_fraction,
     "unit_factor": _unit_factor,
     "index_name": _index_name,
+    "derivative": _derivative,
     "flip": _flip,
     "flip_chain": _flip_chain,
 }
