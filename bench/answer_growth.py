@@ -41,9 +41,9 @@ COLUMNS = (
     ("search MB", 0, "searching, memory MB"),
     ("mapped MB", 0, ""),
     ("open s", 1, ""),
-    ("p50 ms", 0, ""),
-    ("p95 ms", 0, ""),
-    ("processor ms", 0, "a question, processor ms"),
+    ("p50 ms", 0, "a question, median ms"),
+    ("p95 ms", 0, "a question, 95 % within ms"),
+    ("processor ms", 0, ""),
 )
 WIDTH = 12
 QUESTIONS = 100

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+WIDE = 3  # plots beside each other
 
 def draw(rows: Sequence[Sequence[float]], columns: Mapping[int, str], path: Path, what: str = "formulas") -> None:
     """Draw the named columns (number of the column: its title) against column 0, which counts `what`; without matplotlib say so."""
@@ -20,10 +21,13 @@ def draw(rows: Sequence[Sequence[float]], columns: Mapping[int, str], path: Path
     from matplotlib import pyplot
 
     table = np.array(rows, np.float64)
-    figure, axes = pyplot.subplots(1, len(columns), figsize=(3.4 * len(columns), 3), squeeze=False)
-    for axis, (column, title) in zip(axes[0], columns.items(), strict=True):
+    across, down = min(WIDE, len(columns)), -(-len(columns) // WIDE)
+    figure, axes = pyplot.subplots(down, across, figsize=(3.4 * across, 3 * down), squeeze=False)
+    for axis in axes.flat[len(columns) :]:
+        axis.set_axis_off()
+    for axis, (column, title) in zip(axes.flat, columns.items(), strict=False):
         axis.plot(table[:, 0], table[:, column], "o-")
-        axis.set(xscale="log", xlabel=what, title=title, ylim=(0, None))
+        axis.set(xscale="log", xlabel=what, title=title, ylim=(0, 1.1 * table[:, column].max()))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
