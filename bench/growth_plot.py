@@ -9,6 +9,7 @@ import numpy as np
 
 WIDE = 3  # plots beside each other
 
+
 def draw(rows: Sequence[Sequence[float]], columns: Mapping[int, str], path: Path, what: str = "formulas") -> None:
     """Draw the named columns (number of the column: its title) against column 0, which counts `what`; without matplotlib say so."""
     try:
