@@ -38,8 +38,8 @@ def build_index(
     base: str | Path | None = None,
 ) -> Manifest:
     """Index a collection into a new directory. Without `links` neither the link list, nor linked titles, nor comments that point to
-    other questions are indexed; without `vectors` none are learned. `base` is an index of the collection before something was added: what did not change is taken over,
-    and readers of the base go on undisturbed."""
+    other questions are indexed; without `vectors` none are learned. `base` is an index of the collection before something was added:
+    what did not change is taken over, and readers of the base go on undisturbed."""
     watch = progress or Silent()
     target = Path(directory)
     known = None if base is None else Path(base)
