@@ -34,7 +34,7 @@ def _processor() -> float:
 def memory(pid: int, kind: str = OWN) -> float:
     """MB of a process and its children."""
     total = 0
-    for one in [pid, *_children(pid)]:
+    for one in processes(pid):
         try:
             rollup = Path(f"/proc/{one}/smaps_rollup").read_text()
         except OSError:
@@ -43,8 +43,9 @@ def memory(pid: int, kind: str = OWN) -> float:
     return total / 1000
 
 
-def _children(pid: int) -> list[int]:
+def processes(pid: int) -> list[int]:
+    """A process and its children."""
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
     except OSError:
-        return []
+        return [pid]

@@ -16,6 +16,8 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
+from bench._watched import ALL, memory, processes
+
 CONNECTIONS, SECONDS = 8, int(os.environ.get("PORISM_BENCH_SECONDS", "30"))
 SETTLE = 10  # seconds after the first process answers, in which the others start
 SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -51,23 +53,10 @@ def queries() -> dict[str, list[str]]:
     }
 
 
-def processes(pid: int) -> list[Path]:
-    """What the system tells of a process and of its workers."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [Path(f"/proc/{one}") for one in (pid, *children)]
-
-
 def work(pid: int) -> float:
     """Milliseconds that the server's processes have computed; other programs on the machine do not change them much."""
-    stats = [(one / "stat").read_text().rpartition(")")[2].split() for one in processes(pid)]
+    stats = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes(pid)]
     return sum(int(row[11]) + int(row[12]) for row in stats) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
-def memory(pid: int) -> float:
-    """Memory of a process and its workers in MB; what they share counts once."""
-    rows = [(one / "smaps_rollup").read_text() for one in processes(pid)]
-    kilobytes = (next(line for line in row.splitlines() if line.startswith("Pss:")).split()[1] for row in rows)
-    return sum(map(int, kilobytes)) / 1024
 
 
 def build(folder: Path) -> Path:
@@ -121,12 +110,12 @@ def measure(url: str, folder: Path, pid: int) -> None:
         different = [f"{text[:1500]} {number}" for number in range(ROUNDS) for text in asked]
         load(url, folder, template, asked[:5], 5)  # memory is compared after the first pages are loaded
         for name, texts in (("new", different), ("again", asked)):
-            before, done = memory(pid), work(pid)
+            before, done = memory(pid, ALL), work(pid)
             requests, seconds, errors, *latencies = load(url, folder, template, texts)
             figures = " ".join(f"{value:8.1f}" for value in latencies)
             cost = (work(pid) - done) / requests
             print(
-                f"{kind:24s} {name:8s} {requests / seconds:7.1f} {figures} {errors:6.0f} {cost:7.1f} {before:9.0f} {memory(pid):6.0f}",
+                f"{kind:24s} {name:8s} {requests / seconds:7.1f} {figures} {errors:6.0f} {cost:7.1f} {before:9.0f} {memory(pid, ALL):6.0f}",
                 flush=True,
             )
 

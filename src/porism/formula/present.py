@@ -1,4 +1,4 @@
-"""An operator tree as Presentation MathML: how a formula that came as Content MathML looks."""
+"""An operator tree as Presentation MathML: how a formula that came as Content MathML looks, or a part that a wildcard stands for."""
 
 from __future__ import annotations
 
