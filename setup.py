@@ -6,11 +6,15 @@ import sys
 
 from setuptools import Extension, setup
 
-COMPILED = """
-    tree labels fences layout rows operators operators_apply operators_build operators_calculus operators_groups operators_operands
-    operators_prefix operators_scripts operators_stack operators_symbols operators_table rules rules_term canonical tuples tangent
-    parsed binary convert repair source balance tame
-"""
+# Folders of `src/porism`, and the modules of each that are compiled.
+COMPILED = {
+    "formula": "tree parsed binary",
+    "formula/latex": "convert repair source balance tame",
+    "formula/layout": "labels fences build rows tuples tangent",
+    "formula/operators": "parse apply chains calculus groups operands prefix scripts stack symbols table",
+    "formula/canonical": "rules terms forms",
+    "index/analysis": "flat features",
+}
 # Commands that build something; the others only ask for names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}
 
@@ -21,8 +25,7 @@ def extensions() -> list[Extension]:
         return []
     from mypyc.build import mypycify
 
-    files = [f"src/porism/formula/{name}.py" for name in COMPILED.split()]
-    files += ["src/porism/index/flat.py", "src/porism/index/features.py"]
+    files = [f"src/porism/{folder}/{name}.py" for folder, names in COMPILED.items() for name in names.split()]
     options = ["--ignore-missing-imports", "--follow-imports=silent", "--config-file="]
     made: list[Extension] = mypycify([*options, *files], opt_level="3", group_name="porism")
     for extension in made:

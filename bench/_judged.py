@@ -14,14 +14,14 @@ import time
 from functools import cache
 from pathlib import Path
 
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
-from porism.corpus.topics import read_topics
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
+from porism.corpus.topics.files import read_topics
 from porism.index.build import build_index
-from porism.index.formulas import build_formula_index
+from porism.index.formulas.build import build_formula_index
 from porism.records import Topic
-from porism.search.formulas import FormulaSearcher
+from porism.search.formulas.searcher import FormulaSearcher
 
 SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"

@@ -7,11 +7,11 @@ import unicodedata
 
 from lxml import etree
 
-from porism.formula.content import READ
-from porism.formula.content_read import read_element
-from porism.formula.content_shape import applied
-from porism.formula.operators_build import Mark, build
-from porism.formula.operators_table import REL, SYMBOLS
+from porism.formula.mathml.content import READ
+from porism.formula.mathml.content_read import read_element
+from porism.formula.mathml.content_shape import applied
+from porism.formula.operators.chains import Mark, build
+from porism.formula.operators.table import REL, SYMBOLS
 from porism.formula.tree import Node
 
 _PARSER = etree.XMLParser(recover=True, huge_tree=True, remove_comments=True)

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from bench._lab_key import lab_key
-from porism.corpus.visual import visual_text
+from porism.corpus.build.visual import visual_text
 from porism.formula import parse, parse_mathml
 
 

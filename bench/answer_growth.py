@@ -22,9 +22,9 @@ import numpy as np
 from bench._watched import memory, watch
 from bench.generate_dump import Generator, generate
 from bench.growth_plot import draw
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 
 SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
 PLOT = Path(__file__).parents[1] / "docs/results/answer-growth.svg"

@@ -77,13 +77,13 @@ class Times:
 
 def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgments: int = JUDGMENTS) -> Load:
     """A journal in which every assessor has the same answers of the collection to judge."""
-    from porism.corpus.collection import Collection
-    from porism.corpus.topics import read_topics
-    from porism.lab.accounts import add_account
-    from porism.lab.assignment import give
-    from porism.lab.journal import Journal
-    from porism.lab.loading import load_pool, load_topics, opaque_key
-    from porism.lab.pool import PoolItem
+    from porism.corpus.store.collection import Collection
+    from porism.corpus.topics.files import read_topics
+    from porism.lab.judging.accounts import add_account
+    from porism.lab.judging.assignment import give
+    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.loading import load_pool, load_topics, opaque_key
+    from porism.lab.pooling.rules import PoolItem
 
     journal = Journal.create(folder / "load.journal")
     load_topics(journal, 1, read_topics(SAMPLE / "topics" / "task1.xml"))
@@ -175,8 +175,8 @@ def percentile(values: list[float], share: float) -> float:
 
 def main() -> None:
     """Print a table."""
-    from porism.corpus.build import build
-    from porism.corpus.sources import open_source
+    from porism.corpus.build.pipeline import build
+    from porism.corpus.sources.detect import open_source
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

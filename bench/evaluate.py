@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from porism.evaluate.check import check_run
-from porism.evaluate.measures import LAB, parse_all
+from porism.evaluate.measures.measure import LAB, parse_all
+from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import Qrels, read_qrels, write_qrels
-from porism.evaluate.run import Ranking, Run, read_run, write_run
-from porism.evaluate.score import score
+from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
 
 TOPICS, HITS, JUDGED = 1000, 1000, 450
 CASES = 100

@@ -14,10 +14,10 @@ from xml.etree.ElementTree import iterparse
 
 import porism
 from bench._judged import SHARED, folder
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.report import report_lines
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.build.report import report_lines
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -19,12 +19,12 @@ from bench._judged import (
     missing,
     scores,
 )
-from porism.corpus.collection import Collection
-from porism.evaluate.definitions import average_precision
+from porism.corpus.store.collection import Collection
+from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.run import LIMIT, Ranking, write_rankings
-from porism.search.formula_query import prepare
-from porism.search.formulas import PARTS, WEIGHTS
+from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
+from porism.search.formulas.query import prepare
+from porism.search.formulas.searcher import PARTS, WEIGHTS
 from porism.search.topic_run import SPARE, place_of
 
 Array = npt.NDArray[np.float64]

@@ -29,12 +29,12 @@ from bench._judged import (
     missing,
     scores,
 )
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
-from porism.evaluate.run import write_rankings
-from porism.index.formulas import build_formula_index
-from porism.search.formulas import FormulaSearcher
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
+from porism.evaluate.runs.run import write_rankings
+from porism.index.formulas.build import build_formula_index
+from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.topic_run import formula_rankings
 
 K = 1000

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from bench._visual_ids import visual_ids
 from porism.formula import Parsed, parse, parse_mathml, tangent, tree
-from porism.formula.macros import Macros, definitions
+from porism.formula.latex.macros import Macros, definitions
 
 DATA = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
 # Formulas of an entry in LaTeX: between dollars, brackets, or in a display environment.
@@ -149,7 +149,7 @@ def passed(formulas: list[str], step: Step) -> float:
 
 def indexed(some: list[str]) -> list[Parsed]:
     """All that an index needs of some formulas."""
-    from porism.index.features import features_of_many
+    from porism.index.analysis.features import features_of_many
 
     parsed = [parse(latex) for latex in some]
     features_of_many([(one.layout, one.operators) for one in parsed])
@@ -173,8 +173,8 @@ def speeds(formulas: list[str]) -> None:
     from latex2mathml.converter import convert
 
     from porism.formula.binary import pack, unpack_operators
-    from porism.formula.canonical import canonical
-    from porism.formula.convert import to_mathml
+    from porism.formula.canonical.forms import canonical
+    from porism.formula.latex.convert import to_mathml
 
     def other(latex: str) -> None:
         with contextlib.suppress(Exception):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench._judged import FORMULA_SETS, SOURCES, folder, formula_topics, missing, scores, write_formula_run
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.options import Options, Trees
-from porism.corpus.sources import open_source
-from porism.index.formulas import build_formula_index
-from porism.search.formulas import FormulaSearcher
+from porism.corpus.build.options import Options, Trees
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
+from porism.index.formulas.build import build_formula_index
+from porism.search.formulas.searcher import FormulaSearcher
 
 K = 1000
 TESTS = ("pool", "t2-2021")

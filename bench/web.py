@@ -41,8 +41,8 @@ KINDS = {
 
 def queries() -> dict[str, list[str]]:
     """What is asked: the formulas of Task 2 topics, the titles of Task 1 topics."""
-    from porism.corpus.html import plain
-    from porism.corpus.topics import read_topics
+    from porism.corpus.topics.files import read_topics
+    from porism.text.html import plain
 
     folder = SHARED / "data/slice/topics"
     titles = [plain(topic.title) for topic in read_topics(folder / "task1-2021.xml")]

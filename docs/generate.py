@@ -37,7 +37,7 @@ def commands_page() -> str:
 
 def api_page() -> str:
     """Every route of the HTTP API with its parameters."""
-    from porism.web.openapi import document
+    from porism.web.api.openapi import document
 
     pages = [
         "# HTTP API\n\nWritten by `make docs` from the OpenAPI document that the server publishes at `/v1/openapi.json`.\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
-from porism.index.formula_store import FormulaStore
-from porism.index.formulas import build_formula_index
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
+from porism.index.formulas.build import build_formula_index
+from porism.index.formulas.store import FormulaStore
 
 
 def make_collection(folder: Path, latex: Sequence[str]) -> Path:

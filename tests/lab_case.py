@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
-from porism.corpus.topics import read_topics
-from porism.evaluate.facts import CollectionFacts
-from porism.lab.accounts import add_account
-from porism.lab.journal import Journal
-from porism.lab.loading import Known, load_pool, load_topics, load_training
-from porism.lab.pool import Pool
-from porism.lab.pool_build import PoolOptions, build_pool, read_pool_run
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
+from porism.corpus.topics.files import read_topics
+from porism.evaluate.runs.facts import CollectionFacts
+from porism.lab.judging.accounts import add_account
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.loading import Known, load_pool, load_topics, load_training
+from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
+from porism.lab.pooling.rules import Pool
 
 PASSWORD = "correct horse battery"
 

@@ -11,7 +11,7 @@ import pytest
 
 from doc_pages import DATA, PAGES, ROOT, RUN, Reader, blocks, commands, renew, same
 from porism.cli import COMMANDS
-from porism.evaluate.measures import FAMILIES
+from porism.evaluate.measures.measure import FAMILIES
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -79,7 +79,7 @@ def test_every_command_is_documented(name: str) -> None:
 
 
 def test_every_route_is_documented() -> None:
-    from porism.web.api import ENDPOINTS
+    from porism.web.api.endpoints import ENDPOINTS
 
     page = (REFERENCE / "api.md").read_text()
     assert not [endpoint.path for endpoint in ENDPOINTS if f"\n## GET {endpoint.path}\n" not in page]
@@ -91,8 +91,8 @@ def test_every_measure_is_documented(name: str) -> None:
 
 
 def test_every_part_of_the_engine_is_documented() -> None:
-    from porism.search.answers import FEATURES
-    from porism.search.formulas import MODES, PARTS
+    from porism.search.answers.searcher import FEATURES
+    from porism.search.formulas.searcher import MODES, PARTS
 
     page = (REFERENCE / "systems.md").read_text()
     groups = {name.partition(".")[0] + ("." if "." in name else "") for name in FEATURES}

@@ -18,8 +18,12 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LEVELS = (
     "errors",
     "records",
+    "compiled",
+    "progress",
     "files",
+    "parallel",
     "formula",
+    "text",
     "corpus",
     "index",
     "evaluate",
@@ -87,10 +91,9 @@ def test_light_core(arguments: list[str]) -> None:
 
 def test_what_is_compiled_is_there() -> None:
     setup = ast.parse((ROOT / "setup.py").read_text("utf-8"))
-    names = [node.value for node in ast.walk(setup) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    listed = next(name for name in names if "operators_table" in name).split()
-    assert all((SOURCE / "formula" / f"{name}.py").is_file() for name in listed)
-    assert all((ROOT / name).is_file() for name in names if name.startswith("src/porism/index/"))
+    table = next(node.value for node in setup.body if isinstance(node, ast.Assign) and node.targets[0].id == "COMPILED")
+    listed = {folder: names.split() for folder, names in ast.literal_eval(table).items()}
+    assert all((SOURCE / folder / f"{name}.py").is_file() for folder, names in listed.items() for name in names)
 
 
 def test_no_drawer_for_everything() -> None:

@@ -18,9 +18,9 @@ from chromium import Chromium, chromium, free_port, log_in
 from lab_fixtures import SAMPLE
 from porism.cli import main
 from porism.evaluate.qrels import read_qrels
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments
-from porism.lab.pool_store import read_pool
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.record import assessments
+from porism.lab.pooling.store import read_pool
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 

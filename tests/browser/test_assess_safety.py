@@ -17,13 +17,13 @@ from playwright.sync_api import Page, sync_playwright
 
 from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
-from porism.lab import accounts
-from porism.lab.assignment import assign_topic, give
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments
-from porism.lab.loading import load_pool
-from porism.lab.pool import Answer, PoolItem
-from porism.lab.queue import assignments, works
+from porism.lab.judging import accounts
+from porism.lab.judging.assignment import assign_topic, give
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.loading import load_pool
+from porism.lab.judging.queue import assignments, works
+from porism.lab.judging.record import assessments
+from porism.lab.pooling.rules import Answer, PoolItem
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 

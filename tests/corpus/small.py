@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.options import Options
-from porism.corpus.sources import open_source
+from porism.corpus.build.options import Options
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 
 Row = dict[str, object]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 
 from .small import answer, built, comment, question, tally, write_dump

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.arqmath import V1, V2, V3, ArqMath, version_of
+from porism.corpus.sources.arqmath import V1, V2, V3, ArqMath, version_of
 from porism.errors import PorismError
 
 from .small import answer, built, comment, question, tally, xml

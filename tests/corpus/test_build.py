@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus import staging
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.html import formula_ids
-from porism.corpus.options import Options
-from porism.corpus.sources import open_source
+from porism.corpus.build import staging
+from porism.corpus.build.options import Options
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.text.html import formula_ids
 
 from .small import answer, built, comment, examples, question, tally, write_dump
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.formula.binary import unpack
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.dump import Dump, Rows, tags
-from porism.corpus.raw import RawLink
-from porism.corpus.sources import describe, open_source
+from porism.corpus.sources.detect import describe, open_source
+from porism.corpus.sources.dump import Dump, Rows, tags
+from porism.corpus.sources.raw import RawLink
 from porism.errors import PorismError
 
 from .small import answer, built, comment, question, write_dump, xml

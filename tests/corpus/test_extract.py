@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.corpus.extract import lab, sensible
-from porism.corpus.html import TOKEN, without_tokens
+from porism.text.extract import lab, sensible
+from porism.text.html import TOKEN, without_tokens
 
 SPAN = '<span class="math-container">'
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.corpus.fields import Field, make_field
-from porism.corpus.html import OPEN, token
+from porism.corpus.build.fields import Field, make_field
+from porism.text.html import OPEN, token
 
 
 def test_latex_never_goes_through_the_html_parser() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.corpus.html import (
+from porism.text.html import (
     Segment,
     clean,
     fill,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.arqmath import V1
-from porism.corpus.official import EMPTY, ERROR, ILL_FORMED, read_official
-from porism.corpus.options import Options
+from porism.corpus.build.official import EMPTY, ERROR, ILL_FORMED, read_official
+from porism.corpus.build.options import Options
+from porism.corpus.sources.arqmath import V1
 from porism.formula import Parsed, tangent
 from porism.formula.binary import unpack
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from porism.corpus.parallel import ordered, workers
 from porism.errors import PorismError
+from porism.parallel import ordered, workers
 
 
 def double(number: int) -> int:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus import staging
-from porism.corpus.given import GIVEN
-from porism.corpus.place import LATE_ANSWERS, LATE_COMMENTS, NEXT, QUESTIONS
+from porism.corpus.build import staging
+from porism.corpus.build.given import GIVEN
+from porism.corpus.build.place import LATE_ANSWERS, LATE_COMMENTS, NEXT, QUESTIONS
 
 
 @pytest.mark.parametrize("query", [QUESTIONS + NEXT, LATE_ANSWERS + NEXT, LATE_COMMENTS + NEXT, GIVEN])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from porism.corpus.html import span
-from porism.corpus.placing import insert_spans
+from porism.corpus.build.placing import insert_spans
+from porism.text.html import span
 
 BARE = '<span class="math-container">'
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.html import formula_ids
 from porism.errors import PorismError
+from porism.text.html import formula_ids
 
 from .small import built, tally
 

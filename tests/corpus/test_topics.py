@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.topic_info import TopicInfo, read_topic_info
-from porism.corpus.topic_text import mend_ids, spans, to_html
-from porism.corpus.topics import read_topics, squeeze, write_topics
+from porism.corpus.topics.files import read_topics, squeeze, write_topics
+from porism.corpus.topics.info import TopicInfo, read_topic_info
+from porism.corpus.topics.text import mend_ids, spans, to_html
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
 

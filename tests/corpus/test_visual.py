@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.visual import Assigned, recluster, visual_key, visual_text
+from porism.corpus.build.visual import Assigned, recluster, visual_key, visual_text
 from porism.formula import Parsed, parse
-from porism.formula.opaque import opaque_tree
+from porism.formula.layout.opaque import opaque_tree
 
 from .small import built
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.xmlrows import rows
+from porism.corpus.sources.xmlrows import rows
 from porism.errors import PorismError
 
 from .small import built, question, write_dump, xml

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from porism.evaluate.qrels import Qrels
-from porism.evaluate.run import Ranking, Run
+from porism.evaluate.runs.run import Ranking, Run
 
 
 def random_case(seed: int, topics: int = 12, items: int = 60) -> tuple[Qrels, Run]:

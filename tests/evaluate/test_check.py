@@ -7,10 +7,10 @@ from typing import ClassVar
 import pytest
 
 from porism.errors import PorismError
-from porism.evaluate.check import check_run, check_submission, cleaned
-from porism.evaluate.checking import check_files, fix_file, summary
-from porism.evaluate.problems import Problem, counts, kinds
-from porism.evaluate.run import read_run, write_run
+from porism.evaluate.runs.check import check_run, check_submission, cleaned
+from porism.evaluate.runs.checking import check_files, fix_file, summary
+from porism.evaluate.runs.problems import Problem, counts, kinds
+from porism.evaluate.runs.run import read_run, write_run
 from porism.records import Formula
 
 NAME1, NAME2, NAME3 = "T-task1-x-auto-both-P.tsv", "T-task2-x-auto-math-P.tsv", "T-task3-x-auto-both-extract-P.tsv"

@@ -8,10 +8,10 @@ import pytest
 
 import porism.cli
 from corpus.small import answer, built, comment, question, write_dump
-from porism.evaluate.checking import check_files, fix_file
-from porism.evaluate.facts import CollectionFacts
-from porism.evaluate.problems import counts
-from porism.evaluate.run import read_run
+from porism.evaluate.runs.checking import check_files, fix_file
+from porism.evaluate.runs.facts import CollectionFacts
+from porism.evaluate.runs.problems import counts
+from porism.evaluate.runs.run import read_run
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from porism.corpus.topic_info import TopicInfo
+from porism.corpus.topics.info import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.compare import (
+from porism.evaluate.comparison.compare import (
     bootstrap,
     compare,
     compare_all,
@@ -21,13 +21,13 @@ from porism.evaluate.compare import (
     randomisation,
     t_test,
 )
-from porism.evaluate.correlate import correlations, kendall, pearson
-from porism.evaluate.coverage import found_share, judged_rates, leave_team_out
-from porism.evaluate.curves import precision_by_depth, recall_by_depth
-from porism.evaluate.measures import parse, parse_all
-from porism.evaluate.run import Ranking, Run
-from porism.evaluate.score import score
-from porism.evaluate.subsets import score_subsets, subsets
+from porism.evaluate.comparison.correlate import correlations, kendall, pearson
+from porism.evaluate.comparison.coverage import found_share, judged_rates, leave_team_out
+from porism.evaluate.comparison.subsets import score_subsets, subsets
+from porism.evaluate.measures.curves import precision_by_depth, recall_by_depth
+from porism.evaluate.measures.measure import parse, parse_all
+from porism.evaluate.measures.score import score
+from porism.evaluate.runs.run import Ranking, Run
 
 from .random_runs import random_case
 

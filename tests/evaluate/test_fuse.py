@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.fuse import METHODS, fuse
-from porism.evaluate.run import Ranking, Run
+from porism.evaluate.runs.fuse import METHODS, fuse
+from porism.evaluate.runs.run import Ranking, Run
 
 ONE = Run("one", "trec", {"A.1": Ranking(["a", "b", "c"], [3.0, 2.0, 1.0])})
 TWO = Run(

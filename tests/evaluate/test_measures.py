@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate import compare, definitions, measures
-from porism.evaluate.measures import FAMILIES, LAB, Measure, parse, parse_all
+from porism.evaluate.comparison import compare
+from porism.evaluate.measures import definitions
+from porism.evaluate.measures import measure as measures
+from porism.evaluate.measures.measure import FAMILIES, LAB, Measure, parse, parse_all
 
 
 @st.composite

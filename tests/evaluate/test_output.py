@@ -12,12 +12,12 @@ import pytest
 
 import porism.cli
 from porism.errors import PorismError
-from porism.evaluate.experiment import experiment, load
-from porism.evaluate.plot import write_plots
 from porism.evaluate.qrels import write_qrels
-from porism.evaluate.report import write_report
-from porism.evaluate.run import Run, write_run
-from porism.evaluate.table import FORMATS, Table, render
+from porism.evaluate.reports.experiment import experiment, load
+from porism.evaluate.reports.plot import write_plots
+from porism.evaluate.reports.report import write_report
+from porism.evaluate.reports.table import FORMATS, Table, render
+from porism.evaluate.runs.run import Run, write_run
 
 from .random_runs import random_case
 

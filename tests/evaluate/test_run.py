@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.prime import as_visual, read_visual_map
-from porism.evaluate.run import Answer, Ranking, Run, read_run, untied, write_rankings, write_run
-from porism.evaluate.run_name import RunName, parse_name
+from porism.evaluate.measures.prime import as_visual, read_visual_map
+from porism.evaluate.runs.name import RunName, parse_name
+from porism.evaluate.runs.run import Answer, Ranking, Run, read_run, untied, write_rankings, write_run
 from porism.records import Hit
 
 LINES = {

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate import definitions
-from porism.evaluate.measures import Measure, parse, parse_all
-from porism.evaluate.prime import primed
+from porism.evaluate.measures import definitions
+from porism.evaluate.measures.measure import Measure, parse, parse_all
+from porism.evaluate.measures.prime import primed
+from porism.evaluate.measures.score import AVERAGES, Average, score
 from porism.evaluate.qrels import judged, read_qrels, write_qrels
-from porism.evaluate.run import Ranking, Run, read_run, write_rankings
-from porism.evaluate.score import AVERAGES, Average, score
+from porism.evaluate.runs.run import Ranking, Run, read_run, write_rankings
 
 from .random_runs import random_case
 

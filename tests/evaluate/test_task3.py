@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 
 from porism.errors import PorismError
-from porism.evaluate.answers import TextMeasures, answer_table, is_task3
-from porism.evaluate.overlap import OWN, answer_text, f1, local_tokenizer, overlap, reference_text, words
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.references import Reference, ablated, task1_references, task3_references
-from porism.evaluate.run import Answer, Ranking, Run
-from porism.evaluate.similarity import Encoded, Encoder, local_encoder, similarity
-from porism.evaluate.similarity import f1 as similarity_f1
-from porism.evaluate.task3 import best_possible, flag_shares, read_answer_map, read_flags, score_answers, score_as_task3
+from porism.evaluate.runs.run import Answer, Ranking, Run
+from porism.evaluate.task3.overlap import OWN, answer_text, f1, local_tokenizer, overlap, reference_text, words
+from porism.evaluate.task3.references import Reference, ablated, task1_references, task3_references
+from porism.evaluate.task3.scores import (
+    best_possible,
+    flag_shares,
+    read_answer_map,
+    read_flags,
+    score_answers,
+    score_as_task3,
+)
+from porism.evaluate.task3.similarity import Encoded, Encoder, local_encoder, similarity
+from porism.evaluate.task3.similarity import f1 as similarity_f1
+from porism.evaluate.task3.table import TextMeasures, answer_table, is_task3
 
 
 @pytest.mark.shared

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from operator_trees import renamed, shuffled, trees
 
 from porism.formula import parse
-from porism.formula.canonical import LEVELS, Level, canonical, subexpression_hashes
-from porism.formula.match_text import write
-from porism.formula.operators import operator_tree
-from porism.formula.rules import RULES, Rule
+from porism.formula.canonical.forms import LEVELS, Level, canonical, subexpression_hashes
+from porism.formula.canonical.rules import RULES, Rule
+from porism.formula.match.text import write
+from porism.formula.operators.parse import operator_tree
 from porism.formula.tree import Node
 
 HERE = Path(__file__).parent
@@ -99,8 +99,8 @@ def test_hashes_of_sub_expressions_meet() -> None:
 
 def test_hashes_are_the_same_in_every_process() -> None:
     code = (
-        "from porism.formula import parse; from porism.formula.operators import operator_tree;"
-        "from porism.formula.canonical import subexpression_hashes as h;"
+        "from porism.formula import parse; from porism.formula.operators.parse import operator_tree;"
+        "from porism.formula.canonical.forms import subexpression_hashes as h;"
         "print(h(operator_tree(parse('x^2+y=1').layout))[0])"
     )
     runs = {

@@ -11,11 +11,11 @@ from lxml import etree
 from operator_trees import LINES
 
 from porism.formula import parse
-from porism.formula.canonical import canonical
-from porism.formula.content import to_content
-from porism.formula.content_read import from_content
-from porism.formula.match_text import write
-from porism.formula.operators import is_opaque, operator_tree
+from porism.formula.canonical.forms import canonical
+from porism.formula.match.text import write
+from porism.formula.mathml.content import to_content
+from porism.formula.mathml.content_read import from_content
+from porism.formula.operators.parse import is_opaque, operator_tree
 
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 

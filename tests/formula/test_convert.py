@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from porism.formula import parse, tangent
-from porism.formula.convert import MAX_LENGTH, to_mathml
-from porism.formula.repair import _rows, commands, patterns
+from porism.formula.latex.convert import MAX_LENGTH, to_mathml
+from porism.formula.latex.repair import _rows, commands, patterns
+from porism.formula.latex.tame import tame
 from porism.formula.show import underlined
-from porism.formula.tame import tame
 
 HERE = Path(__file__).parent
 

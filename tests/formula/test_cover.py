@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.formula.cover import cover, lit
+from porism.formula.mathml.cover import cover, lit
 
 # math 0, mfrac 1, mrow 2, a 3, + 4, b 5, 2 6, = 7, c 8
 FRACTION = "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac><mo>=</mo><mi>c</mi></math>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from porism.formula import parse, tangent
-from porism.formula.macros import Macro, definitions
+from porism.formula.latex.macros import Macro, definitions
 
 
 def test_definitions_of_a_document() -> None:

@@ -11,10 +11,10 @@ from operator_trees import renamed, shuffled, trees
 
 from porism.cli import main
 from porism.formula import parse
-from porism.formula.canonical import canonical
-from porism.formula.match import find, match
-from porism.formula.match_text import write
-from porism.formula.operators import operator_tree
+from porism.formula.canonical.forms import canonical
+from porism.formula.match.matcher import find, match
+from porism.formula.match.text import write
+from porism.formula.operators.parse import operator_tree
 from porism.formula.tree import Node
 
 

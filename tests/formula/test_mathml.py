@@ -8,7 +8,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from porism.formula import parse, parse_mathml, tangent
-from porism.formula.mathml import clean, light, read
+from porism.formula.mathml.clean import clean, light, read
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from operator_trees import LINES
 
 from porism.formula import parse
-from porism.formula.match_text import write
-from porism.formula.operators import ambiguities, is_opaque, operator_tree
-from porism.formula.operators_table import SYMBOLS
+from porism.formula.match.text import write
+from porism.formula.operators.parse import ambiguities, is_opaque, operator_tree
+from porism.formula.operators.table import SYMBOLS
 from porism.formula.tree import Node, attach, chain, link_elements
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from porism.formula import parse, parse_mathml, tangent
-from porism.formula.content import to_content
-from porism.formula.present import present
+from porism.formula.mathml.content import to_content
+from porism.formula.mathml.present import present
 from porism.formula.text import readable
 
 

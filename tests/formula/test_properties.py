@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from porism.formula import from_tangent, parse, parse_mathml, tangent
 from porism.formula.binary import pack, unpack
-from porism.formula.layout import MAX_DEPTH
+from porism.formula.layout.build import MAX_DEPTH
+from porism.formula.layout.tuples import mathtuples
 from porism.formula.text import draw, latex_tokens, readable
-from porism.formula.tuples import mathtuples
 
 PIECES = [
     r"{",

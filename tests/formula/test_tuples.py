@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.formula.tuples import mathtuples, symbol_pairs
+from porism.formula.layout.tuples import mathtuples, symbol_pairs
 
 
 def test_mathtuples_of_the_reference_example() -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import digest_file
 from porism.index.build import build_index

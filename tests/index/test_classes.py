@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.index.classes import ABOVE, NUMBER, OPERATOR, VARIABLE, class_name, kind, trait
+from porism.index.analysis.classes import ABOVE, NUMBER, OPERATOR, VARIABLE, class_name, kind, trait
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from porism.index.columns import ColumnWriter, read_columns
+from porism.index.storage.columns import ColumnWriter, read_columns
 
 TYPES = {"label": "<i4", "edge": "u1", "none": "<i8"}
 

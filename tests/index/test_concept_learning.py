@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.index import concept_learning
-from porism.index.concept_learning import learn
-from porism.index.concept_pairs import ConceptBlock, ConceptWriter, Pairs
-from porism.index.concepts import likelihood
-from porism.index.terms import form_term
+from porism.index.analysis.terms import form_term
+from porism.index.concepts import learning as concept_learning
+from porism.index.concepts.concept import likelihood
+from porism.index.concepts.learning import learn
+from porism.index.concepts.pairs import ConceptBlock, ConceptWriter, Pairs
 
 POSTS = 60
 

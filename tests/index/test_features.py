@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.index.features import COMMUTATIVE, NORMALISED, RENAMED, WRITTEN, features, features_of_many
+from porism.index.analysis.features import COMMUTATIVE, NORMALISED, RENAMED, WRITTEN, features, features_of_many
 
 
 def parts(latex: str, level: str) -> set[str]:

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from formula_indexes import make_collection, make_index, visual_id
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.formula_store import FormulaStore
-from porism.index.formulas import build_formula_index
-from porism.search.formulas import FormulaSearcher
+from porism.index.formulas.build import build_formula_index
+from porism.index.formulas.store import FormulaStore
+from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
 
@@ -128,11 +128,11 @@ def test_truncated_file(index: Path, tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys, time
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
-from porism.index.formulas import build_formula_index
-from porism.search.formulas import FormulaSearcher
+from porism.corpus.build.pipeline import build
+from porism.corpus.store.collection import Collection
+from porism.corpus.sources.detect import open_source
+from porism.index.formulas.build import build_formula_index
+from porism.search.formulas.searcher import FormulaSearcher
 def wait(count):
     print("started", flush=True)
     time.sleep(60)

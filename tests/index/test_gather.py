@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from porism.index.gather import fold, formula_entries, term_texts, text_entries
-from porism.index.rows import RowBlock
+from porism.index.storage.rows import RowBlock
+from porism.index.threads.gather import fold, formula_entries, term_texts, text_entries
 
 
 def uses(*rows: tuple[int, int, int]) -> list[np.ndarray]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from porism.index import lexicon
-from porism.index.lexicon import Lexicon, LexiconWriter
+from porism.index.storage import lexicon
+from porism.index.storage.lexicon import Lexicon, LexiconWriter
 
 
 def test_every_word_is_found_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from porism.formula import parse
-from porism.formula.rules import normalise
-from porism.index.flat import MAX_NODES, flat_layout, flat_operators
-from porism.index.paths import Paths, tree_paths
+from porism.formula.canonical.rules import normalise
+from porism.index.analysis.flat import MAX_NODES, flat_layout, flat_operators
+from porism.index.analysis.paths import Paths, tree_paths
 
 
 def paths(latex: str) -> tuple[list[str], Paths]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from porism.index.columns import ArrayWriter, read_array
-from porism.index.rows import RowBlock, Rows, RowsWriter, joined
+from porism.index.storage.columns import ArrayWriter, read_array
+from porism.index.storage.rows import RowBlock, Rows, RowsWriter, joined
 
 ONE = RowBlock(np.array([3, 9], np.uint32), np.array([1, 4], np.uint16), np.array([2, 0]), np.array([2.5, 0], "f4"))
 TWO = RowBlock(np.array([7], np.uint32), np.array([2], np.uint16), np.array([1]), np.array([1], "f4"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from porism.index import tally
-from porism.index.tally import Tally
+from porism.index.storage import tally
+from porism.index.storage.tally import Tally
 
 
 def test_counts_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from porism.formula import parse
-from porism.index import thread_terms
-from porism.index.features import features
-from porism.index.formula_codes import CodesWriter, FormulaCodes, encode
-from porism.index.rows import RowBlock
-from porism.index.terms import FAMILIES, code, latex_codes
-from porism.index.thread_terms import VIEWS, ThreadTerms, pieces_of
+from porism.index.analysis.features import features
+from porism.index.analysis.terms import FAMILIES, code, latex_codes
+from porism.index.formulas.codes import CodesWriter, FormulaCodes, encode
+from porism.index.storage.rows import RowBlock
+from porism.index.threads import terms as thread_terms
+from porism.index.threads.terms import VIEWS, ThreadTerms, pieces_of
 from porism.records import Comment, Post, Thread
 
 

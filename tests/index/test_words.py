@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.index.concepts import likelihood, names
-from porism.index.terms import code, codes, form_term, formula_terms, whole_form
-from porism.index.words import FORMULA, pairs, stems, tokens, words
+from porism.index.analysis.terms import code, codes, form_term, formula_terms, whole_form
+from porism.index.analysis.words import FORMULA, pairs, stems, tokens, words
+from porism.index.concepts.concept import likelihood, names
 
 
 def test_words_are_stemmed_and_stop_words_dropped() -> None:

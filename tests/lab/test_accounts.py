@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.lab import accounts
-from porism.lab.accounts import add_account, hash_password, is_password, log_in, log_out, session_of
-from porism.lab.journal import Journal
+from porism.lab.judging import accounts
+from porism.lab.judging.accounts import add_account, hash_password, is_password, log_in, log_out, session_of
+from porism.lab.judging.journal import Journal
 
 
 class Clock:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
-from porism.lab.content import Content, written_blocks
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments
+from porism.lab.judging.content import Content, written_blocks
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.record import assessments
 from porism.lab.submissions import Desk
-from porism.lab.turkle_export import cell
-from porism.lab.turkle_results import NEEDED, import_results
+from porism.lab.turkle.export import cell
+from porism.lab.turkle.results import NEEDED, import_results
 
 SOUP = st.lists(
     st.sampled_from(

@@ -10,10 +10,10 @@ import pytest
 
 from lab_case import PASSWORD, LabCase
 from porism.cli import main
-from porism.lab.journal import Entry, Journal
-from porism.lab.judging import record
-from porism.lab.loading import topic_threads
-from porism.lab.queue import assignments, works
+from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.loading import topic_threads
+from porism.lab.judging.queue import assignments, works
+from porism.lab.judging.record import record
 
 
 @pytest.fixture

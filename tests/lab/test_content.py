@@ -5,7 +5,7 @@ import re
 import pytest
 
 from lab_case import ATTACK, LabCase
-from porism.lab.content import Content, written_blocks
+from porism.lab.judging.content import Content, written_blocks
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.lab.journal import Entry, Journal
+from porism.lab.judging.journal import Entry, Journal
 
 
 def make(path: Path) -> Journal:

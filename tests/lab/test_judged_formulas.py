@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from porism.cli import main
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.lab.judged_formulas import variants_by_visual
+from porism.lab.judging.judged_formulas import variants_by_visual
 from porism.records import Judgment
 
 TABLE = Path(__file__).parents[2] / "sample" / "qrels" / "task2-formulas.tsv"

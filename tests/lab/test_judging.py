@@ -4,7 +4,7 @@ import pytest
 
 from lab_case import LabCase
 from porism.errors import PorismError
-from porism.lab.assignment import (
+from porism.lab.judging.assignment import (
     assign_dual,
     assign_extra,
     assign_topic,
@@ -13,12 +13,12 @@ from porism.lab.assignment import (
     move_topic,
     share_topics,
 )
-from porism.lab.journal import Entry, Journal
-from porism.lab.judging import assessments, extra_answers, record
-from porism.lab.loading import Known, load_pool, load_training, pooled_items
-from porism.lab.pool import PoolItem
-from porism.lab.queue import assignments, has_narrative, progress, works
-from porism.lab.training import training_results
+from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.loading import Known, load_pool, load_training, pooled_items
+from porism.lab.judging.queue import assignments, has_narrative, progress, works
+from porism.lab.judging.record import assessments, extra_answers, record
+from porism.lab.judging.training import training_results
+from porism.lab.pooling.rules import PoolItem
 
 
 def job_of(journal: Journal, name: str, purpose: str = "main", task: int = 1) -> int:

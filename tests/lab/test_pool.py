@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from porism.lab.pool import (
+from porism.lab.pooling.rules import (
     DEPTHS,
     Answer,
     Origin,

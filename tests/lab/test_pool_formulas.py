@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from porism.lab.pool import Instance, Origin
-from porism.lab.pool_formulas import (
+from porism.lab.pooling.formulas import (
     FormulaHit,
     FormulaRanking,
     by_threads,
@@ -14,6 +13,7 @@ from porism.lab.pool_formulas import (
     visual_pool,
     votes,
 )
+from porism.lab.pooling.rules import Instance, Origin
 
 
 def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> FormulaHit:

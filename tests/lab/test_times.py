@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from porism.lab.times import TimeSummary, summary, visit_seconds
+from porism.lab.judging.times import TimeSummary, summary, visit_seconds
 
 
 def test_mean_and_median_by_hand() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from corpus.small import answer, built, question, write_dump
-from porism.corpus.collection import Collection
-from porism.corpus.topics import read_formula_rows, read_topics
+from porism.corpus.store.collection import Collection
+from porism.corpus.topics.files import read_formula_rows, read_topics
 from porism.errors import PorismError
-from porism.lab.topic_formulas import choose, complexity, elements
-from porism.lab.topic_making import limits_of, make_topics
-from porism.lab.topics import Limits, candidates, select
+from porism.lab.topics.formulas import choose, complexity, elements
+from porism.lab.topics.make import limits_of, make_topics
+from porism.lab.topics.select import Limits, candidates, select
 from porism.records import Topic, TopicFormula
 
 NEW = "2021-05-01T10:00:00.000"

@@ -9,15 +9,15 @@ import pytest
 
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
-from porism.lab.assignment import assign_extra, assign_topic
-from porism.lab.content import Content
-from porism.lab.journal import Entry, Journal
-from porism.lab.judging import assessments, record
-from porism.lab.queue import assignments, works
-from porism.lab.results_export import results_csv
-from porism.lab.turkle_client import is_whole
-from porism.lab.turkle_export import COLUMNS, TEMPLATE_LIMIT, batch, cell, export, template
-from porism.lab.turkle_results import check, import_results, moment, written_moment
+from porism.lab.judging.assignment import assign_extra, assign_topic
+from porism.lab.judging.content import Content
+from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.queue import assignments, works
+from porism.lab.judging.record import assessments, record
+from porism.lab.turkle.client import is_whole
+from porism.lab.turkle.export import COLUMNS, TEMPLATE_LIMIT, batch, cell, export, template
+from porism.lab.turkle.results import check, import_results, moment, written_moment
+from porism.lab.turkle.submitted import results_csv
 
 
 @pytest.fixture

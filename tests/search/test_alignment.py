@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from formula_indexes import make_index, visual_id
-from porism.search.alignment import similarities
-from porism.search.formula_query import prepare
-from porism.search.formulas import FormulaSearcher
+from porism.search.formulas.alignment import similarities
+from porism.search.formulas.query import prepare
+from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = ["a+b=c", "a+b", "x+y=z", "a+b=c+d+1", "a+b=2", "a-b=c", r"\sum_{k=0}^n k", "3+b=2"]
 
@@ -52,8 +52,8 @@ def test_values_stay_between_0_and_1(searcher: FormulaSearcher) -> None:
 
 def test_the_kernel_is_the_recurrence_of_the_trace(searcher: FormulaSearcher, tmp_path: Path) -> None:
     """The pairs that the explanation walks back cost what the kernel says."""
-    from porism.index.flat import flat_layout
-    from porism.search.formula_explain import aligned
+    from porism.index.analysis.flat import flat_layout
+    from porism.search.formulas.explain import aligned
 
     store = searcher.store
     query = prepare("a+b=c", store)

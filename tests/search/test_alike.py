@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import porism
-from porism.search.alike import MOST, MOST_POSTS, Alike, alike_scores
+from porism.search.answers.alike import MOST, MOST_POSTS, Alike, alike_scores
 from porism.search.engine import Engine
 from porism.search.query import read_query
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.search.bare import split_bare
+from porism.text.bare import split_bare
 
 
 def marked(text: str) -> str:

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from formula_indexes import make_index
-from porism.search import candidates
-from porism.search.formula_query import prepare
-from porism.search.formulas import FormulaSearcher
+from porism.search.formulas import candidates
+from porism.search.formulas.query import prepare
+from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = [f"x=y^{{{number}}}" for number in range(30)] + [rf"x=\sin({number}t)" for number in range(30)]
 

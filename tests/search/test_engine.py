@@ -8,7 +8,7 @@ import pytest
 import porism
 from porism.errors import PorismError
 from porism.records import Explanation, Query
-from porism.search import answers
+from porism.search.answers import searcher as answers
 from porism.search.engine import Engine
 
 WORDS_AND_FORMULA = r"proof that $\sqrt{2}$ is irrational"

@@ -10,7 +10,7 @@ import pytest
 
 from formula_indexes import make_index
 from porism.files import open_text
-from porism.search.formulas import FormulaSearcher
+from porism.search.formulas.searcher import FormulaSearcher
 
 HERE = Path(__file__).parent
 TOP = 3

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from formula_indexes import make_index, visual_id
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.formula import parse
-from porism.formula.match import match
-from porism.index.formulas import build_formula_index
-from porism.search.formulas import PARTS, FormulaSearcher, Mode
+from porism.formula.match.matcher import match
+from porism.index.formulas.build import build_formula_index
+from porism.search.formulas.searcher import PARTS, FormulaSearcher, Mode
 
 LATEX = [
     "a>b",

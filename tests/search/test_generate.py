@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from porism.search.display.results import Extract, Segment
 from porism.search.generate import Endpoint, generated
-from porism.search.results import Extract, Segment
 
 FOUND = Extract("Because $2q^2=p^2$.", (Segment("text", "Because "), Segment("formula", "2q^2=p^2")), (), 0.01)
 

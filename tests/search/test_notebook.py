@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.search.notebook import segments_html
-from porism.search.results import Extract, FormulaResults, FoundFormula, Results, SearchHit, Segment
+from porism.search.display.notebook import segments_html
+from porism.search.display.results import Extract, FormulaResults, FoundFormula, Results, SearchHit, Segment
 
 PIECES = (Segment("text", "a <b> & "), Segment("text", "word", lit=True), Segment("formula", "x^2", lit_nodes=(2,)))
 

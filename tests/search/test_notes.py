@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from porism.corpus.build import build
-from porism.corpus.collection import Collection
-from porism.corpus.sources import open_source
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 from porism.search.engine import Engine
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from porism.formula import parse
-from porism.index.flat import flat_layout
-from porism.index.terms import latex_codes
-from porism.search.reading import mathml_of, part_codes, reading
+from porism.index.analysis.flat import flat_layout
+from porism.index.analysis.terms import latex_codes
+from porism.search.display.reading import mathml_of, part_codes, reading
 
 LATEX = (r"a^2+b^2=c^2", r"\frac{x+1}{\sqrt{y}}", r"\sum_{k=1}^n k = \frac{n(n+1)}{2}", "x", "", r"\frac{", "a<b<c")
 

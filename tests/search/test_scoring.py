@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from porism.index.rows import HALVES
-from porism.search.scoring import FAR, K1, B, has_any, score_rows, shares
+from porism.index.storage.rows import HALVES
+from porism.search.answers.scoring import FAR, K1, B, has_any, score_rows, shares
 
 
 def made(rows: list[dict[int, float]]) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from formula_indexes import make_index, visual_id
-from porism.search.formula_query import prepare
-from porism.search.formulas import FormulaSearcher
-from porism.search.structure import common_parts
+from porism.search.formulas.query import prepare
+from porism.search.formulas.searcher import FormulaSearcher
+from porism.search.formulas.structure import common_parts
 
 LATEX = [
     "a^2+b^2=c^2",

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from porism.cli import main
-from porism.corpus.topics import read_topics
+from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.files import digest_file
-from porism.search.rerank import Model, save_model
+from porism.search.answers.rerank import Model, save_model
 from porism.search.topic_run import run_topics
 
 ROOT = Path(__file__).resolve().parents[2]

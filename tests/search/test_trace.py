@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from porism.index.classes import NUMBER, OPERATOR, VARIABLE
-from porism.search.alignment import DELETE, INSERT, OPEN, Rows, Symbols, similarities
-from porism.search.trace import exchange, fill, paired
+from porism.index.analysis.classes import NUMBER, OPERATOR, VARIABLE
+from porism.search.formulas.alignment import DELETE, INSERT, OPEN, Rows, Symbols, similarities
+from porism.search.formulas.trace import exchange, fill, paired
 
 KINDS = np.array([OPERATOR, OPERATOR, VARIABLE, VARIABLE, VARIABLE, NUMBER, NUMBER], np.uint8)
 WEIGHTS = np.array([0.5, 0.7, 0.9, 1.1, 1.0, 0.8, 1.3], np.float32)

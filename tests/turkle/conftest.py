@@ -9,9 +9,9 @@ from turkle_site import PASSWORD, Site, turkle_site
 from lab_case import LabCase
 from lab_fixtures import case, cheap_passwords, journal, sample_collection
 from porism.cli import main
-from porism.lab.assignment import assign_extra, assign_topic
-from porism.lab.journal import Journal
-from porism.lab.turkle_client import Server, call
+from porism.lab.judging.assignment import assign_extra, assign_topic
+from porism.lab.judging.journal import Journal
+from porism.lab.turkle.client import Server, call
 
 __all__ = ["case", "cheap_passwords", "journal", "sample_collection"]
 

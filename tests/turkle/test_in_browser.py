@@ -10,11 +10,11 @@ from playwright.sync_api import sync_playwright
 from turkle_site import PASSWORD, Site
 
 from chromium import chromium
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments
-from porism.lab.queue import works
-from porism.lab.turkle_client import Server, download, upload
-from porism.lab.turkle_results import import_results
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.queue import works
+from porism.lab.judging.record import assessments
+from porism.lab.turkle.client import Server, download, upload
+from porism.lab.turkle.results import import_results
 
 pytestmark = [pytest.mark.turkle, pytest.mark.browser, pytest.mark.xdist_group("turkle")]
 

@@ -13,10 +13,10 @@ from turkle_site import PASSWORD, Site
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments, extra_answers
-from porism.lab.queue import assignments, works
-from porism.lab.turkle_client import Server, call, download, is_whole, progress, upload
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.queue import assignments, works
+from porism.lab.judging.record import assessments, extra_answers
+from porism.lab.turkle.client import Server, call, download, is_whole, progress, upload
 
 pytestmark = [pytest.mark.turkle, pytest.mark.xdist_group("turkle")]
 

@@ -21,8 +21,8 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from porism.search.engine import Engine
-from porism.web.api import ENDPOINTS
-from porism.web.app import create_app
+from porism.web.api.endpoints import ENDPOINTS
+from porism.web.server.app import create_app
 
 pytestmark = pytest.mark.xdist_group("api")
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.web.demo import demo as run_demo
+from porism.web.server.demo import demo as run_demo
 
 SAMPLE = Path(__file__).parents[2] / "sample"
 

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from porism.web.limits import Limits
+from porism.web.server.limits import Limits
 
 
 async def echo(request: Request) -> PlainTextResponse:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from porism.search.display.results import Results
 from porism.search.engine import Engine
-from porism.search.results import Results
-from porism.web import views
-from porism.web.app import create_app
-from porism.web.memory import Memory
+from porism.web.api import views
+from porism.web.server.app import create_app
+from porism.web.server.memory import Memory
 
 
 def test_the_least_lately_asked_is_forgotten_first() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.web.parameters import BadRequest, Parameter, read_parameters
+from porism.web.api.parameters import BadRequest, Parameter, read_parameters
 
 TABLE = (
     Parameter("q", "a query", required=True, high=10),

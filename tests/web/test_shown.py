@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from porism.search.notebook import segments_html
-from porism.search.results import FormulaUse, Segment
-from porism.web.show import body_html, formula_link, threads, took
+from porism.search.display.notebook import segments_html
+from porism.search.display.results import FormulaUse, Segment
+from porism.web.pages.show import body_html, formula_link, threads, took
 
 
 @pytest.mark.parametrize(

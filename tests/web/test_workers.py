@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.web.server import bind
+from porism.web.server.run import bind
 
 Server = tuple["subprocess.Popen[bytes]", str]
 

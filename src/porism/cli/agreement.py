@@ -21,8 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a table."""
-    from porism.lab.exports import agreement_rows, training_rows
-    from porism.lab.journal import Journal
+    from porism.lab.judging.exports import agreement_rows, training_rows
+    from porism.lab.judging.journal import Journal
 
     journal = Journal.open(args.journal)
     header, rows = training_rows(journal, args.task) if args.training else agreement_rows(journal, args.task)

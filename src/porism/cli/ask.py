@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask and print."""
+    from porism.search.display.show import print_extract, typed
     from porism.search.engine import Engine
-    from porism.search.show import print_extract, typed
 
     return print_extract(Engine.open(args.index).ask(typed(args.query)), args.json)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.lab.journal import Journal
+    from porism.lab.judging.journal import Journal
 
 HELP = "have items judged by people: accounts, assignments, server, export, backup"
 EXAMPLE = "porism assess create lab.journal"
@@ -97,28 +97,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace) -> Journal:
-    from porism.lab.journal import Journal
+    from porism.lab.judging.journal import Journal
 
     return Journal.open(args.journal)
 
 
 def _create(args: argparse.Namespace) -> None:
-    from porism.lab.journal import Journal
+    from porism.lab.judging.journal import Journal
 
     Journal.create(args.journal).close()
 
 
 def _account(args: argparse.Namespace) -> None:
-    from porism.lab.accounts import add_account
+    from porism.lab.judging.accounts import add_account
 
     password = getpass.getpass("password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     add_account(_open(args), args.name, args.role, password)
 
 
 def _load(args: argparse.Namespace) -> None:
-    from porism.corpus.topics import read_topics
-    from porism.lab.loading import load_pool, load_topics, topic_threads
-    from porism.lab.pool_store import read_manifest, read_pool
+    from porism.corpus.topics.files import read_topics
+    from porism.lab.judging.loading import load_pool, load_topics, topic_threads
+    from porism.lab.pooling.store import read_manifest, read_pool
 
     task = read_manifest(Path(args.pool))["options"]["task"]
     pool, journal = read_pool(Path(args.pool)), _open(args)
@@ -128,9 +128,9 @@ def _load(args: argparse.Namespace) -> None:
 
 
 def _train(args: argparse.Namespace) -> None:
-    from porism.corpus.topics import read_topics
-    from porism.lab.known import read_known
-    from porism.lab.loading import load_topics, load_training
+    from porism.corpus.topics.files import read_topics
+    from porism.lab.judging.known import read_known
+    from porism.lab.judging.loading import load_topics, load_training
 
     journal, known = _open(args), read_known(args.known)
     wanted = {one.topic for one in known}
@@ -139,8 +139,8 @@ def _train(args: argparse.Namespace) -> None:
 
 
 def _assign(args: argparse.Namespace) -> None:
-    from porism.lab.accounts import accounts
-    from porism.lab.assignment import assign_topic, share_topics
+    from porism.lab.judging.accounts import accounts
+    from porism.lab.judging.assignment import assign_topic, share_topics
 
     journal = _open(args)
     if args.assessor:
@@ -154,27 +154,27 @@ def _assign(args: argparse.Namespace) -> None:
 
 
 def _move(args: argparse.Namespace) -> None:
-    from porism.lab.assignment import move_topic
+    from porism.lab.judging.assignment import move_topic
 
     for topic in args.topics:
         print(f"{topic}\t{move_topic(_open(args), args.assessor, args.colleague, args.task, topic)}")
 
 
 def _dual(args: argparse.Namespace) -> None:
-    from porism.lab.assignment import assign_dual
+    from porism.lab.judging.assignment import assign_dual
 
     for topic in args.topics:
         print(f"{topic}\t{assign_dual(_open(args), args.assessor, args.task, topic, args.size, args.seed)}")
 
 
 def _training(args: argparse.Namespace) -> None:
-    from porism.lab.assignment import assign_training
+    from porism.lab.judging.assignment import assign_training
 
     print(assign_training(_open(args), args.assessor, args.task, args.round))
 
 
 def _extra(args: argparse.Namespace) -> None:
-    from porism.lab.assignment import assign_extra
+    from porism.lab.judging.assignment import assign_extra
 
     for topic in args.topics:
         print(f"{topic}\t{assign_extra(_open(args), args.assessor, topic, args.size, args.seed)}")
@@ -193,14 +193,14 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _progress(args: argparse.Namespace) -> None:
-    from porism.lab.exports import progress_tsv
+    from porism.lab.judging.exports import progress_tsv
 
     print(progress_tsv(_open(args), args.cap), end="")
 
 
 def _export(args: argparse.Namespace) -> None:
-    from porism.lab import exports
-    from porism.lab.results_export import results_csv
+    from porism.lab.judging import exports
+    from porism.lab.turkle.submitted import results_csv
 
     makers = {
         "results": results_csv,

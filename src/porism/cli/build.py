@@ -49,13 +49,13 @@ def run(args: argparse.Namespace) -> int:
     """Build, then tell what became of every row."""
     import json
 
-    from porism.corpus.build import build
-    from porism.corpus.collection import Collection
-    from porism.corpus.options import Options, parse_years
-    from porism.corpus.progress import Bars, Silent
-    from porism.corpus.report import report_lines
-    from porism.corpus.schema import MANIFEST
-    from porism.corpus.sources import describe, open_source
+    from porism.corpus.build.options import Options, parse_years
+    from porism.corpus.build.pipeline import build
+    from porism.corpus.build.report import report_lines
+    from porism.corpus.sources.detect import describe, open_source
+    from porism.corpus.store.collection import Collection
+    from porism.corpus.store.schema import MANIFEST
+    from porism.progress import Bars, Silent
 
     first, last = parse_years(args.years) if args.years else (None, None)
     sources = [open_source(Path(path), args.source_kind) for path in args.sources]

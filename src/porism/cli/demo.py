@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build what is missing, then serve."""
-    from porism.web.demo import demo
+    from porism.web.server.demo import demo
 
     demo(args.directory, args.sample, args.host, args.port, serve_it=not args.build_only)
     return 0

@@ -62,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score and print."""
-    from porism.evaluate.evaluation import Options, evaluate
+    from porism.evaluate.reports.evaluation import Options, evaluate
 
     options = Options(**{name: value for name, value in vars(args).items() if name in Options.__annotations__})
     text, words = evaluate(options)

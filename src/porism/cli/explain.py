@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
+    from porism.search.display.show import print_explanation, typed
     from porism.search.engine import Engine
-    from porism.search.show import print_explanation, typed
 
     return print_explanation(Engine.open(args.index).explain(typed(args.query), args.post), args.json)

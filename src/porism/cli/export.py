@@ -19,8 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export."""
-    from porism.corpus.collection import Collection
     from porism.corpus.export import export
+    from porism.corpus.store.collection import Collection
 
     with Collection.open(args.collection) as collection:
         export(collection, args.output, args.format)

@@ -25,8 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
+    from porism.search.display.show import print_formulas, typed
     from porism.search.engine import Engine
-    from porism.search.show import print_formulas, typed
 
     return print_formulas(
         Engine.open(args.index).formulas(typed(args.latex), args.k, args.mode, args.offset), args.json

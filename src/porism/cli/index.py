@@ -32,9 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build, then tell what is in it."""
-    from porism.corpus.collection import Collection
-    from porism.corpus.progress import Bars, Silent
+    from porism.corpus.store.collection import Collection
     from porism.index.build import build_index
+    from porism.progress import Bars, Silent
 
     collection = Collection.open(Path(args.collection))
     progress = Silent() if args.quiet else Bars()

@@ -25,9 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 when P occurs in T, 1 when not."""
     from porism.formula import parse
-    from porism.formula.match import find
-    from porism.formula.match_text import as_json, as_lines
-    from porism.formula.operators import operator_tree
+    from porism.formula.match.matcher import find
+    from porism.formula.match.text import as_json, as_lines
+    from porism.formula.operators.parse import operator_tree
 
     pattern = operator_tree(parse(args.pattern, wildcards=True).layout)
     target = operator_tree(parse(args.target).layout)

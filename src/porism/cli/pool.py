@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from porism.corpus.topics import read_topics
-    from porism.evaluate.facts import CollectionFacts
-    from porism.lab.pool_build import PoolOptions, build_pool, read_pool_run
-    from porism.lab.pool_store import read_base, write_pool
+    from porism.corpus.topics.files import read_topics
+    from porism.evaluate.runs.facts import CollectionFacts
+    from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
+    from porism.lab.pooling.store import read_base, write_pool
 
     depths = {
         name: value for name, value in (("primary", args.depth_primary), ("alternate", args.depth_alternate)) if value
@@ -77,8 +77,8 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from porism.lab.pool_report import report
-    from porism.lab.pool_store import read_pool
+    from porism.lab.pooling.report import report
+    from porism.lab.pooling.store import read_pool
 
     pool = read_pool(Path(args.pool))
     found = report(pool.items, pool.origins)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.lab.qrels import Variants
+    from porism.lab.judging.qrels import Variants
 
 HELP = "make qrels from a journal of judgments, or from a table of judged formulas"
 EXAMPLE = "porism qrels lab.journal --task 1 -o qrels"
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the variants and say which topics were left out."""
-    from porism.lab.qrels import write_variants
+    from porism.lab.judging.qrels import write_variants
 
     found = _from_table(args) if args.collection else _from_journal(args)
     for path in write_variants(found, args.task, Path(args.output), args.name):
@@ -47,10 +47,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_journal(args: argparse.Namespace) -> Variants:
-    from porism.lab.journal import Journal
-    from porism.lab.judging import assessments
-    from porism.lab.loading import pooled_items
-    from porism.lab.qrels import variants
+    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.loading import pooled_items
+    from porism.lab.judging.qrels import variants
+    from porism.lab.judging.record import assessments
 
     journal = Journal.open(args.journal)
     pooled = pooled_items(journal, 2 if args.task == 2 else 1) if args.sampled else None
@@ -58,9 +58,9 @@ def _from_journal(args: argparse.Namespace) -> Variants:
 
 
 def _from_table(args: argparse.Namespace) -> Variants:
-    from porism.corpus.collection import Collection
+    from porism.corpus.store.collection import Collection
     from porism.errors import PorismError
-    from porism.lab.judged_formulas import variants_by_visual
+    from porism.lab.judging.judged_formulas import variants_by_visual
 
     if args.task != 2:
         raise PorismError("a table of judged formulas is of Task 2", where=args.journal, fix="write --task 2")

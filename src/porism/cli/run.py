@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def check_files(args: argparse.Namespace) -> int:
     """Report problems; 1 if a file is to be rejected."""
-    from porism.evaluate.checking import check_files, summary
+    from porism.evaluate.runs.checking import check_files, summary
 
     problems = check_files(args.files, args.known_topics, args.collection)
     sys.stdout.write(summary(problems, args.json))
@@ -79,7 +79,7 @@ def check_files(args: argparse.Namespace) -> int:
 
 def fix_file(args: argparse.Namespace) -> int:
     """Write the cleaned run."""
-    from porism.evaluate.checking import fix_file
+    from porism.evaluate.runs.checking import fix_file
 
     path, words = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
     print(words, file=sys.stderr)
@@ -89,8 +89,8 @@ def fix_file(args: argparse.Namespace) -> int:
 
 def fuse_files(args: argparse.Namespace) -> int:
     """Write the fused run."""
-    from porism.evaluate.fuse import fuse
-    from porism.evaluate.run import read_run, write_run
+    from porism.evaluate.runs.fuse import fuse
+    from porism.evaluate.runs.run import read_run, write_run
 
     fused = fuse([read_run(path) for path in args.files], args.method, args.weights, args.constant, tag=args.tag)
     write_run(fused, args.fused)
@@ -109,7 +109,7 @@ def make_run(args: argparse.Namespace) -> int:
     if missing:
         print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse", file=sys.stderr)
         return 2
-    from porism.corpus.topics import read_topics
+    from porism.corpus.topics.files import read_topics
     from porism.search.topic_run import run_topics
 
     run_topics(

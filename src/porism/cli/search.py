@@ -23,9 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
-    from porism.corpus.options import parse_years
+    from porism.corpus.build.options import parse_years
+    from porism.search.display.show import print_results, typed
     from porism.search.engine import Engine
-    from porism.search.show import print_results, typed
 
     first, last = parse_years(args.years) if args.years else (None, None)
     years = (first or 0, last or 9999) if args.years else None

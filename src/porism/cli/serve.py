@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the index and serve it until interrupted."""
-    from porism.web.server import Settings, serve
+    from porism.web.server.run import Settings, serve
 
     settings = Settings(
         args.index,

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show it."""
     from porism.corpus import show
-    from porism.corpus.collection import Collection
+    from porism.corpus.store.collection import Collection
 
     views = {"post": show.show_post, "thread": show.show_thread, "formula": show.show_formula}
     with Collection.open(args.collection) as collection:

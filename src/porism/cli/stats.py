@@ -21,9 +21,9 @@ def run(args: argparse.Namespace) -> int:
     """Print distribution, value and number as a table."""
     import json
 
-    from porism.corpus.collection import Collection
     from porism.corpus.plots import plot
     from porism.corpus.stats import Distribution, distributions
+    from porism.corpus.store.collection import Collection
 
     with Collection.open(args.collection) as collection:
         found = [Distribution("counts", tuple(collection.manifest["counts"].items())), *distributions(collection)]

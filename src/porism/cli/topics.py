@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 def make(args: argparse.Namespace) -> int:
     """Write a set of topics."""
-    from porism.lab.topic_making import limits_of, make_topics
+    from porism.lab.topics.make import limits_of, make_topics
 
     found, made = make_topics(
         args.collection,
@@ -65,8 +65,8 @@ def make(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Print topic, number of formulas, query formula or title, tags."""
-    from porism.corpus.html import plain
-    from porism.corpus.topics import dollars, read_topics
+    from porism.corpus.topics.files import dollars, read_topics
+    from porism.text.html import plain
 
     print("topic\tformulas\tasks\ttags")
     for topic in read_topics(args.file, args.formulas):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.lab.turkle_client import Server
+    from porism.lab.turkle.client import Server
 
 HELP = "judge on a Turkle server: export, upload, download, import"
 EXAMPLE = "porism turkle export lab.journal --collection demo/collection -o turkle"
@@ -49,16 +49,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _server(args: argparse.Namespace) -> Server:
-    from porism.lab.turkle_client import Server
+    from porism.lab.turkle.client import Server
 
     return Server(args.url, os.environ.get("TURKLE_TOKEN", ""), args.user, os.environ.get("TURKLE_PASSWORD", ""))
 
 
 def _export(args: argparse.Namespace) -> int:
-    from porism.corpus.collection import Collection
-    from porism.lab.content import Content
-    from porism.lab.journal import Journal
-    from porism.lab.turkle_export import export
+    from porism.corpus.store.collection import Collection
+    from porism.lab.judging.content import Content
+    from porism.lab.judging.journal import Journal
+    from porism.lab.turkle.export import export
 
     base = args.threads.rstrip("/")
     content = Content(
@@ -70,7 +70,7 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _upload(args: argparse.Namespace) -> int:
-    from porism.lab.turkle_client import upload
+    from porism.lab.turkle.client import upload
 
     for name, number in upload(_server(args), Path(args.folder)).items():
         print(f"{number}\t{name}")
@@ -78,7 +78,7 @@ def _upload(args: argparse.Namespace) -> int:
 
 
 def _download(args: argparse.Namespace) -> int:
-    from porism.lab.turkle_client import download_all
+    from porism.lab.turkle.client import download_all
 
     for path in download_all(_server(args), Path(args.folder)):
         print(path)
@@ -87,8 +87,8 @@ def _download(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     from porism.files import open_text
-    from porism.lab.journal import Journal
-    from porism.lab.turkle_results import check, import_results
+    from porism.lab.judging.journal import Journal
+    from porism.lab.turkle.results import check, import_results
 
     journal = Journal.open(args.journal)
     for name in args.results:

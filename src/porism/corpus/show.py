@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porism.corpus.collection import Collection
-from porism.corpus.html import plain
+from porism.corpus.store.collection import Collection
 from porism.records import Comment, Post
+from porism.text.html import plain
 
 INSTANCES = 10
 BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")

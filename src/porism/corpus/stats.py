@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from porism.corpus.collection import Collection
-from porism.corpus.schema import FORMULA_KINDS
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.schema import FORMULA_KINDS
 
 TOP = 20
 

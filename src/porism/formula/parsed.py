@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import re
 
-from porism.formula.convert import to_mathml
-from porism.formula.layout import TooLarge, layout_tree
-from porism.formula.macros import Macros
-from porism.formula.mathml import clean, read
-from porism.formula.opaque import opaque_tree
-from porism.formula.operators import operator_tree
+from porism.formula.latex.convert import to_mathml
+from porism.formula.latex.macros import Macros
+from porism.formula.layout.build import TooLarge, layout_tree
+from porism.formula.layout.opaque import opaque_tree
+from porism.formula.mathml.clean import clean, read
+from porism.formula.operators.parse import operator_tree
 from porism.formula.problems import Problem
 from porism.formula.tree import Node
 
@@ -105,8 +105,8 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
     """
     first = _FIRST.match(text)
     if first and (first[1] in _CONTENT or "MathML-Content" in first[0]):
-        from porism.formula.content_read import from_content
-        from porism.formula.present import present
+        from porism.formula.mathml.content_read import from_content
+        from porism.formula.mathml.present import present
 
         operators = from_content(text)
         parsed = _finish(latex, clean(read(present(operators))), "content", (), ())
@@ -114,7 +114,7 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
         return parsed
     parsed = _finish(latex, clean(read(text)), "mathml", (), ())
     if content and parsed.path == "mathml":
-        from porism.formula.content_read import from_content
+        from porism.formula.mathml.content_read import from_content
 
         parsed._operators = from_content(content)
     return parsed

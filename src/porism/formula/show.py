@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 
-from porism.formula.canonical import LEVELS, canonical
-from porism.formula.content import to_content
-from porism.formula.match_text import write
-from porism.formula.operators import ambiguities
+from porism.formula.canonical.forms import LEVELS, canonical
+from porism.formula.layout.tangent import tangent
+from porism.formula.match.text import write
+from porism.formula.mathml.content import to_content
+from porism.formula.operators.parse import ambiguities
 from porism.formula.parsed import Parsed
 from porism.formula.problems import Problem
-from porism.formula.tangent import tangent
 from porism.formula.text import draw, readable
 from porism.formula.tree import Node
 

@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from porism.corpus.collection import Collection
-from porism.corpus.parallel import ordered, workers
-from porism.corpus.progress import Progress, Silent
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
-from porism.index.concept_learning import learn_concepts
-from porism.index.formulas import FORMS, build_formula_index
+from porism.index.concepts.learning import learn_concepts
+from porism.index.formulas.build import FORMS, build_formula_index
 from porism.index.manifest import Manifest, read_manifest, write_manifest
-from porism.index.posts import SMALL, write_posts
-from porism.index.vectors import FAMILIES, write_vectors
+from porism.index.threads.posts import SMALL, write_posts
+from porism.index.vectors.lsa import FAMILIES, write_vectors
+from porism.parallel import ordered, workers
+from porism.progress import Progress, Silent
 
 KIND = "search"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import atomic_file, digest_file
-from porism.formula.rules import PROBE
+from porism.formula.canonical.rules import PROBE
 
 FORMAT = 2
 NAME = "manifest.json"

@@ -19,13 +19,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from porism.corpus.topics import read_topics
+from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.evaluate.check import Checked, check_run, check_submission
-from porism.evaluate.facts import CollectionFacts, Facts
-from porism.evaluate.problems import counts, report
-from porism.evaluate.run_lines import RunLines
-from porism.evaluate.run_name import RunName, parse_name
+from porism.evaluate.runs.check import Checked, check_run, check_submission
+from porism.evaluate.runs.facts import CollectionFacts, Facts
+from porism.evaluate.runs.lines import RunLines
+from porism.evaluate.runs.name import RunName, parse_name
+from porism.evaluate.runs.problems import counts, report
 from porism.files import open_bytes
 
 RECEIPTS = "receipts.jsonl"

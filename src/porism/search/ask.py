@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.records import Hit
-from porism.search.results import Extract, Segment, Source
-from porism.search.snippet import Shower, plain_title
+from porism.search.display.results import Extract, Segment, Source
+from porism.search.display.snippet import Shower, plain_title
 
 LIMIT = 1200  # characters, by the lab's rule
 TRIED = 5  # answers that are looked at

@@ -11,26 +11,26 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.build import KIND
 from porism.index.manifest import read_manifest
-from porism.index.posts import Posts
+from porism.index.threads.posts import Posts
 from porism.records import Explanation, Hit, Query
-from porism.search.alike import AlikeSearcher
-from porism.search.answers import AnswerSearcher, Study, scales
+from porism.search.answers.alike import AlikeSearcher
+from porism.search.answers.explain import Explainer
+from porism.search.answers.rerank import Kind, Model, load_model
+from porism.search.answers.scoring import has_any
+from porism.search.answers.searcher import AnswerSearcher, Study, scales
 from porism.search.ask import extract
-from porism.search.explain import Explainer
-from porism.search.formula_page import formula_page
-from porism.search.formulas import FormulaSearcher, Mode
+from porism.search.display.formulas import formula_page
+from porism.search.display.highlight import Lighter
+from porism.search.display.results import Extract, FormulaResults, Results, SearchHit
+from porism.search.display.snippet import Shower
+from porism.search.filters import EVERYTHING, Filter, suggestions, threads_with
+from porism.search.formulas.searcher import FormulaSearcher, Mode
 from porism.search.generate import Endpoint, generated
-from porism.search.light import Lighter
-from porism.search.narrow import EVERYTHING, Filter, suggestions, threads_with
 from porism.search.query import ReadQuery, read_query
-from porism.search.rerank import Kind, Model, load_model
-from porism.search.results import Extract, FormulaResults, Results, SearchHit
-from porism.search.scoring import has_any
-from porism.search.snippet import Shower
 
 REMEMBERED = 32  # studies of queries that are kept, so that pages and explanations of a query come at once
 MOST_CONCEPTS = 4  # that are told of a query

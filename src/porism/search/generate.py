@@ -11,8 +11,8 @@ import urllib.request
 from dataclasses import dataclass, replace
 
 from porism.search.ask import LIMIT, as_text
+from porism.search.display.results import Extract, Segment
 from porism.search.query import parts
-from porism.search.results import Extract, Segment
 
 INSTRUCTION = (
     "Answer the question in mathematics with the help of the passage, in at most 1,000 characters. "

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from porism.formula import Parsed, parse, parse_mathml
-from porism.index.words import FORMULA
-from porism.search.bare import split_bare
+from porism.index.analysis.words import FORMULA
+from porism.text.bare import split_bare
 
 Field = Literal["title", "body"]
 _MARKUP = re.compile(

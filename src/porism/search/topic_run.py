@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from porism import __version__
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.evaluate.run import LIMIT, Ranking, write_rankings
+from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.records import Formula, Topic
+from porism.search.answers.rerank import Kind
 from porism.search.engine import Engine
-from porism.search.formulas import FormulaSearcher
+from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import read_query
-from porism.search.rerank import Kind
 
 SPARE = 2  # formulas that stand in comments alone may not be returned: more are found than are asked for
 SYSTEM = "porism"

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.topics import read_topics
+from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.records import Topic
-from porism.search.answers import FEATURES, AnswerSearcher, scales
+from porism.search.answers.rerank import Kind, Model, save_model
+from porism.search.answers.searcher import FEATURES, AnswerSearcher, scales
 from porism.search.engine import Engine
 from porism.search.query import read_query
-from porism.search.rerank import Kind, Model, save_model
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}
 # Families of features that did not help on topics they were not fitted on (docs/results): fewer weights, truer ones.

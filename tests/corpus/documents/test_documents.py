@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.documents.latex import read_latex
-from porism.corpus.documents.markdown import read_markdown
-from porism.corpus.documents.notebook import read_notebook
-from porism.corpus.documents.page import read_page
-from porism.corpus.documents.section import Section
+from porism.corpus.sources.documents.latex import read_latex
+from porism.corpus.sources.documents.markdown import read_markdown
+from porism.corpus.sources.documents.notebook import read_notebook
+from porism.corpus.sources.documents.page import read_page
+from porism.corpus.sources.documents.section import Section
 
 from ..small import built, examples, tally
 

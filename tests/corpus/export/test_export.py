@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from porism.corpus.collection import Collection
 from porism.corpus.export import FORMATS, export
 from porism.corpus.export.lab import part_size
 from porism.corpus.export.pages import thread_paths
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 
 from ..small import answer, built, comment, question, write_dump

@@ -9,8 +9,8 @@ import httpx
 from starlette.testclient import TestClient
 
 from lab_case import PASSWORD, LabCase
-from porism.lab.content import Content
-from porism.lab.journal import Journal
+from porism.lab.judging.content import Content
+from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Desk
 from porism.web.assess.app import create_app
 from porism.web.assess.room import thread_address

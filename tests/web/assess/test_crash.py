@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.record import assessments
 
 BENCH = Path(__file__).resolve().parents[3] / "bench" / "assess.py"
 

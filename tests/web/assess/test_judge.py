@@ -5,10 +5,10 @@ import re
 import pytest
 
 from lab_case import LabCase
-from porism.lab.assignment import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments, extra_answers
-from porism.lab.queue import assignments, progress, works
+from porism.lab.judging.assignment import assign_dual, assign_extra, assign_topic, assign_training
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.queue import assignments, progress, works
+from porism.lab.judging.record import assessments, extra_answers
 
 from .client import Person
 

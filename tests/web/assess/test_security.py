@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lab_case import LabCase
-from porism.lab.assignment import assign_topic
-from porism.lab.journal import Journal
-from porism.lab.queue import assignments
+from porism.lab.judging.assignment import assign_topic
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.queue import assignments
 from porism.lab.submissions import Desk
 from porism.web.assess import guard
 from porism.web.assess.app import ROUTES

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory
 
 # Each format is a module with a function `export(collection, folder)`.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.collection import Collection
-from porism.corpus.html import segments
+from porism.corpus.store.collection import Collection
+from porism.text.html import segments
 
 COLUMNS = ("formula_id", "post_id", "comment_id", "field", "start", "end")
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 
 
 def export(collection: Collection, folder: Path) -> None:

@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from porism.corpus.arqmath import TABLES, V3
-from porism.corpus.collection import Collection
+from porism.corpus.build.fields import comment_text
+from porism.corpus.build.options import cores
 from porism.corpus.export.xml import Attributes, write
-from porism.corpus.fields import comment_text
-from porism.corpus.options import cores
-from porism.corpus.parallel import ordered, workers
+from porism.corpus.sources.arqmath import TABLES, V3
+from porism.corpus.store.collection import Collection
+from porism.parallel import ordered, workers
 from porism.records import Formula, Post
 
 PARTS = 101
@@ -191,7 +191,7 @@ def mathml_of_all(given: list[tuple[str, str | None, str | None]]) -> list[tuple
 def made(latex: str) -> tuple[str, str]:
     """Presentation and Content MathML of a formula; empty where it is not understood, as in the lab's files."""
     from porism.formula import parse
-    from porism.formula.content import to_content
+    from porism.formula.mathml.content import to_content
 
     parsed = parse(latex)
     if parsed.path == "opaque":

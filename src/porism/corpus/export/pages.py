@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from porism.corpus.collection import Collection
-from porism.corpus.html import plain, render
+from porism.corpus.store.collection import Collection
 from porism.records import Comment, Post, User
+from porism.text.html import plain, render
 
 UNDATED = "undated"
 

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 
 GROUP = 20_000

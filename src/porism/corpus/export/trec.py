@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from porism.corpus.collection import Collection
-from porism.corpus.html import plain
+from porism.corpus.store.collection import Collection
+from porism.text.html import plain
 
 
 def export(collection: Collection, folder: Path) -> None:

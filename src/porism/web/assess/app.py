@@ -12,14 +12,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from porism.corpus.collection import Collection
-from porism.lab.content import Content
-from porism.lab.journal import Journal
+from porism.corpus.store.collection import Collection
+from porism.lab.judging.content import Content
+from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Desk
 from porism.web.assess import entrance, handin, judge, organise, people, reading, topic_pages
 from porism.web.assess.guard import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, door
 from porism.web.assess.room import Room
-from porism.web.limits import Limits
+from porism.web.server.limits import Limits
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"

@@ -7,8 +7,8 @@ import secrets
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.accounts import log_in, log_out
-from porism.lab.queue import assignments, progress
+from porism.lab.judging.accounts import log_in, log_out
+from porism.lab.judging.queue import assignments, progress
 from porism.web.assess.guard import COOKIE, LOGIN_COOKIE, Visit
 
 

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.accounts import Session, session_of
+from porism.lab.judging.accounts import Session, session_of
 from porism.web.assess.room import Room
-from porism.web.limits import SAFE
+from porism.web.server.limits import SAFE
 
 COOKIE = "porism_session"
 LOGIN_COOKIE = "porism_login"

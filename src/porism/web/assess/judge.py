@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.content import mathml
-from porism.lab.journal import Entry
-from porism.lab.judging import own_assignment, record
-from porism.lab.queue import (
+from porism.lab.judging.content import mathml
+from porism.lab.judging.journal import Entry
+from porism.lab.judging.queue import (
     Assignment,
     Standing,
     Work,
@@ -22,8 +21,9 @@ from porism.lab.queue import (
     submitted,
     works,
 )
-from porism.lab.scale import grade, grades
-from porism.lab.turkle_export import answer_blocks, formula_card, topic_of
+from porism.lab.judging.record import own_assignment, record
+from porism.lab.judging.scale import grade, grades
+from porism.lab.turkle.export import answer_blocks, formula_card, topic_of
 from porism.web.assess.guard import Refused, Visit
 
 EXTRA = {

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from porism.lab.agreement import Disagreement, disagreements, mean_agreement, pair_agreements
-from porism.lab.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv
-from porism.lab.journal import Journal
-from porism.lab.judging import assessments
-from porism.lab.queue import Assignment, Progress, Work, assignments, progress
-from porism.lab.results_export import results_csv
-from porism.lab.scale import grade
-from porism.lab.times import TimeSummary, summary
-from porism.lab.training import training_results
-from porism.lab.turkle_export import answer_blocks, formula_card, topic_of
+from porism.lab.judging.agreement import Disagreement, disagreements, mean_agreement, pair_agreements
+from porism.lab.judging.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.queue import Assignment, Progress, Work, assignments, progress
+from porism.lab.judging.record import assessments
+from porism.lab.judging.scale import grade
+from porism.lab.judging.times import TimeSummary, summary
+from porism.lab.judging.training import training_results
+from porism.lab.turkle.export import answer_blocks, formula_card, topic_of
+from porism.lab.turkle.submitted import results_csv
 from porism.web.assess.guard import Refused, Visit
 
 IDLE_CAP = 600.0

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.accounts import ROLES, accounts, add_account
-from porism.lab.assignment import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.journal import Journal
-from porism.lab.pool import topic_key
+from porism.lab.judging.accounts import ROLES, accounts, add_account
+from porism.lab.judging.assignment import assign_dual, assign_extra, assign_topic, assign_training
+from porism.lab.judging.journal import Journal
+from porism.lab.pooling.rules import topic_key
 from porism.web.assess.guard import Visit
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from porism.corpus.collection import Collection
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.lab.content import Content
-from porism.lab.judging import own_assignment
-from porism.lab.scale import grades
+from porism.lab.judging.content import Content
+from porism.lab.judging.record import own_assignment
+from porism.lab.judging.scale import grades
 from porism.records import Comment, Post, Thread
 from porism.web.assess.guard import Refused, Visit
 

@@ -10,11 +10,11 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from porism.corpus.collection import Collection
-from porism.lab.accounts import Session
-from porism.lab.content import Content
-from porism.lab.journal import Journal
-from porism.lab.queue import Assignment
+from porism.corpus.store.collection import Collection
+from porism.lab.judging.accounts import Session
+from porism.lab.judging.content import Content
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.queue import Assignment
 from porism.lab.submissions import Desk
 
 # How an assignment is called on the pages.

@@ -7,10 +7,10 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
-from porism.corpus.collection import Collection
-from porism.evaluate.facts import CollectionFacts
-from porism.lab.content import Content
-from porism.lab.journal import Journal
+from porism.corpus.store.collection import Collection
+from porism.evaluate.runs.facts import CollectionFacts
+from porism.lab.judging.content import Content
+from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Desk, topic_ids
 from porism.web.assess.app import create_app
 from porism.web.assess.room import thread_address

@@ -8,12 +8,12 @@ import secrets
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.content import Content
-from porism.lab.journal import Entry
-from porism.lab.judging import own_assignment, record
-from porism.lab.queue import Assignment, Standing, Work, is_done, needs_narrative, progress, works
-from porism.lab.scale import RELEVANT, grade
-from porism.lab.turkle_export import answer_blocks, topic_of
+from porism.lab.judging.content import Content
+from porism.lab.judging.journal import Entry
+from porism.lab.judging.queue import Assignment, Standing, Work, is_done, needs_narrative, progress, works
+from porism.lab.judging.record import own_assignment, record
+from porism.lab.judging.scale import RELEVANT, grade
+from porism.lab.turkle.export import answer_blocks, topic_of
 from porism.web.assess.guard import Refused, Visit
 
 TOPIC_FIELDS = ("narrative", "text_alone", "formulas_alone")

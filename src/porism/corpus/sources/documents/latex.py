@@ -1,0 +1,182 @@
+"""LaTeX documents: formulas are taken out first with the document's own macros expanded; what a reader sees of the rest becomes HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from unicodedata import normalize
+
+from porism.corpus.sources.documents.section import Document, Section, with_spans
+from porism.formula.latex.macros import definitions
+from porism.text.expand import expand
+from porism.text.extract import sensible
+from porism.text.html import clean, without_tokens
+
+COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
+DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
+DEFINITION = re.compile(r"^\s*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
+HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*(?:\[[^\]]*\])?\s*\{")
+COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
+LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
+QUOTES = {
+    "quote": "blockquote",
+    "quotation": "blockquote",
+    "abstract": "blockquote",
+    "verbatim": "pre",
+    "lstlisting": "pre",
+}
+# Layout without words; their names are not to be read as headings.
+SILENT = {
+    "center",
+    "figure",
+    "table",
+    "flushleft",
+    "flushright",
+    "minipage",
+    "document",
+    "titlepage",
+    "thebibliography",
+    "tabular",
+}
+ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+)\*?\}(?:\[([^\]]*)\])?")
+SIGNS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"), ("~", "\u00a0"))
+ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
+LETTER_ACCENTS = {"c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "r": "\u030a"}
+LETTERS = {
+    "ss": "ß",
+    "o": "ø",
+    "O": "Ø",
+    "l": "ł",
+    "L": "Ł",
+    "ae": "æ",
+    "AE": "Æ",
+    "aa": "å",
+    "AA": "Å",
+    "i": "ı",
+    "ldots": "…",
+    "dots": "…",
+}
+DEEPEST = 40
+
+
+@cache
+def commands() -> dict[str, tuple[int, str]]:
+    """Commands of text: how many arguments they take and the HTML they make."""
+    lines = files("porism.corpus.sources.documents").joinpath("commands.tsv").read_text("utf-8").splitlines()[1:]
+    rows = (line.split("\t") for line in lines)
+    return {name: (int(arguments), form) for name, arguments, form in rows}
+
+
+def read_latex(text: str) -> Document:
+    """Sections start at chapters, sections and subsections."""
+    text = COMMENT.sub(r"\1", without_tokens(text))
+    macros = definitions(text)
+    title = _argument_of(text, "title") or _argument_of(text, "pmtitle")
+    document = DOCUMENT.search(text)
+    found = sensible(DEFINITION.sub("", document[1] if document else text), "latex")
+    latex = tuple(expand(formula, macros) for formula in found.latex)
+    sections = [
+        Section(with_spans(_inline(heading), found, latex), with_spans(clean(_blocks(body)), found, latex))
+        for heading, body in _split(found.text)
+    ]
+    return Document(_inline(title), (), sections)
+
+
+def _argument_of(text: str, command: str) -> str:
+    start = re.search(rf"\\{command}\s*\{{", text)
+    return _group(text, start.end() - 1)[0] if start else ""
+
+
+def _group(text: str, at: int) -> tuple[str, int]:
+    """The content of the group that opens at `at`, and where it ends; an open one ends with the text."""
+    depth = 0
+    for brace in re.finditer(r"\\.|[{}]", text[at:], re.DOTALL):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0 and brace[0] == "}":
+            return text[at + 1 : at + brace.start()], at + brace.end()
+    return text[at + 1 :], len(text)
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    heading, last = "", 0
+    for start in HEADING.finditer(text):
+        if start.start() < last:
+            continue
+        yield heading, text[last : start.start()]
+        heading, last = _group(text, start.end() - 1)
+    yield heading, text[last:]
+
+
+def _blocks(text: str) -> str:
+    paragraphs = (normalize("NFC", _environments(_inline(part))) for part in re.split(r"\n\s*\n", text))
+    return "".join(f"<p>{part.strip()}</p>\n" for part in paragraphs if part.strip())
+
+
+def _environments(text: str) -> str:
+    """Lists, quotations and statements: `\\begin{theorem}[Euler]` is headed "Theorem (Euler)."""
+
+    def put(match: re.Match[str]) -> str:
+        edge, name, note = match.groups()
+        tag = LISTS.get(name) or QUOTES.get(name)
+        if tag:
+            return f"<{'/' if edge == 'end' else ''}{tag}>"
+        if edge == "end" or name in SILENT:
+            return " "
+        return f"<strong>{name.capitalize()}{f' ({note})' if note else ''}.</strong> "
+
+    return ENVIRONMENT.sub(put, text)
+
+
+def _inline(text: str, depth: int = 0) -> str:
+    """Commands become HTML by the table; unknown ones are dropped, their arguments stay."""
+    out: list[str] = []
+    at = 0
+    while found := COMMAND.search(text, at):
+        out.append(_words(text[at : found.start()]))
+        piece, at = _command(text, found, depth)
+        out.append(piece)
+    out.append(_words(text[at:]))
+    return "".join(out)
+
+
+def _words(text: str) -> str:
+    text = text.replace("{", "").replace("}", "")
+    for sign, character in SIGNS:
+        text = text.replace(sign, character)
+    return html.escape(text, quote=False)
+
+
+def _command(text: str, found: re.Match[str], depth: int) -> tuple[str, int]:
+    name, at = found[1], found.end()
+    if name is None:
+        return _sign(text, found[2], at)
+    if name in ("begin", "end"):
+        environment = ENVIRONMENT.match(text, found.start())
+        return (html.escape(environment[0]), environment.end()) if environment else ("", at)
+    if name == "item":
+        label = re.compile(r"\[([^\]]*)\]").match(text, at)
+        return (f"<li><strong>{_words(label[1])}</strong> ", label.end()) if label else ("<li>", at)
+    if name in LETTER_ACCENTS and text[at : at + 1] == "{":
+        letter, end = _group(text, at)
+        return html.escape(letter[:1]) + LETTER_ACCENTS[name] + html.escape(letter[1:]), end
+    if name not in commands():
+        return LETTERS.get(name, ""), at
+    number, form = commands()[name]
+    arguments = []
+    if option := re.compile(r"\[[^\]]*\]").match(text, at):
+        at = option.end()
+    for _ in range(number):
+        argument, at = _group(text, at) if text[at : at + 1] == "{" else ("", at)
+        arguments.append(_inline(argument, depth + 1) if depth < DEEPEST else "")
+        at += len(text[at:]) - len(text[at:].lstrip()) if text[at : at + 40].lstrip()[:1] == "{" else 0
+    return form.format(*arguments), at
+
+
+def _sign(text: str, sign: str, at: int) -> tuple[str, int]:
+    if sign in ACCENTS:
+        bare = re.compile(r"\s*\{?(\\?[A-Za-z])\}?").match(text, at)
+        return (bare[1].lstrip("\\") + ACCENTS[sign], bare.end()) if bare else ("", at)
+    return ("<br>" if sign == "\\" else "" if sign in "-/@,;:!()[]" else html.escape(sign, quote=False)), at

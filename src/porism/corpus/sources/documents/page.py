@@ -1,0 +1,55 @@
+"""HTML pages: MathML and math scripts give their LaTeX, dollar signs and brackets are read as on a site."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from porism.corpus.sources.documents.section import Document, Section, with_spans
+from porism.text.extract import Extracted, sensible
+from porism.text.html import TAG, clean, unescape, without_tokens
+
+MATHML = re.compile(r"<(?:\w+:)?math\b([^>]*)>(.*?)</(?:\w+:)?math\s*>", re.DOTALL | re.IGNORECASE)
+SCRIPT = re.compile(r"<script\b[^>]*type=[\"']math/tex[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+ANNOTATION = re.compile(
+    r"<annotation\b[^>]*encoding=[\"']application/x-tex[\"'][^>]*>(.*?)</annotation\s*>", re.DOTALL | re.IGNORECASE
+)
+ALT = re.compile(r"\balttext=(\"[^\"]*\"|'[^']*')")
+TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.DOTALL | re.IGNORECASE)
+BODY = re.compile(r"<body\b[^>]*>(.*?)(?:</body\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+NOT_TEXT = re.compile(r"<(script|style|nav|noscript|template)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+HEADING = re.compile(r"<h[1-3]>(.*?)</h[1-3]>", re.DOTALL)
+
+
+def read_page(text: str) -> Document:
+    """Sections start at headings of the first three levels."""
+    title = TITLE.search(text)
+    body = BODY.search(text)
+    inner = without_tokens(body[1] if body else text)
+    inner = MATHML.sub(_mathml, SCRIPT.sub(lambda match: _span(html.unescape(match[1])), inner))
+    found = sensible(NOT_TEXT.sub(" ", inner), "html")
+    sections = list(_sections(clean(found.text), found))
+    return Document(" ".join(unescape(TAG.sub("", title[1])).split()) if title else "", (), sections)
+
+
+def _span(latex: str) -> str:
+    return f'<span class="math-container">{html.escape(latex, quote=False)}</span>'
+
+
+def _mathml(match: re.Match[str]) -> str:
+    """The LaTeX that a MathML element carries; without any, its text stays."""
+    if annotation := ANNOTATION.search(match[2]):
+        return _span(html.unescape(annotation[1]))
+    if alt := ALT.search(match[1]):
+        return _span(html.unescape(alt[1][1:-1]))
+    return match[0]
+
+
+def _sections(text: str, found: Extracted) -> Iterator[Section]:
+    last, title = 0, ""
+    for heading in HEADING.finditer(text):
+        # A piece of a page may end inside a block: cleaning closes it.
+        yield Section(title, with_spans(clean(text[last : heading.start()]).strip(), found))
+        title, last = with_spans(heading[1].strip(), found), heading.end()
+    yield Section(title, with_spans(clean(text[last:]).strip(), found))

@@ -1,0 +1,42 @@
+"""A table of formulas without posts: `visual_id` or `id`, `latex`, optionally `mathml` and `content`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from porism.corpus.sources.raw import Dropped, Part, RawFormula, Record
+from porism.corpus.sources.tables import header, read_table
+
+
+class FormulaList:
+    """A TSV of formulas. `id` is kept as the formula's id, `visual_id` as its visual id; post id is 0."""
+
+    kind = "formulas"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.columns = header(path)
+        self.official = "id" in self.columns
+
+    def parts(self) -> Sequence[Part]:
+        """The one file."""
+        return [Part.of(self.path, self._read)]
+
+    def _read(self) -> Iterator[Record]:
+        first = "id" if "id" in self.columns else "visual_id"
+        for row in read_table(self.path, (first, "latex"), quoted=False):
+            mathml = row.get("mathml") or None
+            if not row["latex"].strip() and mathml is None:
+                yield Dropped("formulas", "empty", row.where)
+                continue
+            yield RawFormula(
+                id=row.number("id") if self.official else 0,
+                post_id=0,
+                thread_id=0,
+                kind="question",
+                latex=row["latex"],
+                visual_id=row.maybe("visual_id"),
+                mathml=mathml,
+                content=row.get("content") or None,
+            )

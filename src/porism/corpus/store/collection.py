@@ -1,0 +1,303 @@
+"""The collection: posts, threads and formulas in one read-only store with a digest."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST
+from porism.errors import PorismError
+from porism.records import Comment, Formula, Link, Post, Thread, User
+
+POST = ", ".join(field.name for field in fields(Post))
+COMMENT = ", ".join(field.name for field in fields(Comment))
+FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
+    FROM formulas f JOIN expressions e ON e.id = f.expression_id """
+CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A distinct LaTeX string, parsed once.
+
+    `trees` are both trees packed by `porism.formula.binary`, `path` the converter that understood it.
+    `mathml` and `content` are Presentation and Content MathML that came with the source, if any. `visual_id` is the group of the
+    first formula written so: where ids are official, formulas of one LaTeX may rarely lie in several groups.
+    """
+
+    id: int
+    latex: str
+    mathml: str | None
+    content: str | None
+    trees: bytes
+    path: str
+    problem: str
+    visual_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Visual:
+    """Formulas that look the same: their id, the expression that stands for them, and how many formulas and posts there are."""
+
+    id: int
+    expression_id: int
+    formulas: int
+    posts: int
+
+
+class Collection:
+    """A built collection, opened read-only; every stream is in the order of ids."""
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path = path
+        self.manifest = manifest
+        # Immutable: no lock and no journal are looked for, so a collection can lie on a read-only disk.
+        name = (path / DATABASE).resolve().as_uri() + "?mode=ro&immutable=1"
+        self._database = sqlite3.connect(name, uri=True, check_same_thread=False)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Collection:
+        """Open a collection, or say what is wrong with it and what to run."""
+        place = Path(path)
+        try:
+            manifest = json.loads((place / MANIFEST).read_text("utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            fix = f"porism build SOURCE -o {place}"
+            raise PorismError("is not a collection (no manifest.json)", where=str(place), fix=fix) from None
+        except ValueError:
+            raise PorismError(
+                "the manifest cannot be read", where=str(place / MANIFEST), fix="build it again"
+            ) from None
+        if manifest.get("kind") != "collection" or manifest.get("format") != FORMAT:
+            found = f"{manifest.get('kind')} of format {manifest.get('format')}"
+            fix = "build the collection again with this version"
+            raise PorismError(f"is a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
+        if not (place / DATABASE).is_file():
+            raise PorismError(f"{DATABASE} is missing", where=str(place), fix="build the collection again")
+        return cls(place, manifest)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._database.close()
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def digest(self) -> str:
+        """The digest of the content: equal for equal sources and options."""
+        return str(self.manifest["digest"])
+
+    def _rows(self, query: str, *values: object) -> Iterator[Any]:
+        cursor = self._database.cursor()
+        cursor.arraysize = CHUNK
+        cursor.execute(query, values)
+        while rows := cursor.fetchmany():
+            yield from rows
+
+    def _one(self, query: str, *values: object) -> Any:
+        return self._database.execute(query, values).fetchone()
+
+    def _missing(self, what: str, number: int) -> PorismError:
+        return PorismError(
+            f"no {what} {number} in this collection", where=str(self.path), fix="porism stats shows what it holds"
+        )
+
+    def count(self, table: str) -> int:
+        """How many posts, comments, formulas, expressions, visuals, links, users or tags there are."""
+        return int(self.manifest["counts"][table])
+
+    def posts(self, kind: str = "") -> Iterator[Post]:
+        """All posts, or only questions or answers."""
+        where = "WHERE kind = ?" if kind else "WHERE ? = ''"
+        return map(_post, self._rows(f"SELECT {POST} FROM posts {where} ORDER BY id", kind))
+
+    def question_ids(self) -> Iterator[int]:
+        """The ids of all questions."""
+        return (row[0] for row in self._rows("SELECT id FROM posts WHERE kind = 'question' ORDER BY id"))
+
+    def has_post(self, number: int) -> bool:
+        """Whether there is such a post."""
+        return self._one("SELECT 1 FROM posts WHERE id = ?", number) is not None
+
+    def post(self, number: int) -> Post:
+        """One post."""
+        row = self._one(f"SELECT {POST} FROM posts WHERE id = ?", number)
+        if row is None:
+            raise self._missing("post", number)
+        return _post(row)
+
+    def answers(self, question_id: int) -> list[Post]:
+        """The answers of a question."""
+        query = f"SELECT {POST} FROM posts WHERE thread_id = ? AND kind = 'answer' ORDER BY id"
+        return [_post(row) for row in self._rows(query, question_id)]
+
+    def thread(self, number: int) -> Thread:
+        """The thread of a question or of an answer."""
+        question = self.post(self.post(number).thread_id)
+        answers = self.answers(question.id)
+        comments = [comment for post in (question, *answers) for comment in self.comments(post.id)]
+        return Thread(question, tuple(answers), tuple(comments), tuple(self.links(question.id)))
+
+    def threads(self) -> Iterator[Thread]:
+        """All threads, in the order of questions."""
+        for question in self.posts("question"):
+            yield self.thread(question.id)
+
+    def comments(self, post_id: int) -> list[Comment]:
+        """The comments on a post."""
+        return [
+            Comment(*row)
+            for row in self._rows(f"SELECT {COMMENT} FROM comments WHERE post_id = ? ORDER BY id", post_id)
+        ]
+
+    def all_comments(self) -> Iterator[Comment]:
+        """All comments, in the order of ids."""
+        return (Comment(*row) for row in self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
+
+    def links(self, post_id: int) -> list[Link]:
+        """The links that start at a post; the other end may be outside the collection."""
+        query = "SELECT post_id, other_id, kind FROM links WHERE post_id = ? ORDER BY other_id, kind"
+        return [Link(*row) for row in self._rows(query, post_id)]
+
+    def all_links(self) -> Iterator[Link]:
+        """All links."""
+        return (
+            Link(*row)
+            for row in self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
+        )
+
+    def title(self, post_id: int) -> str | None:
+        """The title of a question, also of one that is only named by a link."""
+        query = """SELECT title FROM posts WHERE id = ? AND kind = 'question'
+            UNION ALL SELECT title FROM titles WHERE id = ?"""
+        row = self._one(query, post_id, post_id)
+        return None if row is None else str(row[0])
+
+    def formulas(self) -> Iterator[Formula]:
+        """All formulas, each at its place."""
+        return map(_formula, self._rows(FORMULA + "ORDER BY f.id"))
+
+    def formulas_with_mathml(self) -> Iterator[tuple[Formula, str | None, str | None]]:
+        """All formulas with the Presentation and Content MathML that came with the source."""
+        query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
+        return ((_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
+
+    def formula(self, number: int) -> Formula:
+        """One formula."""
+        row = self._one(FORMULA + "WHERE f.id = ?", number)
+        if row is None:
+            raise self._missing("formula", number)
+        return _formula(row)
+
+    def formulas_of(self, post_id: int) -> list[Formula]:
+        """The formulas of a post: title, body and comments."""
+        return [_formula(row) for row in self._rows(FORMULA + "WHERE f.post_id = ? ORDER BY f.id", post_id)]
+
+    def instances(self, visual_id: int) -> Iterator[Formula]:
+        """The formulas that look the same."""
+        return map(_formula, self._rows(FORMULA + "WHERE f.visual_id = ? ORDER BY f.id", visual_id))
+
+    def places(self, visual_ids: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:
+        """(visual id, thread id, post id) of the formulas of questions and answers that look like these and stand in few posts."""
+        query = """SELECT f.visual_id, f.thread_id, f.post_id FROM visuals v JOIN formulas f ON f.visual_id = v.id
+            WHERE v.id IN (SELECT value FROM json_each(?)) AND v.posts <= ? AND f.kind < ?"""
+        return self._rows(query, json.dumps(visual_ids), most, FORMULA_KINDS.index("comment"))
+
+    def expressions(self) -> Iterator[Expression]:
+        """Each distinct LaTeX once, with its trees; ids are 1, 2, 3, ... in order of first appearance."""
+        return map(_expression, self._rows("SELECT * FROM expressions ORDER BY id"))
+
+    def expression(self, number: int) -> Expression:
+        """One distinct LaTeX."""
+        row = self._one("SELECT * FROM expressions WHERE id = ?", number)
+        if row is None:
+            raise self._missing("expression", number)
+        return _expression(row)
+
+    def expression_of(self, formula_id: int) -> Expression:
+        """The expression that a formula is written as."""
+        row = self._one("SELECT expression_id FROM formulas WHERE id = ?", formula_id)
+        if row is None:
+            raise self._missing("formula", formula_id)
+        return self.expression(row[0])
+
+    def occurrences(self) -> Iterator[tuple[int, int, int, int]]:
+        """For indexing: (formula id, post id, expression id, visual id) of every formula that may be returned."""
+        query = "SELECT id, post_id, expression_id, visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY id"
+        return self._rows(query)
+
+    def visual_keys(self) -> Iterator[tuple[int, int, int]]:
+        """(formula id, visual id, key) of every formula: what `visual.recluster` repairs an assignment by."""
+        query = (
+            "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id ORDER BY f.id"
+        )
+        return self._rows(query)
+
+    def visuals(self) -> Iterator[Visual]:
+        """The groups of formulas that look the same."""
+        return (Visual(*row) for row in self._rows("SELECT * FROM visuals ORDER BY id"))
+
+    def commonest(self, number: int) -> Iterator[tuple[str, int, int]]:
+        """The groups with most formulas: (LaTeX, formulas, visual id)."""
+        query = """SELECT e.latex, v.formulas, v.id FROM visuals v JOIN expressions e ON e.id = v.expression_id
+            ORDER BY v.formulas DESC, v.id LIMIT ?"""
+        return self._rows(query, number)
+
+    def formula_posts(self) -> Iterator[int]:
+        """The post of each formula, in the order of posts."""
+        return (row[0] for row in self._rows("SELECT post_id FROM formulas WHERE post_id > 0 ORDER BY post_id"))
+
+    def visual(self, number: int) -> Visual:
+        """One such group."""
+        row = self._one("SELECT * FROM visuals WHERE id = ?", number)
+        if row is None:
+            raise self._missing("visual id", number)
+        return Visual(*row)
+
+    def users(self) -> Iterator[User]:
+        """Who wrote the posts and comments."""
+        return (User(*row) for row in self._rows("SELECT * FROM users ORDER BY id"))
+
+    def user(self, number: int | None) -> User | None:
+        """One user, if the source told of them."""
+        row = self._one("SELECT * FROM users WHERE id = ?", number)
+        return None if row is None else User(*row)
+
+    def tags(self) -> Iterator[tuple[str, int]]:
+        """Each tag with its number of questions, the commonest first."""
+        return self._rows("SELECT name, posts FROM tags ORDER BY posts DESC, name")
+
+    def all_votes(self) -> Iterator[tuple[int, int, int, int]]:
+        """(post id, type, number, bounty) for each post and type of vote."""
+        return self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
+
+    def votes(self, post_id: int) -> dict[int, int]:
+        """How many votes of each type a post got (2 up, 3 down, 5 favourite, ...)."""
+        return dict(self._rows("SELECT type, number FROM votes WHERE post_id = ?", post_id))
+
+
+def _post(row: tuple[Any, ...]) -> Post:
+    values = list(row)
+    values[TAGS] = tuple(values[TAGS].split())
+    return Post(*values)
+
+
+TAGS = [field.name for field in fields(Post)].index("tags")
+
+
+def _formula(row: tuple[Any, ...]) -> Formula:
+    number, post_id, thread_id, kind, *rest = row
+    return Formula(number, post_id, thread_id, FORMULA_KINDS[kind], *rest)  # type: ignore[arg-type]
+
+
+def _expression(row: tuple[Any, ...]) -> Expression:
+    number, latex, mathml, content, trees, path, problem, _, visual_id = row
+    return Expression(number, latex, mathml, content, trees, path, problem, visual_id)

@@ -1,0 +1,220 @@
+"""Topic files: the lab's XML of every year and task, or a table `topic, latex` / `topic, title`. Needs no collection."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from porism.corpus.topics.text import Span, mend_ids, spans, to_html, unescape_once, without_dollars
+from porism.errors import PorismError
+from porism.files import atomic_file, open_text
+from porism.records import Topic, TopicFormula
+
+Field = Literal["title", "question"]
+# 2022 says body where 2020 and 2021 say question.
+FIELDS: dict[str, Field] = {"title": "title", "question": "question", "body": "question"}
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaRow:
+    """A row of a topic formula table: authoritative, since the text of a topic may be cut at `<`."""
+
+    id: str
+    topic: str
+    field: Field
+    latex: str
+
+
+def read_topics(path: str | Path, formulas: str | Path | None = None) -> list[Topic]:
+    """The topics of a file in its order; `formulas` names the year's formula table (LaTeX), whose rows win over the text."""
+    with open_text(path) as stream:
+        text = stream.read()
+    rows = read_formula_rows(formulas) if formulas else {}
+    topics = read_xml(text, str(path), rows) if text.lstrip().startswith("<") else read_table(text, str(path))
+    if not topics:
+        raise PorismError(
+            "no topic in this file",
+            where=str(path),
+            fix="give the lab's XML or a table with the header topic, latex or topic, title",
+        )
+    seen: set[str] = set()
+    for topic in topics:
+        if topic.id in seen:
+            raise PorismError(f"topic {topic.id} appears twice", where=str(path), fix="keep one of them")
+        seen.add(topic.id)
+    return topics
+
+
+def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
+    """The rows of `id, topic_id, thread_id, type, formula` by the topic's number (A.n and B.n share theirs)."""
+    csv.field_size_limit(sys.maxsize)
+    rows: dict[str, list[FormulaRow]] = {}
+    with open_text(path) as stream:
+        for line, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
+            if line == 1 and cells[:1] == ["id"]:
+                continue
+            if len(cells) != 5 or cells[3] not in FIELDS:
+                raise PorismError(
+                    "not a row of id, topic_id, thread_id, type, formula",
+                    where=f"{path}:{line}",
+                    fix="give the LaTeX table of the topics",
+                )
+            rows.setdefault(number(cells[1]), []).append(
+                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], unescape_once(cells[4].strip()))
+            )
+    return rows
+
+
+def number(topic: str) -> str:
+    """`301` of A.301 and B.301."""
+    return topic.partition(".")[2] or topic
+
+
+def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> list[Topic]:
+    """The topics of the lab's XML."""
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise PorismError(
+            f"not well-formed XML: {error}", where=f"{where}:{error.position[0]}", fix="mend this line"
+        ) from None
+    return [
+        read_topic(element, where, rows.get(number(element.get("number", "")), [])) for element in root.iter("Topic")
+    ]
+
+
+def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow]) -> Topic:
+    """One topic. Of several sources of a formula, the table wins over the `Latex` element, and that over the text."""
+    identifier = (element.get("number") or "").strip()
+    if not identifier:
+        raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
+    asked = (element.findtext("Formula_Id") or "").strip()
+    latex = without_dollars(unescape_once((element.findtext("Latex") or "").strip()))
+    known = {row.id: row.latex for row in rows} | (
+        {} if any(row.id == asked for row in rows) or not asked else {asked: latex}
+    )
+    parts = {
+        name: list(spans((element.findtext(tag) or "").strip()))
+        for name, tag in (("title", "Title"), ("question", "Question"))
+    }
+    parts = name_formulas(parts, rows, known)
+    found = tuple(
+        TopicFormula(part.id, part.latex, FIELDS[name])
+        for name in parts
+        for part in parts[name]
+        if part.latex is not None
+    )
+    tags = tuple(tag.strip() for tag in re.split(r"[,\s]+", element.findtext("Tags") or "") if tag.strip())
+    return Topic(
+        identifier, to_html(parts["title"]), to_html(parts["question"]), tags, found, asked, known.get(asked, latex)
+    )
+
+
+def name_formulas(
+    parts: dict[str, list[Span]], rows: list[FormulaRow], known: Mapping[str, str]
+) -> dict[str, list[Span]]:
+    """Mend ids on wrong words, give missing ids from the table, and put the authoritative LaTeX in place."""
+    whole = {name: mend_ids(list(field)) for name, field in parts.items()}
+    used = {part.id for field in whole.values() for part in field if part.id}
+    for name, field in whole.items():
+        free = [row for row in rows if row.field == name and row.id not in used]
+        whole[name] = [
+            replace(part, latex=known[part.id]) if part.latex is not None and part.id in known else part
+            for part in give_ids(field, free)
+        ]
+    return whole
+
+
+def give_ids(field: list[Span], free: list[FormulaRow]) -> list[Span]:
+    """Formulas without id take that of an unused row with the same LaTeX; then, if as many are left on both sides, in order."""
+    left = list(free)
+    named = list(field)
+    for place, part in enumerate(named):
+        if part.latex is None or part.id:
+            continue
+        same = next((row for row in left if squeeze(row.latex) == squeeze(part.latex or "")), None)
+        if same is not None:
+            left.remove(same)
+            named[place] = replace(part, id=same.id)
+    open_places = [place for place, part in enumerate(named) if part.latex is not None and not part.id]
+    if len(open_places) == len(left):
+        for place, row in zip(open_places, left, strict=True):
+            named[place] = replace(named[place], id=row.id)
+    return named
+
+
+def squeeze(latex: str) -> str:
+    """LaTeX without blanks and dollar signs, to compare two copies of a formula."""
+    return re.sub(r"[\s$]+", "", latex)
+
+
+def read_table(text: str, where: str) -> list[Topic]:
+    """Topics of a tab-separated table with a header that has `topic` and `latex` or `title` (and, if wished, question and tags)."""
+    lines = text.splitlines()
+    header = lines[0].split("\t") if lines else []
+    if "topic" not in header or not {"latex", "title"} & set(header):
+        raise PorismError(
+            "the header must name topic and latex, or topic and title",
+            where=f"{where}:1",
+            fix="write: topic<TAB>latex or topic<TAB>title",
+        )
+    topics = []
+    for line, row in enumerate(lines[1:], 2):
+        if not row.strip():
+            continue
+        cells = row.split("\t")
+        if len(cells) != len(header):
+            raise PorismError(
+                f"{len(cells)} columns where the header has {len(header)}",
+                where=f"{where}:{line}",
+                fix="separate columns by one tab",
+            )
+        value = dict(zip(header, cells, strict=True))
+        tags = tuple(tag for tag in value.get("tags", "").split(",") if tag)
+        topics.append(
+            Topic(
+                value["topic"],
+                html.escape(value.get("title", ""), quote=False),
+                value.get("question", ""),
+                tags,
+                latex=value.get("latex", ""),
+            )
+        )
+    return topics
+
+
+def write_topics(topics: Iterable[Topic], path: str | Path) -> None:
+    """Write the lab's XML; a topic with a formula id is a Task 2 topic. Reading it again gives the same topics."""
+    with atomic_file(path) as out:
+        out.write('<?xml version="1.0" encoding="utf-8"?>\n<Topics>\n')
+        for topic in topics:
+            out.write(f'   <Topic number="{escape(topic.id)}">\n')
+            for tag, value in elements(topic):
+                out.write(f"      <{tag}>{escape(value)}</{tag}>\n")
+            out.write("   </Topic>\n")
+        out.write("</Topics>\n")
+
+
+def elements(topic: Topic) -> list[tuple[str, str]]:
+    """The elements of a topic in the lab's order."""
+    query = [("Formula_Id", topic.formula_id), ("Latex", topic.latex)] if topic.formula_id else []
+    return [
+        *query,
+        ("Title", dollars(topic.title)),
+        ("Question", dollars(topic.question)),
+        ("Tags", ",".join(topic.tags)),
+    ]
+
+
+def dollars(text: str) -> str:
+    """Formulas between dollar signs, as the lab prints them."""
+    shown = [replace(part, latex=f"${part.latex}$") if part.latex is not None else part for part in spans(text)]
+    return to_html(shown)

@@ -1,0 +1,210 @@
+"""The lines of a run file as columns. The kind of file is told by its content; what is odd is kept as a problem, not lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from porism.errors import PorismError
+from porism.evaluate.runs.problems import Problem
+from porism.files import open_bytes
+
+RunKind = Literal["task1", "task2", "task3", "trec"]
+COLUMNS: dict[RunKind, tuple[str, ...]] = {
+    "task1": ("topic", "item", "rank", "score", "tag"),
+    "task2": ("topic", "item", "post", "rank", "score", "tag"),
+    "task3": ("topic", "rank", "score", "tag", "sources", "answer"),
+    "trec": ("topic", "q0", "item", "rank", "score", "tag"),
+}
+TOPIC = re.compile(r"[A-Za-z]+\.?\d+$|\d+$")
+HEADERS = {"query_id", "topic", "topic_id", "qid", "query"}
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(slots=True)
+class RunLines:
+    """Columns of equal length; `lines` gives the line of each row. Rows that could not be read are among the problems only."""
+
+    path: str
+    kind: RunKind
+    cells: dict[str, list[str]] = field(default_factory=dict)
+    ranks: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    lines: list[int] | range = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def note(self, kind: str, line: int, message: str, topic: str = "") -> None:
+        """Keep a problem."""
+        self.problems.append(Problem(kind, self.path, line, message, topic, ", ".join(COLUMNS[self.kind])))
+
+
+def read_lines(path: str | Path, kind: RunKind | None = None) -> RunLines:
+    """Read a run file; `kind` overrides what the content says."""
+    with open_bytes(path) as stream:
+        data = stream.read()
+    found = RunLines(str(path), kind or "task1")
+    text = decode(data, found)
+    if not text.strip():
+        raise PorismError("the file is empty", where=str(path), fix="name a run file")
+    if kind is None:
+        found.kind = guess_kind(text, str(path))
+    if found.kind == "task3":
+        read_answers(text, found)
+    elif not read_regular(text, found):
+        read_irregular(text, found)
+    return found
+
+
+def decode(data: bytes, found: RunLines) -> str:
+    """The text with plain line ends; a mark at the start, CRLF and wrong bytes are noted."""
+    if data.startswith(BOM):
+        found.note("bom", 1, "the file starts with a byte order mark")
+        data = data[len(BOM) :]
+    if b"\r" in data:
+        found.note("crlf", data[: data.index(b"\r")].count(b"\n") + 1, "lines end with CR LF")
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        for number, line in enumerate(data.split(b"\n"), 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                found.note(
+                    "undecodable", number, f"byte {line[error.start]:#04x} at column {error.start + 1} is not UTF-8"
+                )
+        return data.decode("utf-8", errors="replace")
+
+
+def guess_kind(text: str, path: str) -> RunKind:
+    """The kind that most of the first lines look like; a file of one strange line is not guessed."""
+    votes: dict[RunKind, int] = {}
+    for line in text[:20000].split("\n")[:20]:
+        shape = line_kind(line.split("\t") if "\t" in line else line.split())
+        if shape:
+            votes[shape] = votes.get(shape, 0) + 1
+    if not votes:
+        raise PorismError(
+            "not a run: no line has the columns of Task 1, 2, 3 or trec_eval",
+            where=path,
+            fix="Task 1: topic, post, rank, score, run; Task 2: topic, formula, post, rank, score, run; trec_eval: topic, Q0, item, rank, score, run",
+        )
+    return max(votes, key=lambda kind: votes[kind])
+
+
+def line_kind(cells: list[str]) -> RunKind | None:
+    """What a line looks like. Six columns are told apart by what stands in them, never by their number alone."""
+    if len(cells) < 5 or not TOPIC.match(cells[0].strip()):
+        return None
+    if len(cells) == 5:
+        return "task1"
+    if cells[1].strip().upper() in {"Q0", "0"} and is_number(cells[4]):
+        return "trec"
+    if len(cells) == 6 and is_number(cells[3]) and is_number(cells[4]) and not is_number(cells[2], float, also="-"):
+        return "trec"
+    if len(cells) == 6 and is_number(cells[3], int) and is_number(cells[4]):
+        return "task2"
+    if is_number(cells[1], int) and is_number(cells[2]):
+        return "task3"
+    return None
+
+
+def is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") -> bool:
+    """Whether the cell is a finite number, or equal to `also`."""
+    if also and cell.strip() == also:
+        return True
+    try:
+        return math.isfinite(kind(cell))
+    except ValueError:
+        return False
+
+
+def read_regular(text: str, found: RunLines) -> bool:
+    """The fast way, for a file without oddities: one split, columns by slices. False if the file is not of that sort."""
+    names = COLUMNS[found.kind]
+    if not text.isascii() or text.partition("\t")[0].lower() in HEADERS:
+        return False
+    marks = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), dtype=np.uint8)
+    places = np.flatnonzero(marks <= ord(" "))
+    if places.size % len(names) or np.any(np.diff(places) == 1):
+        return False
+    grid = marks[places].reshape(-1, len(names))
+    if np.any(grid[:, :-1] != ord("\t")) or np.any(grid[:, -1] != ord("\n")):
+        return False
+    flat = text.split()
+    cells = {name: flat[place :: len(names)] for place, name in enumerate(names)}
+    try:
+        ranks, scores = list(map(int, cells["rank"])), list(map(float, cells["score"]))
+    except ValueError:
+        return False
+    if not np.isfinite(np.asarray(scores)).all():
+        return False
+    found.cells, found.ranks, found.scores, found.lines = cells, ranks, scores, range(1, len(ranks) + 1)
+    return True
+
+
+def read_irregular(text: str, found: RunLines) -> None:
+    """The careful way: each line by itself, each oddity noted."""
+    names = COLUMNS[found.kind]
+    found.cells = {name: [] for name in names}
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) == 1:
+            cells = line.split()
+            if len(cells) == len(names):
+                found.note("blank-separated", number, "columns are separated by blanks, not by a tab")
+        if number == 1 and cells[0].strip().lower() in HEADERS:
+            found.note("header", number, "the first line is a header")
+        elif take_row(found, number, cells):
+            lines.append(number)
+    found.lines = lines
+
+
+def take_row(found: RunLines, number: int, cells: list[str]) -> bool:
+    """Keep one row if it can be read."""
+    names = COLUMNS[found.kind]
+    if len(cells) != len(names):
+        found.note("columns", number, f"{len(cells)} columns where a {found.kind} run has {len(names)}")
+        return False
+    row = dict(zip(names, (cell.strip() for cell in cells), strict=True))
+    if (
+        any(not value or value != cell for value, cell in zip(row.values(), cells, strict=True))
+        and found.kind != "task3"
+    ):
+        found.note("blank-field", number, "a field is empty or has blanks around it", row["topic"])
+    for name, kind in (("rank", int), ("score", float)):
+        if not is_number(row[name], kind):
+            found.note("not-a-number", number, f"{name} is {row[name]!r}", row["topic"])
+            return False
+    for name, value in row.items():
+        found.cells[name].append(value)
+    found.ranks.append(int(row["rank"]))
+    found.scores.append(float(row["score"]))
+    return True
+
+
+def read_answers(text: str, found: RunLines) -> None:
+    """Task 3: the quoting rules of CSV, so that an answer may hold line breaks and doubled quotes."""
+    found.cells = {name: [] for name in COLUMNS["task3"]}
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text), delimiter="\t")
+    start = 1
+    for cells in reader:
+        if cells and not (start == 1 and cells[0].strip().lower() in HEADERS):
+            if take_row(found, start, cells):
+                lines.append(start)
+        elif cells:
+            found.note("header", start, "the first line is a header")
+        start = reader.line_num + 1
+    found.lines = lines

@@ -1,0 +1,120 @@
+"""Braces, environments and `\\left ... \\right` that do not pair are paired, each with a problem at its place."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from porism.formula.latex.source import Source
+
+_MARK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\(?:left|right)(?![A-Za-z])|\\.|[{}&]", re.DOTALL)
+_NAME = re.compile(r"\{\s*([^{}]*?)\s*\}")
+_CLOSERS = {"{": "}", "left": "\\right."}
+_REPAIRS = {"{": "braces", "left": "delimiters", "cells": "cells"}
+_SHOWN = {"{": "{", "left": "\\left"}
+
+
+class _Open(NamedTuple):
+    """Something that waits to be closed: `{`, `left`, or the name of an environment."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def balance(source: Source) -> None:
+    """Close what is open and drop or open what is closed too often, in one pass from the left."""
+    scale = _Scale(source)
+    for found in _MARK.finditer(source.text):
+        scale.weigh(found[0], *found.span())
+    scale.finish()
+
+
+class _Scale:
+    """What is open so far, and the edits that set it right."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.stack: list[_Open] = []
+        self.edits: list[tuple[int, int, str]] = []
+        self.cells = False
+
+    def weigh(self, mark: str, start: int, end: int) -> None:
+        """Take the next mark into account."""
+        if mark == "{":
+            self.stack.append(_Open("{", start, end))
+        elif mark == "}":
+            self.close("{", start, end, "} closes nothing", past=("left",))
+        elif mark == "\\left":
+            self.stack.append(_Open("left", start, end))
+        elif mark == "\\right":
+            self.right(start, end)
+        elif mark in ("&", "\\\\"):
+            self.cell(mark, start, end)
+        elif mark.startswith("\\begin"):
+            self.stack.append(_Open(_name(mark), start, end))
+        elif mark.startswith("\\end"):
+            self.close(_name(mark), start, end, f"\\end{{{_name(mark)}}} has no \\begin")
+
+    def close(self, kind: str, start: int, end: int, complaint: str, past: tuple[str, ...] | None = None) -> None:
+        """Close the innermost open thing of a kind and what is open inside it; without one the mark goes."""
+        for at in range(len(self.stack) - 1, -1, -1):
+            if self.stack[at].kind == kind:
+                self.close_above(at + 1, start)
+                self.stack.pop()
+                return
+            if past is not None and self.stack[at].kind not in past:
+                break
+        self.edits.append((start, end, ""))
+        self.note(kind, complaint, start, end)
+
+    def close_above(self, level: int, at: int) -> None:
+        """Close all that is open above a level of the stack."""
+        while len(self.stack) > level:
+            kind, start, end = self.stack.pop()
+            self.edits.append((at, at, _CLOSERS.get(kind) or f"\\end{{{kind}}}"))
+            shown = _SHOWN.get(kind) or f"\\begin{{{kind}}}"
+            self.note(kind, f"{shown} is never closed", start, end)
+
+    def right(self, start: int, end: int) -> None:
+        """Pair a `\\right` with its `\\left`, or give it one."""
+        if self.stack and self.stack[-1].kind == "left":
+            self.stack.pop()
+        else:
+            self.edits.append((start, start, "\\left."))
+            self.note("left", "\\right has no \\left", start, end)
+
+    def cell(self, mark: str, start: int, end: int) -> None:
+        """A cell or row of a table ends: nothing may stay open in it; outside a table there are no cells."""
+        if any(kind not in _CLOSERS for kind, _, _ in self.stack):
+            while self.stack[-1].kind in _CLOSERS:
+                kind, first, last = self.stack.pop()
+                self.edits.append((first, last, "") if kind == "{" else (start, start, _CLOSERS[kind]))
+                self.note(kind, f"{_SHOWN[kind]} crosses the cells of a table", first, last)
+        elif mark == "&":
+            if self.stack:
+                self.edits.append((start, end, ""))
+            else:
+                self.cells = True
+            self.note("cells", "& outside a table", start, end)
+
+    def note(self, kind: str, complaint: str, start: int, end: int) -> None:
+        """Record a repair and the problem that made it needful."""
+        self.source.repaired(_REPAIRS.get(kind, "environments"))
+        self.source.problem(complaint, start, end)
+
+    def finish(self) -> None:
+        """Close what is still open and do the edits."""
+        end = len(self.source.text)
+        self.close_above(0, end)
+        if self.cells:
+            self.edits += [(0, 0, "\\begin{matrix}"), (end, end, "\\end{matrix}")]
+        # From the right, so that places stay true; at one place first what is taken out, then what is put in, in the order it was made.
+        order = sorted(range(len(self.edits)), key=lambda at: (self.edits[at][0], self.edits[at][1], at), reverse=True)
+        for start, stop, new in (self.edits[at] for at in order):
+            self.source.splice(start, stop, new)
+
+
+def _name(mark: str) -> str:
+    found = _NAME.search(mark)
+    return found[1] if found else ""

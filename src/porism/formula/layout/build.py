@@ -1,0 +1,282 @@
+"""From clean MathML to the symbol layout tree: what stands where, whoever wrote the MathML.
+
+A row is a chain over the edge `n`. Converters nest `mrow` as they please, so rows are flattened and brackets matched here (`fences`); a
+script on a closing bracket belongs to the whole bracket group. Labels are those of Tangent-S (`labels`):
+
+- `O!divide` with `o` and `u`; `O!binom` the same without a line; `O!root` with `w` and perhaps `c` (the index);
+- `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, the comma staying at the end of its
+  element), a table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element hangs by
+  `w`, each following one by `e` on the one before;
+- scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and `u`;
+- `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be read.
+
+The text is scanned once and nodes are made when an element ends, so no depth of nesting can overflow anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from porism.formula.latex.unknown import known_symbol
+from porism.formula.layout.fences import group, group_whole
+from porism.formula.layout.labels import BARS, KNOWN, is_operator, token_labels
+from porism.formula.tree import Node, attach, chain, link_elements
+
+MAX_DEPTH = 100
+MAX_ELEMENTS = 8000
+
+# A start or end tag with the text after it; the end tag of a token is swallowed.
+_scan = re.compile(r"<(/?[a-z]+)([^>]*)>([^<]*)(?:</m(?:[ion]|text|s)>)?").findall
+_TOKENS = frozenset(("mi", "mo", "mn", "mtext", "ms"))
+# Elements whose children are arguments, not a row.
+_WITH_ARGUMENTS = frozenset(
+    (
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mfrac",
+        "mroot",
+        "mmultiscripts",
+        "mtable",
+        "mtr",
+        "mlabeledtr",
+    )
+)
+_PRESCRIPTS: list[Node] = []
+
+Row = list[Node]
+
+
+class TooLarge(Exception):
+    """The formula is nested or long beyond the limits; the caller makes it opaque."""
+
+
+def layout_tree(mathml: str) -> Node:
+    """The layout tree of clean MathML; `W!` when there is nothing to see."""
+    if len(mathml) > 4 * MAX_ELEMENTS and mathml.count("<") > 2 * MAX_ELEMENTS:
+        raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
+    stack: list[tuple[str, int, str, list, bool]] = []  # type: ignore[type-arg]
+    items: list = []  # type: ignore[type-arg]
+    arguments = False
+    place = -1
+    for name, attributes, text in _scan(mathml):
+        if name in _TOKENS:
+            place += 1
+            labels = KNOWN.get(name + text)
+            if labels is None:
+                labels = token_labels(name, text)
+            if len(labels) == 1:
+                node = Node(labels[0], None, "", (place,))
+                items.append([node] if arguments else node)
+            elif arguments:
+                items.append([Node(label, None, "", (place,)) for label in labels])
+            else:
+                items += [Node(label, None, "", (place,)) for label in labels]
+        elif name[0] != "/":
+            place += 1
+            if attributes[-1:] == "/":
+                if arguments:
+                    items.append(_PRESCRIPTS if name == "mprescripts" else [])
+            else:
+                stack.append((name, place, attributes, items, arguments))
+                items = []
+                arguments = name in _WITH_ARGUMENTS
+        elif stack:
+            tag, start, attributes, outer, arguments = stack.pop()
+            finish = _FINISH.get(tag)
+            row = items if finish is None else finish(items, start, attributes)
+            items = outer
+            if arguments:
+                items.append(row)
+            else:
+                items += row
+    return _whole(items, place)
+
+
+def _whole(row: Row, elements: int) -> Node:
+    row = group(row)
+    root = chain(row) if row else Node("W!", places=(0,))
+    # A level of nesting takes an element at least.
+    if elements > MAX_DEPTH and _nesting(root) > MAX_DEPTH:
+        raise TooLarge(f"nested deeper than {MAX_DEPTH} levels")
+    return root
+
+
+def _nesting(root: Node) -> int:
+    """How many edges other than `n` and `e` lie between the root and the deepest node."""
+    deepest, stack = 0, [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        for edge, child in zip(node.edges, node.children, strict=True):
+            stack.append((child, depth if edge in "ne" else depth + 1))
+    return deepest
+
+
+def _line(row: Row) -> Node:
+    """A row as one chain; `W!` when it is empty."""
+    if len(row) > 1:
+        row = group(row)
+    return chain(row) if row else Node("W!")
+
+
+def _fraction(rows: list[Row], place: int, attributes: str) -> Row:
+    if len(rows) != 2:
+        return _as_row(rows)
+    label = "O!binom" if "linethickness" in attributes and _NO_LINE.search(attributes) else "O!divide"
+    return [Node(label, [_line(rows[0]), _line(rows[1])], "ou", (place,))]
+
+
+_NO_LINE = re.compile(r'linethickness="0(?:\.0*)?[a-z%]*"')
+
+
+def _square_root(row: Row, place: int, attributes: str) -> Row:
+    return [Node("O!root", [_line(row)], "w", (place,))]
+
+
+def _root(rows: list[Row], place: int, attributes: str) -> Row:
+    if len(rows) != 2:
+        return _as_row(rows)
+    return [Node("O!root", [_line(rows[1]), _line(rows[0])], "cw", (place,))]
+
+
+# Where the scripts of each element go: on a symbol, on an operator, on a name of several letters (`lim`).
+_AS_WRITTEN = {"msub": "b", "msup": "a", "msubsup": "ba", "munder": "u", "mover": "o", "munderover": "uo"}
+_ON_OPERATOR = {"msub": "u", "msup": "o", "msubsup": "uo", "munder": "u", "mover": "o", "munderover": "uo"}
+_ON_NAME = {"msub": "b", "msup": "a", "msubsup": "ba", "munder": "b", "mover": "a", "munderover": "ba"}
+
+
+def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
+    """What to do at the end of a script element."""
+    written, on_operator, on_name = _AS_WRITTEN[tag], _ON_OPERATOR[tag], _ON_NAME[tag]
+    count = len(written) + 1
+
+    def finish(rows: list[Row], place: int, attributes: str) -> Row:
+        if len(rows) != count:
+            return _as_row(rows)
+        base = group(rows[0])
+        scripts = [group(row) for row in rows[1:]]
+        if not any(scripts):
+            return base
+        node = _carrier(base)
+        before = base[:-1] if len(base) > 1 and base[-1] is node else []
+        label = node.label
+        edges = on_operator if is_operator(label) else on_name if label[0] == "V" and len(label) > 3 else written
+        if node.edges and any(edge in node.edges for edge, row in zip(edges, scripts, strict=True) if row):
+            node, edges = Node("M!1x1", [node], "w"), written
+        for edge, row in zip(edges, scripts, strict=True):
+            if row:
+                attach(node, edge, chain(row))
+        return [*before, node] if before else [node]
+
+    return finish
+
+
+# A script on one of these belongs to it alone, also when a converter wraps what stands before it (`\left. x \right|_0`, `n!^2`).
+_POSTFIX = BARS | {"∣", "!"}
+
+
+def _carrier(row: Row) -> Node:
+    """The one node that scripts on a row hang on."""
+    if not row:
+        return Node("W!")
+    if len(row) == 1 or row[-1].label in _POSTFIX:
+        return row[-1]
+    return Node("M!1x1", [chain(row)], "w")
+
+
+def _multiscripts(rows: list[Row], place: int, attributes: str) -> Row:
+    if not rows:
+        return []
+    base = group(rows[0])
+    node = _carrier(base)
+    before = base[:-1] if len(base) > 1 and base[-1] is node else []
+    edges, at = ("uo" if is_operator(node.label) else "ba"), 0
+    for row in rows[1:]:
+        if row is _PRESCRIPTS:
+            edges, at = "dc", 0
+            continue
+        edge = edges[at % 2]
+        at += 1
+        if row:
+            if edge in node.edges:
+                node = Node("M!1x1", [node], "w")
+            attach(node, edge, chain(group(row)))
+    return [*before, node]
+
+
+def _cell(row: Row, place: int, attributes: str) -> Row:
+    # An escaped `&amp;` between cells leaves `amp;` at the start of one.
+    if len(row) > 3 and row[0].label == "V!a" and [node.label for node in row[1:4]] == ["V!m", "V!p", ";"]:
+        row = row[4:]
+    return [_line(row)]
+
+
+def _table_row(rows: list[Row], place: int, attributes: str) -> Row:
+    return [_line(row) for row in rows]
+
+
+def _table(rows: list[Row], place: int, attributes: str) -> Row:
+    # Converters differ in what they draw after the last row and column with something in it.
+    while len(rows) > 1 and all(map(_empty, rows[-1])):
+        rows.pop()
+    wide = max((at + 1 for row in rows for at, node in enumerate(row) if not _empty(node)), default=1)
+    cells = [row[at] if at < len(row) else Node("W!") for row in rows for at in range(wide)]
+    table = Node(f"M!{max(len(rows), 1)}x{wide}", None, "", (place,))
+    link_elements(table, cells or [Node("W!")])
+    return [table]
+
+
+def _empty(node: Node) -> bool:
+    return node.label == "W!" and not node.children
+
+
+def _enclosed(row: Row, place: int, attributes: str) -> Row:
+    found = re.search(r'notation="(\w+)', attributes)
+    return [Node("O!" + (found[1] if found else "longdiv"), [_line(row)], "w", (place,))]
+
+
+def _error(row: Row, place: int, attributes: str) -> Row:
+    """A converter did not know a command: another may; else it stays a symbol of that name."""
+    text = "".join(node.label.removeprefix("T!") for node in row)
+    return [Node(known_symbol(text) if text[:1] == "\\" else "E!" + text, None, "", (place,))]
+
+
+def _nothing(row: Row, place: int, attributes: str) -> Row:
+    return []
+
+
+def _prescripts(row: Row, place: int, attributes: str) -> Row:
+    return _PRESCRIPTS
+
+
+def _as_row(rows: list[Row]) -> Row:
+    """An element with the wrong number of arguments is read as a row."""
+    return [node for row in rows for node in row]
+
+
+def _nested(row: Row, place: int, attributes: str) -> Row:
+    return group_whole(row)
+
+
+_FINISH: dict[str, Callable[..., Row]] = {
+    **{tag: _scripts(tag) for tag in _AS_WRITTEN},
+    "mrow": _nested,
+    "mfrac": _fraction,
+    "msqrt": _square_root,
+    "mroot": _root,
+    "mmultiscripts": _multiscripts,
+    "mtable": _table,
+    "mtr": _table_row,
+    "mtd": _cell,
+    "menclose": _enclosed,
+    "merror": _error,
+    "mphantom": _nothing,
+    "mspace": _nothing,
+    "none": _nothing,
+    "mprescripts": _prescripts,
+}

@@ -1,0 +1,163 @@
+"""Brackets and bars in a flat row become groups, the same whether or not a converter nested them."""
+
+from __future__ import annotations
+
+from porism.formula.layout.labels import BARS, CLOSING, OPENING
+from porism.formula.layout.rows import TRIGGERS, tidy
+from porism.formula.tree import Node, attach, chain, link_elements
+
+_FENCES = frozenset(OPENING) | CLOSING | BARS
+
+
+def group(row: list[Node]) -> list[Node]:
+    """Match the brackets of a row. A script on a closing bracket goes to its group."""
+    if len(row) < 2:
+        return row
+    labels = {node.label for node in row}
+    if not labels.isdisjoint(TRIGGERS):
+        row = tidy(row)
+    return row if labels.isdisjoint(_FENCES) else _match(row)
+
+
+def group_whole(row: list[Node]) -> list[Node]:
+    """What an `mrow` nests is a hint, not a rule: only a row that is one fenced group (also `\\left] a, b \\right[`) is changed."""
+    if len(row) < 3 or row[0].children or row[0].label not in _FENCES or row[-1].label not in _FENCES:
+        return row
+    inside = row[1:-1]
+    bars = row[0].label in BARS or row[-1].label in BARS
+    depth = 0
+    for node in inside:
+        label = node.label
+        if label in OPENING:
+            depth += 1
+        elif label in CLOSING:
+            depth -= 1
+            if depth < 0:
+                return row
+        elif bars and depth == 0 and label in BARS:
+            return row
+    return row if depth else [make_group(row[0], group(inside), row[-1])]
+
+
+def _match(row: list[Node]) -> list[Node]:
+    """Match brackets with a stack; what stays unmatched stays a plain symbol."""
+    stack: list[tuple[Node, list[Node]]] = []
+    out: list[Node] = []
+    for at, node in enumerate(row):
+        label = node.label
+        if label in OPENING and not node.children:
+            stack.append((node, out))
+            out = []
+        elif label in CLOSING:
+            while stack and stack[-1][0].label in BARS:
+                out = _give_up(stack, out)
+            out = _close(stack, out, node)
+        elif label in BARS:
+            if stack and stack[-1][0].label == label and out and (not _expects_operand(out[-1]) or _placeholder(out)):
+                out = _close(stack, out, node)
+            elif not node.children and (not out or _expects_operand(out[-1]) or _pairs_up(row, at)):
+                stack.append((node, out))
+                out = []
+            else:
+                out.append(node)
+        else:
+            out.append(node)
+    while stack:
+        out = _give_up(stack, out)
+    return _turned(out)
+
+
+def _turned(row: list[Node]) -> list[Node]:
+    """Square brackets left over around a separator are an interval with turned brackets: `]0,1[`, `[0,1[`, `]0,1]`."""
+    left = [at for at, node in enumerate(row) if node.label in _SQUARE]
+    for first, last in zip(left[-2::-1], left[:0:-1], strict=True):
+        if last < len(row) and row[last].label in _SQUARE and not row[first].children:
+            inside = row[first + 1 : last]
+            if any(node.label in _SEPARATORS for node in inside):
+                row[first : last + 1] = [make_group(row[first], inside, row[last])]
+    return row
+
+
+_SQUARE = frozenset("[]")
+_SEPARATORS = frozenset(",;")
+
+
+def _close(stack: list[tuple[Node, list[Node]]], inside: list[Node], closing: Node) -> list[Node]:
+    if not stack:
+        inside.append(closing)
+        return inside
+    opening, outer = stack.pop()
+    outer.append(make_group(opening, inside, closing))
+    return outer
+
+
+def _placeholder(inside: list[Node]) -> bool:
+    """The dot of a norm without a name, `‖⋅‖`."""
+    return len(inside) == 1 and inside[0].label == "⋅"
+
+
+def _expects_operand(node: Node) -> bool:
+    """After an operator or a comma a bar opens; after a value it closes."""
+    label = node.label
+    return label[1:2] != "!" and label not in CLOSING and label not in BARS and label[0] not in "!′?"
+
+
+def _pairs_up(row: list[Node], at: int) -> bool:
+    """After a value, with no bar open: the bar opens when the bars from here to the end of the bracket come in pairs (`2|x|`)."""
+    label, count, depth = row[at].label, 0, 0
+    for node in row[at:]:
+        if node.label in OPENING:
+            depth += 1
+        elif node.label in CLOSING:
+            depth -= 1
+            if depth < 0:
+                break
+        elif node.label == label and depth == 0:
+            count += 1
+    return count % 2 == 0
+
+
+def _give_up(stack: list[tuple[Node, list[Node]]], inside: list[Node]) -> list[Node]:
+    """The innermost opening bracket has no partner. A brace before a table is the brace of `cases`."""
+    opening, outer = stack.pop()
+    if inside and opening.label in OPENING and _bare_table(inside[0]):
+        table = inside[0]
+        table.label = "M!" + opening.label + table.label[2:]
+        table.places = opening.places + table.places
+    else:
+        outer.append(opening)
+    outer.extend(inside)
+    return outer
+
+
+def _bare_table(node: Node) -> bool:
+    return node.label[:2] == "M!" and node.label[2:3].isdigit() and node.label != "M!1x1"
+
+
+def make_group(opening: Node, inside: list[Node], closing: Node) -> Node:
+    """One node for a bracket group: elements split at commas, the comma staying at the end of its element."""
+    fences = opening.label + closing.label
+    if fences == "||" and len(inside) == 1 and inside[0].label == "M!||1x1" and inside[0].edges == "w":
+        # Two bars on both sides are typed for double bars.
+        node = inside[0]
+        inside = [node.children[0]]
+        opening.places += node.places
+        fences = "‖‖"
+    if len(inside) == 1 and _bare_table(inside[0]) and inside[0].edges == "w":
+        node = inside[0]
+        node.label = "M!" + fences + node.label[2:]
+        node.places = opening.places + node.places + closing.places
+    else:
+        parts: list[list[Node]] = [[]]
+        for item in inside:
+            parts[-1].append(item)
+            if item.label == ",":
+                parts.append([])
+        if not parts[-1] and len(parts) > 1:
+            parts.pop()
+        node = Node(f"M!{fences}1x{len(parts)}", None, "", opening.places + closing.places)
+        link_elements(node, [chain(part) if part else Node("W!") for part in parts])
+    for edge, child in zip(closing.edges, closing.children, strict=True):
+        # The closing bracket was read as an operator; the group is not one.
+        attach(node, {"o": "a", "u": "b"}.get(edge, edge), child)
+    return node

@@ -1,0 +1,90 @@
+"""Neighbours in a row that are one symbol become one, however they were typed or converted."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+
+from porism.formula.latex.unknown import known_symbol
+from porism.formula.layout.labels import token_labels
+from porism.formula.tree import Node, attach
+
+# Labels that may join with a neighbour; a row without them needs no look.
+_FONTS = frozenset(("V!\\mathbb", "V!\\Bbb", "V!\\mathfrak", "V!\\mathscr", "V!\\mathcal", "V!\\mathbf"))
+TRIGGERS = frozenset((".", "⋅", ":", "′", "′′", "W!", "&", "\u0338")) | _FONTS
+_TRIPLES = {".": "V!…", "⋅": "V!⋯"}
+
+
+def tidy(row: list[Node]) -> list[Node]:
+    """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on nothing into pre-scripts."""
+    out: list[Node] = []
+    for node in row:
+        label = node.label
+        if out:
+            if label == ";":
+                if _entity(out, node):
+                    continue
+            elif out[-1].label in _FONTS and not out[-1].children and label[:2] == "V!" and len(label) == 3:
+                out[-1] = _joined(known_symbol(out[-1].label[2:], label[2]), out[-1], node)
+                continue
+            elif label == "\u0338":
+                out[-1].label = unicodedata.normalize("NFC", out[-1].label + label)
+                continue
+            before = out[-1]
+            if label in _TRIPLES and len(out) > 1 and before.label == label == out[-2].label:
+                if not (before.children or out[-2].children):
+                    out[-2:] = [_joined(_TRIPLES[label], out[-2], before, node)]
+                    continue
+            elif label == "=" and before.label == ":" and not before.children:
+                out[-1] = _joined(":=", before, node)
+                continue
+            elif label[:1] == "′" == before.label[:1] and not before.children:
+                out[-1] = _joined(before.label + label, before, node)
+                continue
+            elif label[:2] == "N!" and before.label == "." and not before.children and label[2] != ".":
+                if len(out) == 1 or out[-2].label[1:2] != "!":
+                    out[-1] = _joined("N!." + label[2:], before, node)
+                    continue
+            elif before.label == "W!" and label[1:2] == "!" and _free(before, node):
+                out[-1] = _prescripted(before, node)
+                continue
+        out.append(node)
+    return [node for node in out if node.label != "W!" or node.children]
+
+
+def _entity(out: list[Node], last: Node) -> bool:
+    """An HTML entity escaped once too often and set symbol by symbol (`&`, `l`, `t`, `;`) is the character it names."""
+    for at in range(len(out) - 1, max(len(out) - 8, -1), -1):
+        if out[at].label == "&":
+            break
+    else:
+        return False
+    nodes = [*out[at:], last]
+    text = "".join(node.label.split("!")[-1] for node in nodes)
+    char = html.unescape(text)
+    if len(char) != 1 or any(node.children for node in nodes[:-1]):
+        return False
+    del out[at:]
+    found = [_joined(label, *nodes) for label in token_labels("mo", html.escape(char))]
+    if found and found[0].label == "′" and out and "a" not in out[-1].edges:
+        attach(out[-1], "a", found[0])
+    else:
+        out.extend(found)
+    return True
+
+
+def _joined(label: str, *nodes: Node) -> Node:
+    places = tuple(place for node in nodes for place in node.places)
+    return Node(label, nodes[-1].children, nodes[-1].edges, places)
+
+
+def _free(empty: Node, node: Node) -> bool:
+    """Whether the scripts on nothing have room in front of the symbol."""
+    return not {"c", "d"} & set(node.edges) and not ({"a", "o"} <= set(empty.edges) or {"b", "u"} <= set(empty.edges))
+
+
+def _prescripted(empty: Node, node: Node) -> Node:
+    """`{}^n C`: scripts on nothing, before a symbol, are that symbol's pre-scripts."""
+    for edge, child in zip(empty.edges, empty.children, strict=True):
+        attach(node, "c" if edge in "ao" else "d", child)
+    return node

@@ -1,0 +1,229 @@
+"""MathML in and out: reads Presentation MathML of any origin, also ill-formed; writes clean MathML Core with any places lit."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, fromstring
+
+from porism.formula.layout.labels import bold
+
+_NAMESPACE = re.compile(r"""\sxmlns(?::\w+)?\s*=\s*("[^"]*"|'[^']*')""")
+_PREFIX = re.compile(r"<(/?)\w+:(?=[a-z])")
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9A-Fa-f]+);)(\w+;)?")
+_ALTTEXT = re.compile(r'\salttext="[^"]*"(?=\s+\w+=|\s*>)')
+_BARE = re.compile(r"<(?!/?[A-Za-z]|!--|\?xml)")
+
+
+def read(text: str) -> Element:
+    """The `math` element of a MathML text."""
+    text = _plain(text)
+    try:
+        root = fromstring(text)
+    except ParseError:
+        root = _recover(text)
+    if "<mfenced" in text:
+        _unfence(root)
+    return root
+
+
+def is_well_formed(text: str) -> bool:
+    """Whether a MathML text can be read without mending; HTML's names of characters are allowed."""
+    try:
+        fromstring(_plain(text))
+    except ParseError:
+        return False
+    return True
+
+
+def _plain(text: str) -> str:
+    """Without name spaces, and with characters for HTML's names of them."""
+    if "xmlns" in text:
+        text = _NAMESPACE.sub("", text)
+    return _ENTITY.sub(_entity, text) if "&" in text else text
+
+
+def _unfence(root: Element) -> None:
+    """`mfenced` is a row with brackets and separators that nobody draws any more: write them out."""
+    for element in list(root.iter("mfenced")):
+        children = list(element)
+        separators = element.get("separators", ",").split() or [""]
+        row = [_sign(element.get("open", "("))]
+        for at, child in enumerate(children):
+            if at:
+                row.append(_sign(separators[min(at, len(separators)) - 1]))
+            row.append(child)
+        element.tag = "mrow"
+        element[:] = [*row, _sign(element.get("close", ")"))]
+
+
+def _sign(text: str) -> Element:
+    sign = Element("mo")
+    sign.text = text
+    return sign
+
+
+def _entity(found: re.Match[str]) -> str:
+    name = found[1]
+    char = html.unescape(found[0]) if name else ""
+    return html.escape(char) if char and char != found[0] else "&amp;" + (name or "")
+
+
+def _recover(text: str) -> Element:
+    """Official files hold raw `<` and `&`: escape what opens no tag, then let lxml mend the rest."""
+    from lxml import etree
+
+    text = re.sub(r"<\?xml[^>]*\?>", "", text).strip()
+    text = _PREFIX.sub(r"<\1", _BARE.sub("&lt;", _ALTTEXT.sub("", text)))
+    try:
+        return fromstring(text)
+    except ParseError:
+        pass
+    parser = etree.XMLParser(
+        recover=True, huge_tree=True, resolve_entities=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        return Element("math") if root is None else fromstring(_said_once(root))
+    except (etree.XMLSyntaxError, ParseError):
+        return Element("math")
+
+
+def _said_once(root: Any) -> bytes:
+    """The mended tree as text. An attribute that is said twice survives the mending; one of them counts."""
+    from lxml import etree
+
+    for element in root.iter("*"):
+        attributes = dict(element.attrib)
+        element.attrib.clear()
+        element.attrib.update(attributes)
+    return bytes(etree.tostring(root))
+
+
+# What MathML Core draws; everything else becomes a row.
+_ELEMENTS = frozenset(
+    [
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "ms",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mmultiscripts",
+        "mprescripts",
+        "none",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mstyle",
+        "mpadded",
+        "mphantom",
+        "menclose",
+        "merror",
+        "semantics",
+    ]
+)
+_ATTRIBUTES = frozenset(
+    [
+        "accent",
+        "accentunder",
+        "columnspan",
+        "rowspan",
+        "depth",
+        "dir",
+        "display",
+        "displaystyle",
+        "fence",
+        "form",
+        "height",
+        "largeop",
+        "linethickness",
+        "lspace",
+        "rspace",
+        "mathvariant",
+        "maxsize",
+        "minsize",
+        "movablelimits",
+        "notation",
+        "scriptlevel",
+        "separator",
+        "stretchy",
+        "symmetric",
+        "voffset",
+        "width",
+    ]
+)
+_TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
+# How the converter aligns columns, draws lines between them and colours; no address, no function.
+_SAFE_STYLE = re.compile(
+    r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]+;?\s*)*\Z"
+)
+_SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
+
+
+def clean(root: Element) -> str:
+    """Clean MathML Core of an element: known elements and harmless attributes only, one element out for each one in."""
+    out: list[str] = []
+    stack: list[Element | str] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        tag = item.tag
+        if tag in ("annotation", "annotation-xml"):
+            continue
+        if item is root:
+            tag = "math"
+        elif tag not in _ELEMENTS:
+            tag = "mtext" if not len(item) and (item.text or "").strip() else "mrow"
+        attributes = "".join([f' {name}="{value}"' for name, value in item.items() if _harmless(name, value)])
+        if tag in _TOKENS:
+            out.append(f"<{tag}{attributes}>{html.escape(_text(item), quote=False)}</{tag}>")
+            continue
+        out.append(f"<{tag}{attributes}>")
+        stack.append(f"</{tag}>")
+        stack.extend(reversed(item))
+    return "".join(out)
+
+
+def _harmless(name: str, value: str) -> bool:
+    if name == "style":
+        return len(value) < 200 and _SAFE_STYLE.match(value) is not None
+    return name in _ATTRIBUTES and _SAFE_VALUE.match(value) is not None
+
+
+def _text(element: Element) -> str:
+    """The text of a token; bold HTML inside becomes bold letters."""
+    if not len(element):
+        return element.text or ""
+    return "".join(bold(text) if element[0].tag == "b" else text for text in element.itertext())
+
+
+_OPEN_TAG = re.compile(r"<([a-z]+)([^>]*)>")
+
+
+def light(mathml: str, places: Collection[int], class_name: str = "lit") -> str:
+    """Clean MathML with a class on the elements at these places (pre-order numbers, `math` is 0)."""
+    wanted = frozenset(places)
+    number = -1
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        return f'<{found[1]} class="{class_name}"{found[2]}>' if number in wanted else found[0]
+
+    return _OPEN_TAG.sub(mark, mathml)

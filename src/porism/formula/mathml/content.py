@@ -1,0 +1,140 @@
+"""Operator trees as Content MathML.
+
+Standard elements where MathML has one, otherwise a `csymbol` of the dictionary `porism` named by the label, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from xml.sax.saxutils import escape
+
+from porism.formula.operators.table import BIG, INT, LIM, SYMBOLS
+from porism.formula.tree import Node
+
+
+def _load() -> tuple[dict[str, str], dict[str, str]]:
+    """From a label to what is written, and from a name to the label that is read."""
+    write: dict[str, str] = {}
+    read: dict[str, str] = {}
+    text = files("porism.formula.mathml").joinpath("content_table.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, label = line.split("\t")
+            write.setdefault(label, name)
+            read.setdefault(name.removeprefix("+"), label)
+    return write, read
+
+
+WRITE, READ = _load()
+# Functions that MathML has an element for.
+ELEMENTARY = frozenset(
+    [
+        *("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"),
+        *("arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc", "arcsinh", "arccosh", "arctanh", "arccoth"),
+        *("exp", "ln", "log", "max", "min", "gcd", "lcm", "arg", "real", "imaginary", "abs"),
+    ]
+)
+_INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
+_BIG = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM))
+_INTERVAL = re.compile(r"O!interval\((O|C)-(O|C)\)$")
+_CLOSURE = {"OO": "open", "CC": "closed", "OC": "open-closed", "CO": "closed-open"}
+
+
+def to_content(tree: Node) -> str:
+    """An operator tree as a Content MathML document."""
+    out: list[str] = ['<math xmlns="http://www.w3.org/1998/Math/MathML">']
+    stack: list[Node | str] = ["</math>", tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            out.append(item)
+        else:
+            opening, parts, closing = _element(item)
+            out.append(opening)
+            stack.append(closing)
+            stack.extend(reversed(parts))
+    return "".join(out)
+
+
+def _element(node: Node) -> tuple[str, list[Node | str], str]:
+    """What opens a node, what is inside, what closes it."""
+    label = node.label
+    children: list[Node | str] = list(node.children)
+    kind, name = label[:2], label[2:]
+    if (not children and kind in ("V!", "N!", "T!", "C!", "W!", "E!")) or label[:1] == "?":
+        return _leaf(label, kind, name), [], ""
+    if label == "O!chain":
+        return "<apply><and/>", _chain(node), "</apply>"
+    if kind == "M!":
+        return _group(node, name)
+    interval = _INTERVAL.match(label)
+    if interval and len(children) == 2:
+        return f'<interval closure="{_CLOSURE[interval[1] + interval[2]]}">', children, "</interval>"
+    if label == "O!apply":
+        return "<apply>", children, "</apply>"
+    if label == "O!root" and len(children) == 2:
+        return "<apply><root/>", ["<degree>", children[1], "</degree>", children[0]], "</apply>"
+    head = _head(label)
+    if children and (label in _INTEGRALS or label in _BIG):
+        return f"<apply>{head}", _bounded(node), "</apply>"
+    return (f"<apply>{head}", children, "</apply>") if children else (head, [], "")
+
+
+def _bounded(node: Node) -> list[Node | str]:
+    """Bound variable, limits and body of a big operator; a lower bound that is no equation is a condition."""
+    body, *bounds = node.children
+    parts: list[Node | str] = []
+    if node.label in _INTEGRALS:
+        variable, bounds = bounds[0], bounds[1:]
+        if variable.label != "W!":
+            parts += ["<bvar>", variable, "</bvar>"]
+        if bounds:
+            parts += ["<lowlimit>", bounds[0], "</lowlimit>"]
+    elif bounds and bounds[0].label == "U!eq" and len(bounds[0].children) == 2:
+        variable, lower = bounds[0].children
+        parts += ["<bvar>", variable, "</bvar><lowlimit>", lower, "</lowlimit>"]
+    elif bounds and bounds[0].label != "W!":
+        parts += ["<condition>", bounds[0], "</condition>"]
+    if len(bounds) > 1:
+        parts += ["<uplimit>", bounds[1], "</uplimit>"]
+    return [*parts, body]
+
+
+def _head(label: str) -> str:
+    name = WRITE.get(label)
+    if name is None:
+        if label[:2] == "F!" and label[2:] in ELEMENTARY:
+            return f"<{label[2:]}/>"
+        return f'<csymbol cd="porism">{escape(label)}</csymbol>'
+    if name[0] == "+":
+        return f'<csymbol cd="latexml">{escape(name[1:])}</csymbol>'
+    return f"<{name}/>"
+
+
+def _leaf(label: str, kind: str, name: str) -> str:
+    if kind == "V!":
+        return f"<ci>{escape(name)}</ci>"
+    if kind == "N!":
+        return f"<cn>{escape(name)}</cn>"
+    if kind == "T!":
+        return f"<cs>{escape(name)}</cs>"
+    return _head(label)
+
+
+def _chain(node: Node) -> list[Node | str]:
+    """Each link of a chain of relations on its own; the shared operand is written twice."""
+    parts: list[Node | str] = []
+    kids = node.children
+    for at in range(1, len(kids) - 1, 2):
+        relation = kids[at]
+        parts += ["<apply>", _head(relation.label), kids[at - 1], kids[at + 1], *relation.children, "</apply>"]
+    return parts
+
+
+def _group(node: Node, name: str) -> tuple[str, list[Node | str], str]:
+    children: list[Node | str] = list(node.children)
+    for start, element in (("V-", "vector"), ("S-", "set"), ("L-", "list"), ("M-", "matrix"), ("R!", "matrixrow")):
+        if name.startswith(start):
+            return f"<{element}>", children, f"</{element}>"
+    return f"<apply>{_head(node.label)}", children, "</apply>"

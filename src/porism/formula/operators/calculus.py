@@ -1,0 +1,198 @@
+"""Differentials, integrals and derivatives."""
+
+from __future__ import annotations
+
+from porism.formula.operators.scripts import PLAIN, Rows
+from porism.formula.operators.table import INT, REL, SEP, SYMBOLS
+from porism.formula.tree import Node, chain, row_of
+
+_D = frozenset(("V!d", "T!d", "V!𝕕", "V!ⅆ", "V!𝐝", "V!𝖽", "V!𝚍", "𝑑", "d", "ⅆ"))
+_PARTIAL = frozenset(("∂", "V!∂", "𝜕"))
+_SIGNS_OF_INTEGRALS = {"O!double-integral": 2, "O!triple-integral": 3, "O!quadruple-integral": 4}
+SLASHED = _D | _PARTIAL  # what a derivative typed with a slash begins with
+_SLASHES = frozenset(("/", "∕"))
+# An integral inside an integral inside ...: beyond this the signs are read as plain prefixes.
+_NESTED = 8
+
+
+def differential(tokens: list[Node], at: int) -> int:
+    """How many tokens the differential that begins here has (`d x`, `d μ (x)`, `dx` as one name); 0 when none does."""
+    token = tokens[at]
+    label = token.label
+    if label in _D:
+        if at + 1 >= len(tokens):
+            return 0
+        following = tokens[at + 1].label
+        if following[:2] == "V!" and len(following) == 3 and (token.edges in PLAIN or "a" in token.edges):
+            if at + 2 < len(tokens) and tokens[at + 2].label == "M!()1x1" and following != "V!x":
+                return 3
+            return 2
+        if following[:2] == "M!" and token.edges in PLAIN and following[-3:] == "1x1":
+            return 2
+        return 0
+    return 1 if label[:3] in ("V!d", "T!d") and len(label) == 4 and token.edges in PLAIN else 0
+
+
+def variable(rows: Rows, tokens: list[Node]) -> Node:
+    """What a differential differentiates by; all its tokens are given."""
+    if len(tokens) == 1:
+        token = tokens[0]
+        return Node("V!" + token.label[3:], None, "", token.places)
+    named = rows.row(tokens[1:])
+    order = tokens[0].child("a")
+    return named if order is None else Node("O!measure", [named, rows.chain(order)])
+
+
+def closing(tokens: list[Node], start: int, label: str) -> tuple[int, int] | None:
+    """Where the differentials of an integral whose sign stands just before `start` begin and end."""
+    depth = 0
+    at = start
+    size = len(tokens)
+    while at < size:
+        symbol = SYMBOLS.get(tokens[at].label)
+        if symbol is not None:
+            if symbol.form == INT:
+                depth += _SIGNS_OF_INTEGRALS.get(symbol.label, 1)
+                if depth > _NESTED:
+                    return None
+            elif symbol.form in (REL, SEP):
+                return None
+        else:
+            count = differential(tokens, at)
+            if count and depth:
+                depth -= 1
+                at += count
+                continue
+            if count:
+                end = at + count
+                while end < size and (more := differential(tokens, end)):
+                    end += more
+                return at, end
+        at += 1
+    return None
+
+
+def integral(rows: Rows, label: str, body: list[Node], differentials: list[Node]) -> list[Node]:
+    """The body and the variables of an integral."""
+    names = []
+    at = 0
+    while at < len(differentials):
+        count = differential(differentials, at) or 1
+        names.append(variable(rows, differentials[at : at + count]))
+        at += count
+    value = rows.row(body) if body else Node("N!1")
+    return [value, names[0] if len(names) == 1 else Node(f"M!L-{len(names)}", names)]
+
+
+def in_numerator(tokens: list[Node], start: int) -> int:
+    """The place of a fraction `dx / ...` that closes the integral begun before `start`; -1 when there is none."""
+    for at in range(start, len(tokens)):
+        token = tokens[at]
+        if token.label == "O!divide":
+            row = row_of(token.children[token.edges.index("o")])
+            if len(row) > 1 and differential(row, len(row) - 2) == 2:
+                return at
+        else:
+            symbol = SYMBOLS.get(token.label)
+            if symbol is not None and symbol.form in (REL, SEP, INT):
+                return -1
+    return -1
+
+
+def take_numerator(token: Node) -> tuple[Node, list[Node]]:
+    """A fraction without the differential in its numerator, and the differential."""
+    row = [_bare(node) for node in row_of(token.children[token.edges.index("o")])]
+    taken, rest = row[-2:], row[:-2]
+    over = chain(rest) if rest else Node("N!1")
+    under = token.children[token.edges.index("u")]
+    scripts = [(e, c) for e, c in zip(token.edges, token.children, strict=True) if e not in "noue"]
+    edges = "".join(edge for edge, _ in scripts)
+    return Node("O!divide", [over, under, *(c for _, c in scripts)], "ou" + edges, token.places), taken
+
+
+def _bare(node: Node) -> Node:
+    """A copy of a token that does not know what follows it."""
+    if node.edges[:1] != "n":
+        return node
+    return Node(node.label, node.children[1:], node.edges[1:], node.places)
+
+
+def slashed(tokens: list[Node], at: int) -> tuple[Node, int] | None:
+    """`dy/dx` or `d/dx` typed with a slash as a fraction, and where it ends; None when none begins here."""
+    marks = _D if tokens[at].label in _D else _PARTIAL
+    for slash in (at + 2, at + 1):
+        end = slash + 3
+        if (
+            end <= len(tokens)
+            and tokens[slash].label in _SLASHES
+            and tokens[slash + 1].label in marks
+            and tokens[slash + 1].edges == "n"
+            and all(_is_letter(token) for token in (*tokens[at + 1 : slash], tokens[slash + 2]))
+        ):
+            over, under = ([_bare(token) for token in part] for part in (tokens[at:slash], tokens[slash + 1 : end]))
+            children, edges = [chain(over), chain(under)], "ou"
+            if end < len(tokens):
+                children, edges = [tokens[end], *children], "nou"
+            return Node("O!divide", children, edges, tokens[slash].places), end
+    return None
+
+
+def _is_letter(token: Node) -> bool:
+    return token.label[:2] == "V!" and len(token.label) == 3
+
+
+class Derivative:
+    """A fraction read as a derivative: by what, how often, and of what (None when that follows the fraction)."""
+
+    __slots__ = ("by", "label", "of", "order", "places")
+
+    def __init__(self, label: str, by: Node, order: Node | None, of: Node | None, places: tuple[int, ...]) -> None:
+        self.label = label
+        self.by = by
+        self.order = order
+        self.of = of
+        self.places = places
+
+    def node(self, of: Node) -> Node:
+        """The operator node: of what, by what, how often."""
+        children = [of, self.by]
+        if self.order is not None:
+            children.append(self.order)
+        return Node(self.label, children, "", self.places)
+
+
+def derivative(rows: Rows, over: Node, under: Node, places: tuple[int, ...]) -> Derivative | None:
+    """`d/dx`, `dy/dx`, `d²y/dx²`, `∂²f/∂x∂y` as a derivative; None when a fraction is a plain one."""
+    first = over.label
+    if first in _D:
+        marks, label = _D, "O!diff"
+    elif first in _PARTIAL:
+        marks, label = _PARTIAL, "O!partialdiff"
+    else:
+        return None
+    below = row_of(under)
+    if below[0].label not in marks or len(below) < 2:
+        return None
+    names: list[Node] = []
+    for token in below:
+        if token.label in marks:
+            places += token.places
+        else:
+            names.append(token)
+    above = row_of(over)
+    if len(names) > 6 or any(token.label in marks for token in above[1:]):
+        return None
+    order = over.child("a") or over.child("o")
+    by = [_by(rows, token, order is not None and len(names) == 1) for token in names]
+    whole = by[0] if len(by) == 1 else Node(f"M!L-{len(by)}", by)
+    of = rows.row(above[1:]) if len(above) > 1 else None
+    return Derivative(label, whole, rows.chain(order) if order is not None else None, of, over.places + places)
+
+
+def _by(rows: Rows, token: Node, repeated: bool) -> Node:
+    """One variable below; in `dx²` the exponent says how often, which the numerator says too."""
+    if repeated and "a" in token.edges:
+        at = token.edges.index("a")
+        children = token.children[:at] + token.children[at + 1 :]
+        token = Node(token.label, children, token.edges[:at] + token.edges[at + 1 :], token.places)
+    return rows.row([token])

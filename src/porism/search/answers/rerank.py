@@ -1,0 +1,65 @@
+"""The model that makes one score of many features: a weight for each, in units of the feature's spread over all posts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.errors import PorismError
+from porism.files import atomic_file
+from porism.search.answers.searcher import FEATURES
+
+Kind = Literal["answers", "questions"]
+KINDS: tuple[Kind, ...] = ("answers", "questions")
+SHIPPED = "model.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Weights by kind of post and feature; what is not named weighs nothing."""
+
+    weights: Mapping[str, Mapping[str, float]]
+
+    def vector(self, kind: Kind) -> npt.NDArray[np.float32]:
+        """The weights in the order of FEATURES."""
+        named = self.weights[kind]
+        return np.array([named.get(name, 0.0) for name in FEATURES], np.float32)
+
+
+def load_model(path: Path | None = None) -> Model:
+    """A model from a file, or the one that comes with Porism."""
+    where = "the shipped model" if path is None else str(path)
+    try:
+        text = (
+            files("porism.search.answers").joinpath(SHIPPED).read_text("utf-8")
+            if path is None
+            else path.read_text("utf-8")
+        )
+        raw = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PorismError(f"cannot be read as a model: {error}", where=where, fix="make one: porism train") from None
+    unknown = [f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in FEATURES]
+    if unknown or set(KINDS) - set(raw):
+        fact = (
+            f"names unknown features: {', '.join(unknown[:20])}" if unknown else "has no table for answers or questions"
+        )
+        raise PorismError(fact, where=where, fix="make a new one: porism train")
+    return Model(raw)
+
+
+def save_model(model: Model, path: Path, remark: str) -> None:
+    """Write a model as a table for people; weights that are nothing are left out."""
+    with atomic_file(path) as out:
+        out.write("".join(f"# {line}\n" for line in remark.splitlines()))
+        for kind in KINDS:
+            out.write(f"\n[{kind}]\n")
+            for name in FEATURES:
+                if (weight := round(model.weights[kind].get(name, 0.0), 3)) > 0:
+                    out.write(f'"{name}" = {weight}\n')

@@ -1,0 +1,29 @@
+"""Macros that a text defines are expanded in its formulas, so that each formula can be understood alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from porism.formula.latex.macros import DEFINES, Macros, definitions, expand_macros
+from porism.formula.latex.source import Source
+
+HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\DeclareMathOperator", "\\let")
+
+
+def expand(latex: str, macros: Macros) -> str:
+    """A formula without the given macros."""
+    if not macros or "\\" not in latex:
+        return latex
+    source = Source(latex)
+    expand_macros(source, macros)
+    return source.text
+
+
+def self_contained(latex: Sequence[str]) -> tuple[str, ...]:
+    """The formulas of a field, each without the macros that others of them define; a formula that defines stays as it is."""
+    defining = [formula for formula in latex if any(hint in formula for hint in HINTS) and DEFINES.search(formula)]
+    if not defining:
+        return tuple(latex)
+    macros = definitions("\n".join(defining))
+    kept = set(defining)
+    return tuple(formula if formula in kept else expand(formula, macros) for formula in latex)

@@ -1,0 +1,201 @@
+"""What the server can be asked, as functions from an engine and checked parameters to records. The API sends them as JSON, the pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from porism.errors import PorismError
+from porism.formula import Parsed, parse, parse_mathml
+from porism.records import Comment, Explanation, Link, Post
+from porism.search.answers.rerank import Kind
+from porism.search.display.results import Extract, FormulaResults, Results
+from porism.search.engine import Engine
+from porism.search.formulas.searcher import Mode
+from porism.search.query import Part, parts
+from porism.text.html import plain
+from porism.web.api.parameters import BadRequest, Parameter
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewPart:
+    """A piece of a query as the engine reads it."""
+
+    kind: str
+    source: str
+    mathml: str
+    problems: tuple[PreviewProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewProblem:
+    """What is wrong with a formula, and where in it."""
+
+    message: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A query cut into words and formulas."""
+
+    parts: tuple[PreviewPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaView:
+    """A formula as Porism understands it: MathML, both trees as text, and its canonical forms by level."""
+
+    latex: str
+    mathml: str
+    path: str
+    layout: str
+    operators: str
+    canonical: dict[str, str]
+    repairs: tuple[str, ...]
+    problems: tuple[PreviewProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PostView:
+    """A post with its text in plain form."""
+
+    post: Post
+    text: str
+    comments: tuple[Comment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadView:
+    """A question with its answers and links."""
+
+    question: PostView
+    answers: tuple[PostView, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """That the server answers, and from what."""
+
+    status: str
+    version: str
+    collection: str
+    posts: int
+    formulas: int
+
+
+Q = Parameter("q", "words and formulas, formulas between dollar signs", required=True)
+PAGE = (
+    Parameter("k", "how many hits", int, 10, low=1, high=100),
+    Parameter("offset", "hits to pass over", int, 0, low=0, high=990),
+)
+FILTERS = (
+    Parameter("kind", "what to find", default="answers", choices=("answers", "questions")),
+    Parameter("tags", "only posts with all of these tags, comma separated", default="", high=500),
+    Parameter("from", "only posts of this year or later", int, low=1900, high=2200),
+    Parameter("to", "only posts of this year or earlier", int, low=1900, high=2200),
+    Parameter("accepted", "only accepted answers", bool, False),
+)
+MODE = Parameter(
+    "mode", "how alike a formula must be", default="similar", choices=("similar", "exact", "subformula", "diverse")
+)
+
+
+def search(
+    engine: Engine, q: str, k: int, offset: int, kind: Kind, tags: str, accepted: bool, **years: int | None
+) -> Results:
+    """Answers or questions for words and formulas together."""
+    wanted = tuple(t.strip() for t in tags.split(",") if t.strip())
+    span = (years["from"] or 0, years["to"] or 9999) if years["from"] or years["to"] else None
+    return engine.search(q, k=k, kind=kind, tags=wanted, years=span, accepted=accepted, offset=offset)
+
+
+def formulas(engine: Engine, q: str, k: int, offset: int, mode: Mode) -> FormulaResults:
+    """Distinct formulas like the one given."""
+    return engine.formulas(q, k=k, mode=mode, offset=offset)
+
+
+def ask(engine: Engine, q: str) -> Extract:
+    """The best extract of at most 1,200 characters."""
+    return engine.ask(q)
+
+
+def explain(engine: Engine, q: str, id: int) -> Explanation:
+    """Why a post has the score that it has for this query."""
+    return found(lambda: engine.explain(q, id), f"post {id}")
+
+
+def preview(engine: Engine, q: str) -> Preview:
+    """How the engine reads a query while it is being typed."""
+    return Preview(tuple(preview_part(part) for part in parts(q)))
+
+
+def preview_part(part: Part) -> PreviewPart:
+    """A piece of the query; a formula with its MathML and what is wrong with it."""
+    if part.kind == "text":
+        return PreviewPart(part.kind, part.source, "", ())
+    parsed = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+    return PreviewPart(part.kind, part.source, parsed.mathml, problem_records(parsed))
+
+
+def formula(engine: Engine, q: str) -> FormulaView:
+    """One formula with its trees and canonical forms."""
+    from porism.formula.canonical.forms import LEVELS, canonical
+    from porism.formula.layout.tangent import tangent
+    from porism.formula.match.text import write
+
+    parsed = parse(q, wildcards=True)
+    tree = parsed.operators
+    forms: dict[str, str] = {level: write(canonical(tree, level).tree) for level in LEVELS} if tree else {}
+    return FormulaView(
+        q,
+        parsed.mathml,
+        parsed.path,
+        tangent(parsed.layout),
+        write(tree) if tree else "",
+        forms,
+        parsed.repairs,
+        problem_records(parsed),
+    )
+
+
+def post(engine: Engine, id: int) -> PostView:
+    """One post."""
+    return post_view(engine, found(lambda: engine.collection.post(id), f"post {id}"))
+
+
+def thread(engine: Engine, id: int) -> ThreadView:
+    """A question with its answers."""
+    seen = found(lambda: engine.collection.thread(id), f"thread {id}")
+    return ThreadView(post_view(engine, seen.question), tuple(post_view(engine, a) for a in seen.answers), seen.links)
+
+
+def health(engine: Engine) -> Health:
+    """Whether the server is well."""
+    from porism import __version__
+
+    count = engine.collection.count
+    return Health("ok", __version__, engine.name, count("posts"), count("formulas"))
+
+
+def post_view(engine: Engine, one: Post) -> PostView:
+    """A post with its text and comments."""
+    return PostView(one, plain(one.body), tuple(engine.collection.comments(one.id)))
+
+
+def problem_records(parsed: Parsed) -> tuple[PreviewProblem, ...]:
+    """The problems of a formula as records of the API."""
+    return tuple(PreviewProblem(p.message, p.start, p.end) for p in parsed.problems)
+
+
+def found(look: Callable[[], T], name: str) -> T:
+    """What is looked up, or that it is not there."""
+    try:
+        return look()
+    except PorismError as error:
+        raise BadRequest(error.message, where=name, fix="use an id that a search returned", status=404) from None

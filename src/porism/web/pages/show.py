@@ -1,0 +1,207 @@
+"""Records become safe HTML: segments, formulas with lit parts, posts, statistics."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote_plus
+
+from markupsafe import Markup, escape
+
+from porism.corpus.stats import distributions
+from porism.corpus.store.collection import Collection
+from porism.formula.mathml.cover import lit
+from porism.search.display.notebook import FOLLOWING, segments_html
+from porism.search.display.reading import mathml_of
+from porism.search.display.results import FormulaUse, FoundFormula, Segment
+from porism.search.engine import Engine
+from porism.search.query import parts
+from porism.text.html import SPAN, render
+from porism.web.api.views import PostView, ThreadView
+
+# Pictures of posts live on other machines; their words stay, and no request leaves this one.
+IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+FORMULA = re.compile(f"{SPAN.pattern}((?:{FOLLOWING.pattern})?)", re.DOTALL)
+ALT = re.compile(r'alt="([^"]*)"', re.IGNORECASE)
+
+
+def formula_link(latex: str, mathml: str) -> Markup:
+    """A formula that leads to formulas like it."""
+    # Nothing is left in a quoted text that HTML would have to escape.
+    address = f"/search?q={quote_plus(f'${latex}$', errors='replace')}&amp;tab=formulas"
+    return Markup(f'<a class="math-link" href="{address}" title="Similar formulas">{mathml}</a>')
+
+
+def segments(pieces: Iterable[Segment], links: bool = True) -> Markup:
+    """Text and formulas of a hit, with what matched lit; formulas lead to formulas like them."""
+    return Markup(segments_html(pieces, formula_link) if links else segments_html(pieces))
+
+
+def naming(pieces: Iterable[Segment]) -> Markup:
+    """A name for a link that shows nothing but formulas, for those who listen to a page."""
+    seen = list(pieces)
+    if any(piece.kind == "text" and piece.text.strip() for piece in seen):
+        return Markup("")
+    return Markup(' aria-label="{}"').format(" ".join(piece.text for piece in seen) or "untitled")
+
+
+def lit_formula(hit: FoundFormula) -> Markup:
+    """A found formula with its matched part lit."""
+    return Markup(lit(hit.mathml, hit.lit_nodes) if hit.lit_nodes else hit.mathml)
+
+
+def query(text: str) -> Markup:
+    """A query or a reason as people read it: its formulas are set, not spelled."""
+    return Markup("").join(
+        Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in parts(text)
+    )
+
+
+def name(text: str) -> Markup:
+    """A name, set as a formula; what a wildcard stands for is text already."""
+    return Markup(mathml_of(text)) if text.isalnum() else escape(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadUse:
+    """A thread that uses a formula: the first of its posts that does, and how many of those shown do."""
+
+    first: FormulaUse
+    posts: int
+
+
+def threads(uses: Iterable[FormulaUse]) -> list[ThreadUse]:
+    """Uses of a formula, each thread once."""
+    found: dict[int, list[FormulaUse]] = {}
+    for use in uses:
+        found.setdefault(use.thread_id, []).append(use)
+    return [ThreadUse(posts[0], len(posts)) for posts in found.values()]
+
+
+def took(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 0.001:
+        return "under 1 ms"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+FILTERS = {
+    "segments": segments,
+    "naming": naming,
+    "lit_formula": lit_formula,
+    "query": query,
+    "name": name,
+    "threads": threads,
+    "took": took,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPost:
+    """A post ready for a page."""
+
+    view: PostView
+    body: Markup
+    comments: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    """A thread ready for a page; links are (id, title, kind) of questions in the collection."""
+
+    title: Markup
+    plain_title: str
+    question: ShownPost
+    answers: tuple[ShownPost, ...]
+    links: tuple[tuple[int, Markup, str], ...]
+
+
+def thread_page(engine: Engine, seen: ThreadView) -> ThreadPage:
+    """Everything that the page of a thread shows."""
+    question = seen.question.post
+    accepted = question.accepted_id
+    answers = sorted(seen.answers, key=lambda a: (a.post.id != accepted, -a.post.score, a.post.id))
+    title = body_html(question.title) or escape(f"Thread {question.id}")
+    plain = re.sub(r"<[^>]*>", "", html.unescape(question.title))
+    return ThreadPage(title, plain, shown(seen.question), tuple(shown(a) for a in answers), tuple(linked(engine, seen)))
+
+
+def shown(view: PostView) -> ShownPost:
+    """A post with its formulas set."""
+    return ShownPost(view, body_html(view.post.body), tuple(body_html(c.body) for c in view.comments))
+
+
+def body_html(text: str) -> Markup:
+    """Clean HTML of the collection as HTML of a page: formulas as MathML that lead to formulas like them."""
+    with_words = IMAGE.sub(lambda found: f"<em>[picture: {html.escape(alt(found[0]))}]</em>", text)
+    return Markup(FORMULA.sub(kept_formula, with_words))
+
+
+def kept_formula(found: re.Match[str]) -> str:
+    """A formula of a post, with the sign that follows it kept on its line."""
+    latex = html.unescape(found[2])
+    link = str(formula_link(latex, mathml_of(latex)))
+    return f'<span class="kept">{link}{found[3]}</span>' if found[3] else link
+
+
+def alt(tag: str) -> str:
+    """The words of a picture."""
+    words = ALT.search(tag)
+    return html.unescape(words[1]) if words else "no description"
+
+
+def linked(engine: Engine, seen: ThreadView) -> Iterable[tuple[int, Markup, str]]:
+    """Linked questions that are in the collection."""
+    for link in seen.links:
+        if engine.collection.has_post(link.other_id):
+            other = engine.collection.post(link.other_id)
+            title = Markup(render(other.title, lambda _, latex: mathml_of(latex)))
+            yield other.thread_id, title or escape(f"Post {other.id}"), link.kind
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDistribution:
+    """A named list of values with their numbers, and the largest of these."""
+
+    name: str
+    rows: tuple[tuple[str, int], ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a collection holds."""
+
+    counts: tuple[tuple[str, int], ...]
+    distributions: tuple[ShownDistribution, ...]
+
+
+# What is counted, and what it is called on the page.
+COUNTED = {
+    "posts": "posts",
+    "comments": "comments",
+    "formulas": "formulas",
+    "expressions": "different LaTeX texts",
+    "visuals": "formulas that look different",
+    "links": "links between questions",
+    "users": "users",
+    "tags": "tags",
+}
+
+
+def statistics(engine: Engine) -> Statistics:
+    """Counts and distributions; computed once, since a collection never changes."""
+    return statistics_of(engine.collection)
+
+
+@lru_cache(maxsize=4)
+def statistics_of(collection: Collection) -> Statistics:
+    """The same for a collection."""
+    counts = tuple((words, collection.count(name)) for name, words in COUNTED.items())
+    made = tuple(
+        ShownDistribution(d.name, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection)
+    )
+    return Statistics(counts, made)
