@@ -1,0 +1,272 @@
+"""From sources to a collection: stage by stage, resumable, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from porism import __version__
+from porism.corpus.build import given
+from porism.corpus.build import staging
+from porism.corpus.build.base import copy_store, make_tables, seed, top
+from porism.corpus.store.collection import Collection
+from porism.corpus.build.expressions import Numbers
+from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
+from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.lock import Lock
+from porism.corpus.build.options import Options, cores
+from porism.parallel import workers
+from porism.corpus.build.parsing import parse_expressions
+from porism.corpus.build.place import Placer
+from porism.progress import Progress, Silent
+from porism.corpus.sources.raw import Source
+from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
+from porism.corpus.build.select import select
+from porism.errors import PorismError
+from porism.files import atomic_file, disk_error
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+WORK = "work.sqlite"
+PLAN = "plan.json"
+
+
+def build(
+    sources: Sequence[Source],
+    target: str | Path,
+    options: Options | None = None,
+    *,
+    base: Collection | None = None,
+    apart: bool = False,
+    jobs: int = 0,
+    progress: Progress | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Build a collection; a build that was stopped goes on where it was.
+
+    With `base`, the new collection is that one with the sources added; `apart` gives their posts ids above those of the base, as folders
+    always get, while otherwise equal ids mean equal posts.
+    """
+    place = Path(target)
+    if place.exists():
+        raise PorismError("is already there", where=str(place), fix=f"remove it or name another: rm -r {place}")
+    work = place.parent / f".{place.name}.partial"
+    # Official ids first: what has none is numbered after them.
+    inputs = sorted(sources, key=lambda source: not source.official)
+    with _words_for_errors(place), Lock(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
+        _prepare(work, _plan(inputs, options or Options(), base, apart), say)
+        _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
+        # The plan first: without it, what is left of a build that dies here is not continued.
+        (work / PLAN).unlink()
+        (work / WORK).unlink()
+        os.replace(work, place)
+    return place
+
+
+@contextlib.contextmanager
+def _sorting_in(folder: Path) -> Iterator[None]:
+    """SQLite sorts on the disk of the target, not on the system's, which may be small."""
+    before = os.environ.get("SQLITE_TMPDIR")
+    os.environ["SQLITE_TMPDIR"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SQLITE_TMPDIR"]
+        else:
+            os.environ["SQLITE_TMPDIR"] = before
+
+
+@contextlib.contextmanager
+def _words_for_errors(place: Path) -> Iterator[None]:
+    """A full disk is a fact to tell, not a traceback; what is done so far stays for the next try."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "disk" in str(error) or "full" in str(error):
+            raise disk_error(OSError(None, str(error)), place) from error
+        raise
+    except OSError as error:
+        # Files are named by the system; what names none, or one beside the target, is the target's disk.
+        name = str(error.filename or "")
+        if error.errno in DISK_FULL or not name or name.startswith(str(place.parent / f".{place.name}.")):
+            raise disk_error(error, place) from error
+        fix = "name a file or folder that you may read and write"
+        raise PorismError(f"cannot be used: {error.strerror}", where=name, fix=fix) from error
+
+
+def _plan(sources: Sequence[Source], options: Options, base: Collection | None, apart: bool) -> dict[str, Any]:
+    """What makes two builds the same: if it differs, a stopped build cannot be continued."""
+    inputs = [
+        {
+            "path": str(s.path.resolve()),
+            "kind": s.kind,
+            "parts": [[part.name, part.size, part.age] for part in s.parts()],
+        }
+        for s in sources
+    ]
+    added_to = {"digest": base.digest, "apart": apart} if base else None
+    return {"format": FORMAT, "version": __version__, "options": options.as_dict(), "sources": inputs, "base": added_to}
+
+
+def _prepare(work: Path, plan: dict[str, Any], say: Callable[[str], None]) -> None:
+    text = json.dumps(plan, indent=1, sort_keys=True)
+    if work.is_dir():
+        if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
+            say("a stopped build is continued")
+            return
+        say("a stopped build of other sources or options is dropped")
+        shutil.rmtree(work)
+    work.mkdir()
+    (work / PLAN).write_text(text, "utf-8")
+
+
+class _Build:
+    def __init__(
+        self,
+        work: Path,
+        sources: Sequence[Source],
+        options: Options,
+        base: Collection | None,
+        apart: bool,
+        jobs: int,
+        progress: Progress,
+    ) -> None:
+        self.folder = work
+        self.sources = sources
+        self.options = options
+        self.base = base
+        self.apart = apart
+        self.jobs = jobs
+        self.progress = progress
+        self.names = [source.path.resolve().name for source in sources]
+
+    def run(self) -> None:
+        """All stages."""
+        with (
+            contextlib.closing(staging.connect(self.folder / WORK)) as self.work,
+            contextlib.closing(self._store()) as self.store,
+        ):
+            self.work.executescript(given.TABLES)
+            make_tables(self.work)
+            self.ledger = Ledger(self.work)
+            if self.base:
+                self._once("seed", lambda: seed(self.work, self.store))
+            self._read()
+            self._once("shift", self._shift)
+            self._select()
+            self._find()
+            self._finish()
+
+    def _store(self) -> sqlite3.Connection:
+        if self.base:
+            copy_store(self.base.path, self.folder)
+        store = sqlite3.connect(self.folder / DATABASE)
+        store.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;")
+        store.executescript(TABLES)
+        return store
+
+    def _once(self, stage: str, action: Callable[[], None]) -> None:
+        """A stage that is done in one transaction of the work database."""
+        if not given.progress(self.work, stage):
+            action()
+            given.note(self.work, stage, 1)
+            self.ledger.save()
+            self.work.commit()
+
+    def _read(self) -> None:
+        for at, source in enumerate(self.sources):
+            for part in source.parts():
+                with self.progress.stage(f"read {part.name}", part.size if part.meter else None) as advance:
+                    staging.stage_part(self.work, at, part, self.ledger, advance)
+        with self.progress.stage("sort"):
+            staging.prepare(self.work)
+
+    def _select(self) -> None:
+        official = [at for at, source in enumerate(self.sources) if source.official]
+        self._once("select", lambda: select(self.work, self.options, self.names, official, self.ledger))
+        tables = ("posts", "comments", "formulas")
+        if not self.base and not any(self._number(f"SELECT EXISTS(SELECT 1 FROM {table})") for table in tables):
+            where = ", ".join(str(source.path) for source in self.sources)
+            fix = "check the sources, --source-kind, --years and --without"
+            raise PorismError("there is nothing to build: no post and no formula is left", where=where, fix=fix)
+
+    def _find(self) -> None:
+        numbers = Numbers(self.work, self.store, top(self.work, "expressions"))
+        for at in range(len(self.sources)):
+            given.take_given(self.work, self.store, at, numbers, self.ledger)
+        with workers(self.jobs) as pool:
+            for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
+                total = self._number("SELECT count(*) FROM posts WHERE source = ?", at)
+                with self.progress.stage(f"place formulas of {name}", total) as advance:
+                    placer = Placer(self.work, self.store, numbers, self.ledger, at, name, shift)
+                    placer.run(pool, 2 * self.jobs, self.options.compat, advance)
+            self._once("mark", lambda: given.mark_unplaced(self.work, self.ledger))
+            with self.progress.stage("parse formulas", self._number("SELECT count(*) FROM latex")) as advance:
+                trees = self.options.trees
+                parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, trees, advance)
+
+    def _number(self, query: str, *values: object) -> int:
+        return int(self.work.execute(query, values).fetchone()[0])
+
+    def _shift(self) -> None:
+        """What is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
+
+        What is added to a collection speaks of the same posts by the same ids, unless it is a folder or said to be apart.
+        """
+        highest = top(self.work, "ids")
+        for at, source in enumerate(self.sources):
+            queries = (
+                f"SELECT coalesce(max(id), 0) FROM {table} WHERE source = ?" for table in ("posts", "comments", "users")
+            )
+            size = max(self._number(query, at) for query in queries)
+            same = source.official or (at == 0 and self.base and not self.apart and source.kind != "folder")
+            shift = 0 if same or not highest else 10 ** len(str(highest))
+            self.work.execute("INSERT INTO shifts VALUES(?, ?)", (at, shift))
+            highest = max(highest, size + shift)
+
+    def _shifts(self) -> list[int]:
+        return [row[0] for row in self.work.execute("SELECT shift FROM shifts ORDER BY source")]
+
+    def _finish(self) -> None:
+        self.work.commit()
+        self.store.execute("ATTACH ? AS work", (str(self.folder / WORK),))
+        with self.progress.stage("write formulas"):
+            self._once("finish", lambda: finish_rows(self.store, self._shifts(), self.ledger))
+        self.store.commit()
+        self.store.execute("DETACH work")
+        with self.progress.stage("index"):
+            add_indexes(self.store)
+        with self.progress.stage("digest"):
+            manifest = self._manifest(digest(self.store))
+        self.store.execute("PRAGMA journal_mode = DELETE")
+        with atomic_file(self.folder / MANIFEST) as out:
+            out.write(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+    def _manifest(self, content: str) -> dict[str, Any]:
+        shifts = self._shifts()
+        return {
+            "kind": "collection",
+            "format": FORMAT,
+            "porism": __version__,
+            "digest": content,
+            "options": self.options.as_dict(),
+            "sources": [
+                *(self.base.manifest["sources"] if self.base else ()),
+                *(
+                    {"name": name, "kind": source.kind, "shift": shift}
+                    for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
+                ),
+            ],
+            "counts": counts(self.store),
+            "ledger": [
+                {"what": what, "why": why, "number": number, "examples": examples}
+                for what, why, number, examples in self.ledger.rows()
+            ],
+        }

@@ -1,0 +1,127 @@
+"""Which rows stay: a table of rules, each counted with examples, then carried out."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from porism.corpus.build.ledger import EXAMPLES, Ledger
+from porism.corpus.build.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rows of a work table that are dropped, and why. `row` is the row's alias in the condition."""
+
+    table: str
+    why: str
+    condition: str
+
+
+SAME = "o.source = row.source AND o.id = row.id AND o.seq < row.seq"
+REPEATED = (
+    Rule("posts", "the id appeared before", f"EXISTS(SELECT 1 FROM posts o WHERE {SAME})"),
+    Rule("comments", "the id appeared before", f"EXISTS(SELECT 1 FROM comments o WHERE {SAME})"),
+)
+# Official ids of two sources speak of the same post.
+AGAIN = (
+    Rule(
+        "posts",
+        "already in an earlier source",
+        "EXISTS(SELECT 1 FROM posts o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
+    ),
+    Rule(
+        "comments",
+        "already in an earlier source",
+        "EXISTS(SELECT 1 FROM comments o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
+    ),
+)
+# Ids of the collection that is added to are those of the source plus its shift.
+BASE = "SELECT 1 FROM shifts s JOIN {0} b ON b.id = row.{1} + s.shift WHERE s.source = row.source"
+THERE = (
+    Rule("posts", "already in the collection", f"EXISTS({BASE.format('base_posts', 'id')})"),
+    Rule("comments", "already in the collection", f"EXISTS({BASE.format('base_comments', 'id')})"),
+)
+ORPHANS = (
+    Rule(
+        "posts",
+        "an answer whose question is not kept",
+        f"""row.kind = 'answer' AND NOT EXISTS(SELECT 1 FROM posts o
+            WHERE o.source = row.source AND o.id = row.parent_id AND o.kind = 'question')
+            AND NOT EXISTS({BASE.format("base_posts", "parent_id")} AND b.kind = 'question')""",
+    ),
+    Rule(
+        "comments",
+        "on a post that is not kept",
+        f"""NOT EXISTS(SELECT 1 FROM posts o WHERE o.source = row.source AND o.id = row.post_id)
+            AND NOT EXISTS({BASE.format("base_posts", "post_id")})""",
+    ),
+)
+
+
+def _years(options: Options) -> list[Rule]:
+    """The date cut. The lab's own extraction looked only at the question's year."""
+    tests = []
+    if options.first_year is not None:
+        tests.append(f"substr(row.created, 1, 4) < '{options.first_year:04d}'")
+    if options.last_year is not None:
+        tests.append(f"substr(row.created, 1, 4) > '{options.last_year:04d}'")
+    if not tests:
+        return []
+    only = "row.kind = 'question' AND " if options.compat else ""
+    rules = [
+        Rule("posts", "no date, so not inside the years", f"{only}row.created = ''"),
+        Rule("posts", "outside the years", f"{only}({' OR '.join(tests)})"),
+    ]
+    if not options.compat:
+        rules += [
+            Rule("comments", "no date, so not inside the years", "row.created = ''"),
+            Rule("comments", "outside the years", " OR ".join(tests)),
+        ]
+    return rules
+
+
+def rules(options: Options, official: Sequence[int]) -> list[Rule]:
+    """All rules, in the order in which they are carried out."""
+    chosen = [*REPEATED]
+    if len(official) > 1:
+        inside = ", ".join(map(str, official))
+        chosen += [
+            Rule(rule.table, rule.why, f"row.source IN ({inside}) AND " + rule.condition.format(inside))
+            for rule in AGAIN
+        ]
+    chosen += [*THERE, *_years(options)]
+    if not options.answers:
+        chosen.append(Rule("posts", "answers are left out", "row.kind = 'answer'"))
+    if not options.comments:
+        chosen.append(Rule("comments", "comments are left out", "1"))
+    return [*chosen, *ORPHANS]
+
+
+def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> str:
+    """The file of a source that its posts or comments were read from; a cut has comments in the lines of their posts."""
+    files = [row[0] for row in database.execute("SELECT name FROM parts WHERE source = ? ORDER BY rowid", (source,))]
+    mine = [file for wanted in (table, "posts") for file in files if file.lower().startswith(wanted)]
+    return f"{name}/{mine[0]}" if mine else name
+
+
+def select(
+    database: sqlite3.Connection, options: Options, names: Sequence[str], official: Sequence[int], ledger: Ledger
+) -> None:
+    """Carry out the rules on the work database; done once, in one transaction."""
+    for rule in rules(options, official):
+        query = f"SELECT source, id, line FROM {rule.table} AS row WHERE {rule.condition} ORDER BY seq LIMIT {EXAMPLES}"
+        examples = [
+            f"{_file(database, source, names[source], rule.table)}:{line}: {rule.table[:-1]} {number}"
+            for source, number, line in database.execute(query)
+        ]
+        if not examples:
+            continue
+        doomed = f"SELECT seq FROM {rule.table} AS row WHERE {rule.condition}"
+        number = database.execute(f"DELETE FROM {rule.table} WHERE seq IN ({doomed})").rowcount
+        ledger.drop(rule.table, rule.why, examples[0], number)
+        for example in examples[1:]:
+            ledger.drop(rule.table, rule.why, example, 0)
+    for table in ("posts", "comments"):
+        ledger.keep(table, database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
