@@ -10,8 +10,8 @@ from pathlib import Path
 
 from porism.corpus.build.expressions import TABLES as EXPRESSION_TABLES
 from porism.corpus.build.expressions import expression_key, hash64
-from porism.corpus.store.schema import DATABASE
 from porism.corpus.build.visual import TABLES as VISUAL_TABLES
+from porism.corpus.store.schema import DATABASE
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS base_posts(id INTEGER PRIMARY KEY, thread_id INTEGER, kind TEXT);

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from porism.corpus.sources.raw import Form
 from porism.text.extract import DEEPEST, Extracted, lab, sensible
 from porism.text.html import DISPLAY, SPAN, TAG, TOKEN, clean, fill, tokens_in_text, unescape, without_tokens
 from porism.text.html import token as make_token
-from porism.corpus.sources.raw import Form
 
 PLACED = re.compile(rf'(?P<display>{DISPLAY})?<span class="math-container"(?: id="(?P<id>[0-9]*)")?>')
 SPAN_EDGE = re.compile(r"<(/?)span\b[^>]*>")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from porism.corpus.build.fields import make_field
 from porism.corpus.build.given import known_latex
-from porism.text.html import place
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.store.schema import DIGESTED, FORMULA_KINDS, INDEXES
+from porism.text.html import place
 
 CHUNK = 2000
 

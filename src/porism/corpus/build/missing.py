@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from porism.text.html import without_tokens
 from porism.corpus.build.placing import insert_spans
+from porism.text.html import without_tokens
 
 MARKED = re.compile(r'<span class="math-container" id="([0-9]+)">')
 QUERY = """SELECT f.id, l.latex FROM found f JOIN latex l ON l.id = f.expression_id

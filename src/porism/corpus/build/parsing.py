@@ -11,11 +11,11 @@ from porism.corpus.build.given import note, progress
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.official import REFUSED, read_official, without_places
 from porism.corpus.build.options import Trees
-from porism.parallel import ordered
 from porism.corpus.build.visual import VisualIds, visual_key
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
 from porism.formula.layout.opaque import opaque_tree
+from porism.parallel import ordered
 
 BATCH = 500
 OFFICIAL = "official MathML"

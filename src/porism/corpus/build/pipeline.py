@@ -13,24 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from porism import __version__
-from porism.corpus.build import given
-from porism.corpus.build import staging
+from porism.corpus.build import given, staging
 from porism.corpus.build.base import copy_store, make_tables, seed, top
-from porism.corpus.store.collection import Collection
 from porism.corpus.build.expressions import Numbers
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.lock import Lock
 from porism.corpus.build.options import Options, cores
-from porism.parallel import workers
 from porism.corpus.build.parsing import parse_expressions
 from porism.corpus.build.place import Placer
-from porism.progress import Progress, Silent
-from porism.corpus.sources.raw import Source
-from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.corpus.build.select import select
+from porism.corpus.sources.raw import Source
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
 from porism.files import atomic_file, disk_error
+from porism.parallel import workers
+from porism.progress import Progress, Silent
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WORK = "work.sqlite"

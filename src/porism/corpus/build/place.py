@@ -18,13 +18,13 @@ from porism.corpus.build.base import top
 from porism.corpus.build.expressions import Numbers
 from porism.corpus.build.fields import Field, make_field
 from porism.corpus.build.given import INSERT_FOUND, known_latex, note, progress, top_id
-from porism.text.html import place
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.missing import Missing
-from porism.parallel import ordered
 from porism.corpus.sources.raw import TITLE_FORM, Form
 from porism.corpus.sources.revisions import removed_formulas
 from porism.corpus.store.schema import FORMULA_KINDS
+from porism.parallel import ordered
+from porism.text.html import place
 
 THREADS = 100
 TITLE, QUESTION, ANSWER, COMMENT = range(len(FORMULA_KINDS))

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from porism.corpus.build.expressions import hash64
-from porism.formula import Parsed
-from porism.formula import tangent
+from porism.formula import Parsed, tangent
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS visual_keys(key INTEGER PRIMARY KEY, visual_id INTEGER);
