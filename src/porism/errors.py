@@ -1,12 +1,12 @@
-"""The one exception of Porism: it names the fact, the place and the remedy."""
+"""PorismError, the exception for every problem that the user can fix."""
 
 from __future__ import annotations
 
 
 class PorismError(Exception):
-    """A problem that a person can mend.
+    """A problem that the user can fix.
 
-    `message` says what is wrong, `where` names file and line (or another place), `fix` says what to do.
+    `message` says what is wrong, `where` names the file and line (or another place), `fix` says what to do.
 
     >>> print(PorismError("answer 12 appears twice", where="a.tsv:7", fix="porism run fix a.tsv"))
     a.tsv:7: answer 12 appears twice

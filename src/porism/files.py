@@ -1,4 +1,4 @@
-"""Reading and writing files: compressed or plain, whole or not at all."""
+"""Read plain and compressed files; write files and folders atomically."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
-    """The bytes of a plain, .gz, .bz2 or .xz file; `-` is standard input."""
+    """Open a plain, .gz, .bz2 or .xz file to read bytes; `-` is standard input."""
     if str(path) == "-":
         return sys.stdin.buffer
     opener = OPENERS.get(Path(path).suffix.lower(), open)
@@ -38,13 +38,13 @@ def open_bytes(path: str | Path) -> IO[bytes]:
 
 
 def open_text(path: str | Path) -> IO[str]:
-    """The text of such a file: UTF-8, a byte order mark dropped, line ends as they are read by Python."""
+    """Open such a file to read text: UTF-8, without byte order mark, every line ending in a newline character."""
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=None)
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[IO[str]]:
-    """Write text beside `path`, then rename: the file is whole or not there."""
+    """Write text to a temporary file beside `path`, then rename it: readers see the whole file or none."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -64,10 +64,10 @@ def atomic_file(path: str | Path) -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def atomic_directory(path: str | Path) -> Iterator[Path]:
-    """A new directory, filled beside its place and renamed into it; an existing one is an error."""
+    """Yield a temporary directory beside `path` and rename it to `path` at the end; `path` must not exist yet."""
     target = Path(path)
     if target.exists():
-        raise PorismError("is already there", where=str(target), fix=f"remove it or name another: rm -r {target}")
+        raise already_exists(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
@@ -80,14 +80,19 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
+def already_exists(target: Path) -> PorismError:
+    """Return the error for a target that must not exist yet."""
+    return PorismError("already exists", where=str(target), fix=f"remove it (rm -r {target}) or choose another name")
+
+
 def disk_error(error: OSError, path: Path) -> PorismError:
-    """The same fact in words that say what to do."""
+    """Turn an error of the operating system into a PorismError with a remedy."""
     return PorismError(
-        f"cannot be written: {error.strerror or error}", where=str(path), fix="free some space or name another place"
+        f"cannot be written: {error.strerror or error}", where=str(path), fix="free disk space or choose another place"
     )
 
 
 def digest_file(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, read in blocks."""
+    """Return the SHA-256 of a file's bytes, read in blocks."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,67 +1,93 @@
-"""Work on all cores, in order, with few tasks in flight so that memory stays flat."""
+"""Run tasks in worker processes, in order, with a bounded number of tasks in flight so that memory stays bounded."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import ProcessPoolExecutor as Pool
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing.pool import AsyncResult, Pool
 from typing import TypeVar
 
 from porism.errors import PorismError
 
-PATIENCE = 2.0
+__all__ = ["Pool", "cores", "ordered", "workers"]
 
-About = TypeVar("About")
+Label = TypeVar("Label")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def _quiet() -> None:
-    # The parent hears Ctrl-C and ends the workers; their own tracebacks would only hide its message.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def cores() -> int:
+    """Return how many cores this process may use: its CPU affinity, not the size of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
-def workers(number: int) -> Iterator[Pool | None]:
-    """A pool of processes; none where one is enough."""
-    if number <= 1:
+def workers(processes: int) -> Iterator[Pool | None]:
+    """Start a pool of worker processes, or none (`None`) where one process is enough.
+
+    When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks.
+    """
+    if processes <= 1:
         yield None
         return
-    pool = multiprocessing.get_context("spawn").Pool(number, initializer=_quiet)
+    others = set(multiprocessing.active_children())
+    pool = Pool(processes, multiprocessing.get_context("spawn"), initializer=_prepare_worker)
     try:
         yield pool
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
     finally:
-        pool.terminate()
-        pool.join()
+        pool.shutdown(cancel_futures=True)
 
 
 def ordered(
-    pool: Pool | None, function: Callable[[Task], Result], tasks: Iterable[tuple[About, Task]], window: int
-) -> Iterator[tuple[About, Result]]:
-    """What each task is about, with its result, in the order of tasks; at most `window` are waited for at once."""
+    pool: Pool | None, function: Callable[[Task], Result], tasks: Iterable[tuple[Label, Task]], window: int
+) -> Iterator[tuple[Label, Result]]:
+    """Yield each task's label with its result, in the order of the tasks; at most `window` tasks are in flight.
+
+    Without a pool the tasks run here, one after another.
+    """
     if pool is None:
-        for about, task in tasks:
-            yield about, function(task)
+        for label, task in tasks:
+            yield label, function(task)
         return
-    alive = {child.pid for child in multiprocessing.active_children()}
-    waiting: deque[tuple[About, AsyncResult[Result]]] = deque()
-    for about, task in tasks:
-        waiting.append((about, pool.apply_async(function, (task,))))
-        if len(waiting) >= window:
-            yield _first(waiting, alive)
-    while waiting:
-        yield _first(waiting, alive)
+    waiting: deque[tuple[Label, Future[Result]]] = deque()
+    try:
+        for label, task in tasks:
+            waiting.append((label, pool.submit(function, task)))
+            if len(waiting) >= window:
+                yield _first_result(waiting)
+        while waiting:
+            yield _first_result(waiting)
+    except BrokenProcessPool:
+        fix = "run the same command again, with fewer --jobs if memory is short"
+        raise PorismError("a worker process died", fix=fix) from None
 
 
-def _first(waiting: deque[tuple[About, AsyncResult[Result]]], alive: set[int | None]) -> tuple[About, Result]:
-    """The first task's result. A pool replaces a worker that died but not its task, which would be waited for without end."""
-    about, result = waiting.popleft()
-    while not result.ready():
-        result.wait(PATIENCE)
-        if not result.ready() and alive - {child.pid for child in multiprocessing.active_children()}:
-            fix = "run the same command again, with fewer --jobs if memory is short"
-            raise PorismError("a worker process died", fix=fix)
-    return about, result.get()
+def _first_result(waiting: deque[tuple[Label, Future[Result]]]) -> tuple[Label, Result]:
+    label, future = waiting.popleft()
+    return label, future.result()
+
+
+def _prepare_worker() -> None:
+    """Make a worker end with its parent, and only with it."""
+    # The parent handles Ctrl-C and terminates the workers; their own tracebacks would hide its message.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A worker waits for tasks without end when its parent was killed, since it holds both ends of the queue itself.
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

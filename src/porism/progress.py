@@ -1,4 +1,4 @@
-"""How far a build is, told to whoever watches."""
+"""Report the progress of long work: stages, and how many items of each are done."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Someone who watches."""
+    """Receiver of progress reports."""
 
     def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
-        """A stage begins; the function is called with each number of things done."""
+        """Begin a stage of `total` items; call the function with the number of items done since the last call."""
         ...
 
 
 class Silent:
-    """Nobody watches."""
+    """Progress that shows nothing."""
 
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Nothing is shown."""
+        """Begin a stage; show nothing."""
         yield lambda number: None
 
 
 class Bars:
-    """A bar on standard error with rate and remaining time."""
+    """Progress bars on standard error, with rate and remaining time."""
 
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """One bar for one stage."""
+        """Begin a stage and show one bar for it."""
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar

@@ -86,7 +86,7 @@ def test_the_base_is_not_touched(base: Collection, tmp_path: Path) -> None:
     before = (base.path / "collection.sqlite").read_bytes()
     added(tmp_path / "c", base, SAMPLE)
     assert (base.path / "collection.sqlite").read_bytes() == before
-    with pytest.raises(PorismError, match="is already there"):
+    with pytest.raises(PorismError, match="already exists"):
         added(base.path, base, SAMPLE)
 
 

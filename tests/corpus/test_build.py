@@ -249,7 +249,10 @@ def test_the_second_build_into_one_target_says_so(tmp_path: Path) -> None:
     built(tmp_path / "c", source)
     with pytest.raises(PorismError) as error:
         build([open_source(source)], tmp_path / "c", jobs=1)
-    assert str(error.value) == f"{tmp_path}/c: is already there\n  fix: remove it or name another: rm -r {tmp_path}/c"
+    assert (
+        str(error.value)
+        == f"{tmp_path}/c: already exists\n  fix: remove it (rm -r {tmp_path}/c) or choose another name"
+    )
 
 
 def test_a_full_disk_is_told_and_leaves_no_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +269,7 @@ def test_a_full_disk_is_told_and_leaves_no_collection(tmp_path: Path, monkeypatc
         build([open_source(source)], tmp_path / "c", jobs=1)
     assert (
         str(error.value)
-        == f"{tmp_path}/c: cannot be written: database or disk is full\n  fix: free some space or name another place"
+        == f"{tmp_path}/c: cannot be written: database or disk is full\n  fix: free disk space or choose another place"
     )
     assert not (tmp_path / "c").exists()
     monkeypatch.undo()

@@ -45,7 +45,7 @@ def test_build_tells_what_became_of_every_row(demo: Path, capsys: pytest.Capture
 def test_build_says_what_is_wrong(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["build", str(tmp_path / "d"), "-o", str(demo)]) == 1
     assert capsys.readouterr().err.endswith(
-        f"porism: {demo}: is already there\n  fix: remove it or name another: rm -r {demo}\n"
+        f"porism: {demo}: already exists\n  fix: remove it (rm -r {demo}) or choose another name\n"
     )
 
 

@@ -1,7 +1,8 @@
-"""The manners that all commands share."""
+"""What all commands have in common: help, exit codes, Ctrl-C, broken pipes."""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
@@ -21,6 +22,33 @@ def test_help_has_an_example_that_parses(name: str, capsys: pytest.CaptureFixtur
         make_parser().parse_args([name, "--help"])
     assert caught.value.code == 0
     assert f"example:\n  porism {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "function", "message"),
+    [
+        ("build dump -o out", "porism.cli.build.run", "interrupted; run the same command again to continue the build"),
+        (
+            "turkle upload out --url http://localhost",
+            "porism.cli.turkle.run",
+            "interrupted; run the same command again to continue the upload",
+        ),
+        ("index collection -o out", "porism.cli.index.run", "interrupted"),
+    ],
+)
+def test_ctrl_c_says_how_to_continue_where_that_is_possible(
+    arguments: str,
+    function: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(args: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(function, interrupted)
+    assert main(arguments.split()) == 130
+    assert capsys.readouterr().err == f"porism: {message}\n"
 
 
 def test_broken_pipe_is_quiet() -> None:

@@ -58,7 +58,7 @@ def test_atomic_directory_refuses_an_existing_one(tmp_path: Path) -> None:
         with atomic_directory(target):
             pass
 
-    with pytest.raises(PorismError, match="is already there"):
+    with pytest.raises(PorismError, match="already exists"):
         again()
 
 

@@ -151,7 +151,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, room: int) -> No
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
     assert re.fullmatch(
-        r"porism: index: cannot be written: .*File too large.*\n  fix: free some space or name another place\n",
+        r"porism: index: cannot be written: .*File too large.*\n  fix: free disk space or choose another place\n",
         done.stderr,
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "notes-source"]

@@ -107,7 +107,7 @@ def test_a_collection_without_formulas(tmp_path: Path) -> None:
 def test_a_directory_that_is_there_is_left_alone(index: Path) -> None:
     with (
         Collection.open(index.parent / "collection") as collection,
-        pytest.raises(PorismError, match="is already there"),
+        pytest.raises(PorismError, match="already exists"),
     ):
         build_formula_index(collection, index)
 

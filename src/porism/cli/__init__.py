@@ -12,6 +12,7 @@ from porism import __version__
 from porism.errors import PorismError
 
 # Each command is a module of this package with HELP (one line), EXAMPLE (tested), arguments(parser) and run(args) -> exit code.
+# A command whose work can be continued after Ctrl-C sets `resume` (parser.set_defaults): how to continue it.
 # Modules import nothing heavy at the top, so that `porism --help` is instant.
 COMMANDS = (
     "agreement",
@@ -83,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("porism: interrupted; nothing half-made was left", file=sys.stderr)
+        resume = getattr(args, "resume", "")
+        print(f"porism: interrupted{resume and f'; {resume}'}", file=sys.stderr)
         return 130
 
 

@@ -43,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.set_defaults(resume="run the same command again to continue the build")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 HELP = "Serve the search page and the API of an index, on this machine only unless told otherwise."
 EXAMPLE = "porism serve demo/index --port 8100"
@@ -47,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the index and serve it until interrupted."""
+    from porism.parallel import cores
     from porism.web.server.run import Settings, serve
 
     settings = Settings(
@@ -58,5 +58,5 @@ def run(args: argparse.Namespace) -> int:
         args.assess_url,
         (args.endpoint, args.endpoint_model) if args.endpoint else None,
     )
-    serve(settings, args.host, args.port, args.workers or min(MOST_WORKERS, len(os.sched_getaffinity(0))))
+    serve(settings, args.host, args.port, args.workers or min(MOST_WORKERS, cores()))
     return 0

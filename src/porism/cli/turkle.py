@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     upload = actions.add_parser("upload", help="send an export to a server; an interrupted upload goes on")
     upload.add_argument("folder")
+    upload.set_defaults(resume="run the same command again to continue the upload")
     download = actions.add_parser("download", help="fetch the results of every uploaded batch, whole, into the folder")
     download.add_argument("folder")
     for one in (upload, download):

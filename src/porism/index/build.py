@@ -22,7 +22,7 @@ from porism.index.formulas.build import FORMS, build_formula_index
 from porism.index.manifest import Manifest, read_manifest, write_manifest
 from porism.index.threads.posts import SMALL, write_posts
 from porism.index.vectors.lsa import FAMILIES, write_vectors
-from porism.parallel import ordered, workers
+from porism.parallel import cores, ordered, workers
 from porism.progress import Progress, Silent
 
 KIND = "search"
@@ -89,7 +89,7 @@ def _learn(watch: Progress, posts: Path, pairs: Path, number: int, families: Seq
     """Vectors of these families, and concepts, side by side where that is worth it."""
     tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family) for family in families]
     tasks.append(partial(learn_concepts, pairs, number, posts))
-    few = 1 if number < SMALL else os.cpu_count() or 1
+    few = 1 if number < SMALL else cores()
     with watch.stage("vectors and concepts", len(tasks)) as advance, workers(few) as pool:
         for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
             advance(1)

@@ -153,7 +153,8 @@ def test_nothing_is_overwritten(collection: Collection, tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         export(collection, tmp_path / "out", "trec")
     assert (
-        str(error.value) == f"{tmp_path}/out: is already there\n  fix: remove it or name another: rm -r {tmp_path}/out"
+        str(error.value)
+        == f"{tmp_path}/out: already exists\n  fix: remove it (rm -r {tmp_path}/out) or choose another name"
     )
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.build.fields import comment_text
-from porism.corpus.build.options import cores
 from porism.corpus.export.xml import Attributes, write
 from porism.corpus.sources.arqmath import TABLES, V3
 from porism.corpus.store.collection import Collection
-from porism.parallel import ordered, workers
+from porism.parallel import cores, ordered, workers
 from porism.records import Formula, Post
 
 PARTS = 101

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
-from multiprocessing.pool import Pool
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,7 @@ from porism.index.postings import PostingsWriter
 from porism.index.storage.columns import ColumnWriter, read_columns
 from porism.index.storage.tally import Tally
 from porism.index.worker import opened
-from porism.parallel import ordered, workers
+from porism.parallel import Pool, cores, ordered, workers
 
 KIND = "formulas"
 CHUNK = 500
@@ -55,7 +53,7 @@ def build_formula_index(
     visuals = _returnable(collection)
     known = _known(base, visuals, collection)
     old = Path(base) if known and base is not None else None
-    number = processes or (1 if len(visuals) - known < SMALL else os.cpu_count() or 1)
+    number = processes or (1 if len(visuals) - known < SMALL else cores())
     with atomic_directory(directory) as work, workers(number) as pool:
         if old is not None:
             for name in ("terms", "rows"):

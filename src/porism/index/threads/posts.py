@@ -7,7 +7,6 @@ that the same collection gives the same bytes. Memory does not grow with the num
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
@@ -27,7 +26,7 @@ from porism.index.storage.rows import Rows, RowsWriter
 from porism.index.threads.block import Task, ThreadBlock, joined_blocks, make_threads
 from porism.index.threads.gather import term_texts
 from porism.index.threads.terms import VIEWS
-from porism.parallel import ordered, workers
+from porism.parallel import cores, ordered, workers
 from porism.progress import Progress
 
 CHUNK = 64  # threads that a worker reads in one go
@@ -88,7 +87,7 @@ def write_posts(
     """Write all threads of a collection; how many posts that were. `codes` and `forms` hold the terms of its formulas; what concepts are
     learned from goes to `pairs`. Threads that the posts at `base` (written with the same `links`) hold unchanged are taken over."""
     questions = np.fromiter(collection.question_ids(), np.int64)
-    number = 1 if len(questions) < SMALL else os.cpu_count() or 1
+    number = 1 if len(questions) < SMALL else cores()
 
     def tasks() -> Iterator[tuple[int, Task]]:
         for start in range(0, len(questions), CHUNK):
