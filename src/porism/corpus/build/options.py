@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -45,8 +44,3 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
     if first is not None and last is not None and first > last:
         raise PorismError(f"years {text!r} end before they begin", fix=f"write --years {last}-{first}")
     return first, last
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from multiprocessing.pool import Pool
 
 from porism.corpus.build.base import top
 from porism.corpus.build.given import note, progress
@@ -15,7 +14,7 @@ from porism.corpus.build.visual import VisualIds, visual_key
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
 from porism.formula.layout.opaque import opaque_tree
-from porism.parallel import ordered
+from porism.parallel import Pool, ordered
 
 BATCH = 500
 OFFICIAL = "official MathML"

@@ -19,7 +19,7 @@ from porism.corpus.build.expressions import Numbers
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.lock import Lock
-from porism.corpus.build.options import Options, cores
+from porism.corpus.build.options import Options
 from porism.corpus.build.parsing import parse_expressions
 from porism.corpus.build.place import Placer
 from porism.corpus.build.select import select
@@ -27,8 +27,8 @@ from porism.corpus.sources.raw import Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
-from porism.files import atomic_file, disk_error
-from porism.parallel import workers
+from porism.files import already_exists, atomic_file, disk_error
+from porism.parallel import cores, workers
 from porism.progress import Progress, Silent
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -54,7 +54,7 @@ def build(
     """
     place = Path(target)
     if place.exists():
-        raise PorismError("is already there", where=str(place), fix=f"remove it or name another: rm -r {place}")
+        raise already_exists(place)
     work = place.parent / f".{place.name}.partial"
     # Official ids first: what has none is numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)

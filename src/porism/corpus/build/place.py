@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from multiprocessing.pool import Pool
 from typing import Any
 
 from porism.corpus.build.base import top
@@ -23,7 +22,7 @@ from porism.corpus.build.missing import Missing
 from porism.corpus.sources.raw import TITLE_FORM, Form
 from porism.corpus.sources.revisions import removed_formulas
 from porism.corpus.store.schema import FORMULA_KINDS
-from porism.parallel import ordered
+from porism.parallel import Pool, ordered
 from porism.text.html import place
 
 THREADS = 100
