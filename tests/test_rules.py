@@ -19,6 +19,7 @@ LEVELS = (
     "errors",
     "records",
     "compiled",
+    "hashing",
     "progress",
     "files",
     "parallel",
