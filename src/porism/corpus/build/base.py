@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from porism.corpus.build.expressions import TABLES as EXPRESSION_TABLES
-from porism.corpus.build.expressions import expression_key, hash64
+from porism.corpus.build.expressions import expression_key
 from porism.corpus.build.visual import TABLES as VISUAL_TABLES
 from porism.corpus.store.schema import DATABASE
+from porism.hashing import hash64
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS base_posts(id INTEGER PRIMARY KEY, thread_id INTEGER, kind TEXT);

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from hashlib import blake2b
+
+from porism.hashing import hash64
 
 CACHE = 200_000
 
@@ -11,11 +12,6 @@ TABLES = """
 CREATE TABLE IF NOT EXISTS latex(id INTEGER PRIMARY KEY, latex TEXT, mathml TEXT, content TEXT, visual_id INTEGER);
 CREATE TABLE IF NOT EXISTS latex_keys(hash INTEGER PRIMARY KEY, id INTEGER);
 """
-
-
-def hash64(text: str) -> int:
-    """A signed 64-bit number for a text, the same everywhere and always."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
 class Numbers:

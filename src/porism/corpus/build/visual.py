@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from porism.corpus.build.expressions import hash64
 from porism.formula import Parsed, tangent
+from porism.hashing import hash64
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS visual_keys(key INTEGER PRIMARY KEY, visual_id INTEGER);

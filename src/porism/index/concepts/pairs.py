@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.build.expressions import hash64
+from porism.hashing import hash64
 from porism.index.concepts.concept import names_of
 from porism.index.formulas.codes import MASK, FormulaCodes, latex_key
 from porism.index.storage.columns import ColumnWriter, read_columns

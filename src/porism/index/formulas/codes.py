@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.build.expressions import hash64
+from porism.hashing import hash64
 from porism.index.analysis.features import Features
 from porism.index.analysis.terms import FORMULA_FAMILIES, codes, feature_terms, whole_form
 from porism.index.storage.columns import ColumnWriter, read_columns
