@@ -8,11 +8,12 @@ from setuptools import Extension, setup
 
 # Folders of `src/porism`, and the modules of each that are compiled.
 COMPILED = {
+    ".": "hashing",
     "formula": "tree parsed binary",
     "formula/latex": "convert repair source balance tame",
     "formula/layout": "labels fences build rows tuples tangent",
     "formula/operators": "parse apply chains calculus groups operands prefix scripts stack symbols table",
-    "formula/canonical": "rules terms forms",
+    "formula/canonical": "rules hashed forms subexpressions",
     "index/analysis": "flat features",
 }
 # Commands that build something; the others only ask for names and versions.

@@ -1,4 +1,4 @@
-"""Canonical forms: one tree for notations that mean the same, at four named levels."""
+"""Canonical forms: one tree for all spellings that mean the same, at four levels."""
 
 from __future__ import annotations
 

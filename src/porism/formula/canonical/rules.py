@@ -1,4 +1,4 @@
-"""The rules of the canonical form: `rules.tsv` compiled, and the few that need code."""
+"""Rewrite operator trees to normal form: the rules of `rules.tsv`, and the few rules that need code."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import NamedTuple
 
-from porism.formula.canonical.terms import Term, hash_text, leaf, make
+from porism.formula.canonical.hashed import HashedNode, hashed_leaf, hashed_node
 from porism.formula.tree import Node
+from porism.hashing import hash64
 
 
 class Rule(NamedTuple):
-    """A line of the table. `left` and `right` are two spellings that the rule makes one tree."""
+    """A row of `rules.tsv`. `left` and `right` are two spellings to which the rule gives one tree."""
 
     name: str
     kind: str
@@ -24,14 +25,14 @@ class Rule(NamedTuple):
 
 
 Places = tuple[int, ...]
-# Called with label, operands, places and the list of flags; gives a term in normal form, or None when it does not apply.
-Rewrite = Callable[[str, list[Term], Places, list[str]], Term | None]
+# Takes label, operands, places and the list of flags; returns a node in normal form, or None when the rule does not apply.
+Rewrite = Callable[[str, list[HashedNode], Places, list[str]], HashedNode | None]
 Pattern = tuple[str, list["Pattern"]]
 
 
 _TEXT = files("porism.formula.canonical").joinpath("rules.tsv").read_text(encoding="utf-8")
-# What the numbers of terms depend on: the rules, and how this Python joins hashes.
-PROBE = hash((hash_text(_TEXT), 1))
+# For indexes until they store `porism.hashing.fingerprint`.
+PROBE = hash64(_TEXT)
 
 
 def _read() -> tuple[Rule, ...]:
@@ -41,8 +42,9 @@ def _read() -> tuple[Rule, ...]:
 
 RULES = _read()
 _RENAMES = {rule.source: rule.target for rule in RULES if rule.kind == "rename"}
-_FLAGGED = {rule.source: rule.name for rule in RULES if rule.kind == "rename" and rule.ambiguous}
-_FLIPS = {
+_AMBIGUOUS = {rule.source: rule.name for rule in RULES if rule.kind == "rename" and rule.ambiguous}
+# Relations and their mirror images: `a > b` becomes `b < a`.
+_MIRRORED = {
     "O!gt": "O!lt",
     "O!geq": "O!leq",
     "O!much-greater": "O!much-less",
@@ -56,161 +58,167 @@ _FLIPS = {
     "O!from": "O!to",
     "O!defines": "O!assign",
 }
-_FORWARD = frozenset(_FLIPS.values())
+_FORWARD = frozenset(_MIRRORED.values())
 _PRIMES = {"1": "O!prime", "2": "O!prime-2", "3": "O!prime-3"}
 
 
-def normal(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term:
-    """The normal form of a node whose operands are in normal form."""
+def normal(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode:
+    """Return the normal form of a node whose operands are in normal form."""
     label = _RENAMES.get(label, label)
     rewrites = _REWRITES.get(label)
     if rewrites is not None:
         for rewrite in rewrites:
-            made = rewrite(label, kids, places, flags)
+            made = rewrite(label, operands, places, flags)
             if made is not None:
                 return made
-    return make(label, kids, places)
+    return hashed_node(label, operands, places)
 
 
-_leaves: dict[str, Term] = {}
+_leaves: dict[str, HashedNode] = {}
+_MAX_LEAVES = 50_000
 
 
-def normal_leaf(label: str) -> Term:
-    """The normal form of a node without operands; shared, so without places."""
+def normal_leaf(label: str) -> HashedNode:
+    """Return the normal form of a node without operands. It is shared between formulas, so it has no places."""
     found = _leaves.get(label)
     if found is None:
-        if len(_leaves) > 50_000:
+        if len(_leaves) > _MAX_LEAVES:
             _leaves.clear()
         found = _leaves[label] = _leaf(label, ())
     return found
 
 
-def _leaf(label: str, places: Places) -> Term:
+def _leaf(label: str, places: Places) -> HashedNode:
     if label[:3] == "N!.":
-        return leaf("N!0" + label[2:], places)
+        return hashed_leaf("N!0" + label[2:], places)
     if label == "M!S-0":
-        return leaf("C!emptyset", places)
-    return leaf(_RENAMES.get(label, label), places)
+        return hashed_leaf("C!emptyset", places)
+    return hashed_leaf(_RENAMES.get(label, label), places)
 
 
-def normalise(tree: Node, flags: list[str]) -> Term:
-    """The normal form of an operator tree; ambiguous rewrites add their names to `flags`."""
+def normalise(tree: Node, flags: list[str]) -> HashedNode:
+    """Return the normal form of an operator tree. Ambiguous rules that apply add their names to `flags`."""
     order = [tree]
     for node in order:
         if node.children:
             order += node.children
-    # Breadth first: walking backwards, the operands of a node are the terms just before those of the node read before it.
-    done: list[Term] = [_BLANK] * len(order)
+    # Breadth first. Going backwards, the operands of a node come just before those of the node handled before it.
+    done: list[HashedNode] = [_MISSING] * len(order)
     end = at = len(order)
     for node in reversed(order):
         at -= 1
         count = len(node.children)
         label = node.label
         if count:
-            if label in _FLAGGED:
-                flags.append(_FLAGGED[label])
+            if label in _AMBIGUOUS:
+                flags.append(_AMBIGUOUS[label])
             done[at] = normal(label, done[end - count : end], node.places, flags)
             end -= count
         else:
-            known = _leaves.get(label) or normal_leaf(label)
-            done[at] = Term(known.label, (), node.places, known.plain, known.mixed, known.shape, known.spots)
+            leaf = _leaves.get(label) or normal_leaf(label)
+            done[at] = HashedNode(
+                leaf.label, (), node.places, leaf.normalised, leaf.commutative, leaf.shape, leaf.variables
+            )
     return done[0]
 
 
-_BLANK = leaf("W!")
+_MISSING = hashed_leaf("W!")
 
 
-def _subtract(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    if len(kids) < 2:
+def _subtract(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Rewrite a difference as a sum: `a-b` is `a+(-b)`."""
+    if len(operands) < 2:
         return None
-    rest = [normal("O!minus", [kid], places, flags) for kid in kids[1:]]
-    return normal("U!plus", [kids[0], *rest], places, flags)
+    rest = [normal("O!minus", [operand], places, flags) for operand in operands[1:]]
+    return normal("U!plus", [operands[0], *rest], places, flags)
 
 
-def _flatten(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    if len(kids) < 2 or not any(kid.label == label and kid.kids for kid in kids):
+def _flatten(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Merge a sum in a sum, a product in a product: `a+(b+c)` is `a+b+c`."""
+    if len(operands) < 2 or not any(operand.label == label and operand.operands for operand in operands):
         return None
-    flat: list[Term] = []
-    for kid in kids:
-        if kid.label == label and kid.kids:
-            flat.extend(kid.kids)
-            places += kid.places
+    flat: list[HashedNode] = []
+    for operand in operands:
+        if operand.label == label and operand.operands:
+            flat.extend(operand.operands)
+            places += operand.places
         else:
-            flat.append(kid)
+            flat.append(operand)
     return normal(label, flat, places, flags)
 
 
-def _sign_out(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    """Minus signs of factors go before the product."""
-    negative = [kid for kid in kids if kid.label == "O!minus" and len(kid.kids) == 1]
+def _sign_out(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Move the minus signs of factors before the product."""
+    negative = [one for one in operands if one.label == "O!minus" and len(one.operands) == 1]
     if not negative:
         return None
-    factors = [kid.kids[0] if kid.label == "O!minus" and len(kid.kids) == 1 else kid for kid in kids]
+    factors = [one.operands[0] if one.label == "O!minus" and len(one.operands) == 1 else one for one in operands]
     product = normal(label, factors, places, flags)
     if len(negative) % 2 == 0:
         return product
     return normal("O!minus", [product], negative[0].places, flags)
 
 
-def _number_fraction(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    """A fraction of two numbers among factors takes the other factors into its numerator, and so does a number over anything among
-    numbers."""
-    if len(kids) < 2:
+def _number_fraction(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Move factors into the numerator of a numeric fraction: `½x` is `x/2`, and `2·(1/x)` is `2/x`."""
+    if len(operands) < 2:
         return None
-    for at, kid in enumerate(kids):
-        if kid.label == "O!divide" and len(kid.kids) == 2 and kid.kids[0].label[:2] == "N!":
-            others = [*kids[:at], *kids[at + 1 :]]
-            if kid.kids[1].label[:2] == "N!" or all(other.label[:2] == "N!" for other in others):
-                factors = [*kids[:at], kid.kids[0], *kids[at + 1 :]]
+    for at, operand in enumerate(operands):
+        if operand.label == "O!divide" and len(operand.operands) == 2 and operand.operands[0].label[:2] == "N!":
+            others = [*operands[:at], *operands[at + 1 :]]
+            if operand.operands[1].label[:2] == "N!" or all(other.label[:2] == "N!" for other in others):
+                factors = [*operands[:at], operand.operands[0], *operands[at + 1 :]]
                 above = normal("U!times", factors, places, flags)
-                return normal("O!divide", [above, kid.kids[1]], kid.places, flags)
+                return normal("O!divide", [above, operand.operands[1]], operand.places, flags)
     return None
 
 
-def _unit_factor(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    if len(kids) < 2 or not any(kid.label == "N!1" for kid in kids):
+def _unit_factor(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Drop factors of one."""
+    if len(operands) < 2 or not any(operand.label == "N!1" for operand in operands):
         return None
-    factors = [kid for kid in kids if kid.label != "N!1"] or kids[:1]
+    factors = [operand for operand in operands if operand.label != "N!1"] or operands[:1]
     return factors[0] if len(factors) == 1 else normal(label, factors, places, flags)
 
 
-def _index_name(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    """`x_1` and `x_{\\text{max}}` are names."""
-    if len(kids) == 2 and kids[0].label[:2] == "V!" and kids[1].label[:2] in ("N!", "T!"):
-        return leaf(f"{kids[0].label}_{kids[1].label[2:]}", kids[0].places + kids[1].places)
+def _index_name(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Make `x_1` and `x_{\\text{max}}` names of variables."""
+    if len(operands) == 2 and operands[0].label[:2] == "V!" and operands[1].label[:2] in ("N!", "T!"):
+        return hashed_leaf(f"{operands[0].label}_{operands[1].label[2:]}", operands[0].places + operands[1].places)
     return None
 
 
-def _derivative(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    """`df/dx` and `d f(x)/dx` are `f'(x)`; the order of the derivative is the number of primes."""
-    what, by = kids[0], kids[1] if len(kids) > 1 else _BLANK
-    order = kids[2].label[2:] if len(kids) == 3 else "1"
-    called = what.label == "O!apply" and len(what.kids) == 2 and what.kids[1].plain == by.plain
-    name = what.kids[0] if called else what
+def _derivative(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Rewrite `df/dx` and `d f(x)/dx` as `f'(x)`. The order of the derivative is the number of primes."""
+    what, by = operands[0], operands[1] if len(operands) > 1 else _MISSING
+    order = operands[2].label[2:] if len(operands) == 3 else "1"
+    called = what.label == "O!apply" and len(what.operands) == 2 and what.operands[1].normalised == by.normalised
+    name = what.operands[0] if called else what
     if name.label[:2] != "V!" or by.label[:2] != "V!" or order not in _PRIMES:
         return None
     return normal("O!apply", [normal(_PRIMES[order], [name], places, flags), by], what.places if called else (), flags)
 
 
-def _flip(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    if len(kids) < 2:
+def _mirror(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Rewrite `a > b` as `b < a`."""
+    if len(operands) < 2:
         return None
-    return normal(_FLIPS[label], kids[::-1], places, flags)
+    return normal(_MIRRORED[label], operands[::-1], places, flags)
 
 
-def _flip_chain(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-    """A chain that only goes down is turned round; a chain of one kind is one node."""
-    relations = kids[1::2]
-    names = [kid.label for kid in relations]
+def _mirror_chain(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+    """Reverse a chain of `>` and `≥`. Make a chain of one relation one node."""
+    relations = operands[1::2]
+    names = [operand.label for operand in relations]
     if any(name[:2] not in ("O!", "U!") for name in names):
         return None
-    if any(name in _FLIPS for name in names) and not any(name in _FORWARD for name in names):
-        turned = [make(_FLIPS.get(kid.label, kid.label), kid.kids, kid.places) for kid in relations]
-        kids = list(kids)
-        kids[1::2] = turned
-        return normal(label, kids[::-1], places, flags)
-    if len(set(names)) == 1 and not any(kid.kids for kid in relations):
-        return normal(names[0], kids[::2], sum((kid.places for kid in relations), places), flags)
+    if any(name in _MIRRORED for name in names) and not any(name in _FORWARD for name in names):
+        turned = [hashed_node(_MIRRORED.get(one.label, one.label), one.operands, one.places) for one in relations]
+        operands = list(operands)
+        operands[1::2] = turned
+        return normal(label, operands[::-1], places, flags)
+    if len(set(names)) == 1 and not any(operand.operands for operand in relations):
+        return normal(names[0], operands[::2], sum((operand.places for operand in relations), places), flags)
     return None
 
 
@@ -222,18 +230,18 @@ _CODE: dict[str, Rewrite] = {
     "unit_factor": _unit_factor,
     "index_name": _index_name,
     "derivative": _derivative,
-    "flip": _flip,
-    "flip_chain": _flip_chain,
+    "mirror": _mirror,
+    "mirror_chain": _mirror_chain,
 }
 _TOKEN = re.compile(r"[^\s(),]+|[(),]")
 
 
 def _parse(text: str) -> Pattern:
-    """`O!SUP(V!e, x)` as nested pairs of label and operands; a label without `!` stands for any part."""
+    """Parse `O!SUP(V!e, x)` to nested pairs of label and operands. A label without `!` matches any sub-expression."""
     tokens = _TOKEN.findall(text)
     at = 0
 
-    def term() -> Pattern:
+    def pattern() -> Pattern:
         nonlocal at
         label = tokens[at]
         at += 1
@@ -241,56 +249,57 @@ def _parse(text: str) -> Pattern:
         if at < len(tokens) and tokens[at] == "(":
             while tokens[at] != ")":
                 at += 1
-                operands.append(term())
+                operands.append(pattern())
             at += 1
         return label, operands
 
-    return term()
+    return pattern()
 
 
-def _fits(pattern: Pattern, term: Term, found: dict[str, Term]) -> bool:
+def _fits(pattern: Pattern, node: HashedNode, bound: dict[str, HashedNode]) -> bool:
+    """Match a pattern with a node and note in `bound` what each of its letters matches."""
     label, operands = pattern
     if "!" not in label:
-        known = found.setdefault(label, term)
-        return known is term or known.plain == term.plain
-    if term.label != label or len(term.kids) != len(operands):
+        known = bound.setdefault(label, node)
+        return known is node or known.normalised == node.normalised
+    if node.label != label or len(node.operands) != len(operands):
         return False
-    return all(_fits(part, kid, found) for part, kid in zip(operands, term.kids, strict=True))
+    return all(_fits(part, operand, bound) for part, operand in zip(operands, node.operands, strict=True))
+
+
+def _build(pattern: Pattern, bound: dict[str, HashedNode], places: Places, flags: list[str]) -> HashedNode:
+    """Build the normal form of a pattern from what its letters match."""
+    label, parts = pattern
+    if "!" not in label:
+        return bound[label]
+    operands = [_build(part, bound, places, flags) for part in parts]
+    return normal(label, operands, places, flags) if operands else _leaf(label, places)
 
 
 def _compile(rule: Rule) -> Rewrite:
-    _, operands = _parse(rule.source)
+    """Turn a row of kind `rewrite` into a function."""
+    _, patterns = _parse(rule.source)
     target = _parse(rule.target)
-    count = len(operands)
-    # The operand whose label rules out most: looked at before anything else.
-    at, first = next(((at, part[0]) for at, part in enumerate(operands) if "!" in part[0]), (0, ""))
+    count = len(patterns)
+    # The first operand with a fixed label is checked before anything else: it rules out most nodes.
+    at, first = next(((at, part[0]) for at, part in enumerate(patterns) if "!" in part[0]), (0, ""))
 
-    def rewrite(label: str, kids: list[Term], places: Places, flags: list[str]) -> Term | None:
-        if len(kids) != count or (first and kids[at].label != first):
+    def rewrite(label: str, operands: list[HashedNode], places: Places, flags: list[str]) -> HashedNode | None:
+        if len(operands) != count or (first and operands[at].label != first):
             return None
-        found: dict[str, Term] = {}
-        for part, kid in zip(operands, kids, strict=True):
-            if not _fits(part, kid, found):
+        bound: dict[str, HashedNode] = {}
+        for part, operand in zip(patterns, operands, strict=True):
+            if not _fits(part, operand, bound):
                 return None
         if rule.ambiguous:
             flags.append(rule.name)
-        return build(target, places)(found, flags)
-
-    def build(pattern: Pattern, places: Places) -> Callable[[dict[str, Term], list[str]], Term]:
-        label, parts = pattern
-
-        def made(found: dict[str, Term], flags: list[str]) -> Term:
-            if "!" not in label:
-                return found[label]
-            inner = [build(part, places)(found, flags) for part in parts]
-            return normal(label, inner, places, flags) if inner else _leaf(label, places)
-
-        return made
+        return _build(target, bound, places, flags)
 
     return rewrite
 
 
 def _table() -> dict[str, tuple[Rewrite, ...]]:
+    """Return the rewrites that may apply to each label, in the order of the rules."""
     table: dict[str, list[Rewrite]] = {}
     for rule in RULES:
         if rule.kind == "rewrite" and "(" in rule.source:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from porism.formula.canonical.forms import LEVELS, Level
+from porism.formula.canonical.hashed import HashedNode, hashed_leaf, hashed_node
 from porism.formula.canonical.rules import normalise
-from porism.formula.canonical.terms import Term, leaf, make
 from porism.formula.match.search import Exhausted, Match, Pair, Search, is_wildcard
 from porism.formula.tree import Node
 
@@ -37,11 +37,11 @@ class Ready:
 
     def __init__(self, tree: Node) -> None:
         self._tree = tree
-        self._terms: dict[bool, Term] = {}
+        self._terms: dict[bool, HashedNode] = {}
         self._labels: dict[bool, frozenset[str]] = {}
         self._needs: dict[Level, frozenset[str]] = {}
 
-    def terms(self, level: Level) -> Term:
+    def terms(self, level: Level) -> HashedNode:
         """The tree as terms for a level."""
         written = level == "written"
         found = self._terms.get(written)
@@ -64,17 +64,17 @@ class Ready:
             order = [self.terms(level)]
             for term in order:
                 if not is_wildcard(term.label):  # which stands for anything, whatever it is applied to
-                    order.extend(term.kids)
+                    order.extend(term.operands)
             exchanged = ("?", "V!") if level == "renamed" else ("?",)
             needed = [term.label for term in order if not term.label.startswith(exchanged)]
             found = self._needs[level] = frozenset(needed)
         return found
 
 
-def _labels(root: Node | Term) -> frozenset[str]:
+def _labels(root: Node | HashedNode) -> frozenset[str]:
     order: list[Any] = [root]
     for one in order:
-        order += one.children if isinstance(one, Node) else one.kids
+        order += one.children if isinstance(one, Node) else one.operands
     return frozenset([one.label for one in order])
 
 
@@ -104,18 +104,18 @@ def find(
     return Found(None, False)
 
 
-def _plain(tree: Node) -> Term:
+def _plain(tree: Node) -> HashedNode:
     """The operator tree as terms, no rule applied."""
     order = [tree]
     for node in order:
         order.extend(node.children)
-    done: list[Term] = []
+    done: list[HashedNode] = []
     for node in reversed(order):
         count = len(node.children)
         if count:
             kids = done[:count][::-1]
             del done[:count]
-            done.append(make(node.label, kids, node.places))
+            done.append(hashed_node(node.label, kids, node.places))
         else:
-            done.append(leaf(node.label, node.places))
+            done.append(hashed_leaf(node.label, node.places))
     return done[0]

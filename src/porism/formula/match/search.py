@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.formula.canonical.forms import Level
-from porism.formula.canonical.terms import Term, label_hash, leaf, make
+from porism.formula.canonical.hashed import HashedNode, hashed_leaf, hashed_node, label_of
 from porism.formula.tree import Node
 
 
@@ -35,18 +35,18 @@ class Exhausted(Exception):
 
 
 # Pairs found so far, the last first; shared between the branches of the search.
-Trail = tuple["Trail", Term, Term] | None
+Trail = tuple["Trail", HashedNode, HashedNode] | None
 
 
 class State(NamedTuple):
     """What is bound so far: wildcards, variables in both directions, pairs."""
 
-    wild: dict[str, Term]
+    wild: dict[str, HashedNode]
     forth: dict[str, str]
     back: dict[str, str]
     trail: Trail
 
-    def add(self, pattern: Term, target: Term) -> State:
+    def add(self, pattern: HashedNode, target: HashedNode) -> State:
         """The state with one more pair."""
         return State(self.wild, self.forth, self.back, (self.trail, pattern, target))
 
@@ -62,7 +62,7 @@ def is_wildcard(label: str) -> bool:
 class Search:
     """A search for a pattern in a formula at one level."""
 
-    def __init__(self, level: Level, pattern: Term, target: Term, left: int) -> None:
+    def __init__(self, level: Level, pattern: HashedNode, target: HashedNode, left: int) -> None:
         self.level = level
         self.pattern = pattern
         self.target = target
@@ -82,7 +82,7 @@ class Search:
         anything = is_wildcard(pattern.label) or (self.rename and pattern.label[:2] == "V!")
         order = [target]
         for term in order:
-            order.extend(term.kids)
+            order.extend(term.operands)
         for term in order:
             same = term.label == pattern.label
             if (same or anything) and term is not target:
@@ -100,16 +100,16 @@ class Search:
         while trail is not None:
             trail, p, t = trail
             pairs.append(Pair(p.label, t.label, p.places, _places(t) if is_wildcard(p.label) else t.places))
-        bindings = [(name, term.node()) for name, term in state.wild.items()]
+        bindings = [(name, term.tree()) for name, term in state.wild.items()]
         bindings += [(name, Node(other)) for name, other in state.forth.items()]
         return Match(self.level, whole, tuple(reversed(pairs)), tuple(bindings))
 
-    def number(self, term: Term) -> int:
+    def number(self, term: HashedNode) -> int:
         """What two closed terms must share to be equal at this level, names of variables aside."""
         if not self.free:
-            return term.plain
+            return term.normalised
         if not self.rename:
-            return term.mixed
+            return term.commutative
         found = self.numbers.get(id(term))
         if found is None:
             found = self.numbers[id(term)] = term.renamed()
@@ -121,14 +121,14 @@ class Search:
         if self.left < 0:
             raise Exhausted
 
-    def term(self, pattern: Term, target: Term, state: State) -> Iterator[State]:
+    def term(self, pattern: HashedNode, target: HashedNode, state: State) -> Iterator[State]:
         """All ways in which a pattern is a term."""
         self.step()
         if is_wildcard(pattern.label):
             yield from self.bind(pattern, target, state)
-        elif self.rename and pattern.label[:2] == "V!" and not pattern.kids:
+        elif self.rename and pattern.label[:2] == "V!" and not pattern.operands:
             yield from self.exchange(pattern, target, state)
-        elif pattern.label == target.label and bool(pattern.kids) == bool(target.kids):
+        elif pattern.label == target.label and bool(pattern.operands) == bool(target.operands):
             closed = id(pattern) not in self.open
             if closed and self.number(pattern) != self.number(target):
                 return
@@ -136,39 +136,41 @@ class Search:
                 yield self.equal(pattern, target, state)
                 return
             state = state.add(pattern, target)
-            if not pattern.kids:
+            if not pattern.operands:
                 yield state
-            elif self.free and label_hash(pattern.label)[1]:
-                yield from self.some(list(pattern.kids), list(target.kids), state, pattern.label, partly=False)
-            elif len(pattern.kids) == len(target.kids):
-                yield from self.row(pattern.kids, target.kids, state)
+            elif self.free and label_of(pattern.label).commutative:
+                yield from self.some(list(pattern.operands), list(target.operands), state, pattern.label, partly=False)
+            elif len(pattern.operands) == len(target.operands):
+                yield from self.row(pattern.operands, target.operands, state)
 
-    def equal(self, pattern: Term, target: Term, state: State) -> State:
+    def equal(self, pattern: HashedNode, target: HashedNode, state: State) -> State:
         """Pair the parts of two terms known to be equal."""
         stack = [(pattern, target)]
         while stack:
             p, t = stack.pop()
             state = state.add(p, t)
-            left, right = p.kids, t.kids
-            if self.free and label_hash(p.label)[1]:
-                left = sorted(left, key=lambda term: term.mixed)
-                right = sorted(right, key=lambda term: term.mixed)
+            left, right = p.operands, t.operands
+            if self.free and label_of(p.label).commutative:
+                left = sorted(left, key=lambda term: term.commutative)
+                right = sorted(right, key=lambda term: term.commutative)
             stack.extend(reversed(list(zip(left, right, strict=True))))
         return state
 
-    def bind(self, pattern: Term, target: Term, state: State) -> Iterator[State]:
+    def bind(self, pattern: HashedNode, target: HashedNode, state: State) -> Iterator[State]:
         """A wildcard stands for the same sub-expression everywhere, never for an operand that was left out."""
         if target.label == "W!":
             return
         known = state.wild.get(pattern.label)
-        if known is not None and (known.mixed != target.mixed if self.free else known.plain != target.plain):
+        if known is not None and (
+            known.commutative != target.commutative if self.free else known.normalised != target.normalised
+        ):
             return
         wild = state.wild if known is not None else {**state.wild, pattern.label: target}
         yield State(wild, state.forth, state.back, (state.trail, pattern, target))
 
-    def exchange(self, pattern: Term, target: Term, state: State) -> Iterator[State]:
+    def exchange(self, pattern: HashedNode, target: HashedNode, state: State) -> Iterator[State]:
         """A variable for a variable, one for one."""
-        if target.label[:2] != "V!" or target.kids:
+        if target.label[:2] != "V!" or target.operands:
             return
         known = state.forth.get(pattern.label)
         if known == target.label:
@@ -178,7 +180,7 @@ class Search:
             back = {**state.back, target.label: pattern.label}
             yield State(state.wild, forth, back, (state.trail, pattern, target))
 
-    def row(self, patterns: Sequence[Term], targets: Sequence[Term], state: State) -> Iterator[State]:
+    def row(self, patterns: Sequence[HashedNode], targets: Sequence[HashedNode], state: State) -> Iterator[State]:
         """Operands in order."""
         if not patterns:
             yield state
@@ -187,7 +189,7 @@ class Search:
             yield from self.row(patterns[1:], targets[1:], made)
 
     def some(
-        self, patterns: list[Term], targets: list[Term], state: State, label: str, partly: bool
+        self, patterns: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
     ) -> Iterator[State]:
         """Operands in any order; the hardest first, wildcards last. `partly` lets operands of the target be left over."""
         self.step()
@@ -197,23 +199,23 @@ class Search:
         if not fixed:
             yield from self.rest(patterns, targets, state, label, partly)
             return
-        first = max(fixed, key=lambda term: (len(term.kids), len(term.spots)))
+        first = max(fixed, key=lambda term: (len(term.operands), len(term.variables)))
         others = [term for term in patterns if term is not first]
         tried: set[int] = set()
         for at, target in enumerate(targets):
             # Two equal operands lead to the same search.
-            if target.plain in tried:
+            if target.normalised in tried:
                 continue
-            tried.add(target.plain)
+            tried.add(target.normalised)
             for made in self.term(first, target, state):
                 yield from self.some(others, targets[:at] + targets[at + 1 :], made, label, partly)
 
-    def wild(self, patterns: list[Term]) -> bool:
+    def wild(self, patterns: list[HashedNode]) -> bool:
         """Whether one of the operands may take several."""
         return any(is_wildcard(term.label) for term in patterns)
 
     def rest(
-        self, wildcards: list[Term], targets: list[Term], state: State, label: str, partly: bool
+        self, wildcards: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
     ) -> Iterator[State]:
         """What is left when only wildcards are: one operand each, the last takes all that remain."""
         self.step()
@@ -222,15 +224,15 @@ class Search:
                 yield state
             return
         if len(wildcards) == 1 and len(targets) > 1 and not partly:
-            yield from self.bind(wildcards[0], make(label, targets), state)
+            yield from self.bind(wildcards[0], hashed_node(label, targets), state)
             return
         for at, target in enumerate(targets):
             for made in self.bind(wildcards[0], target, state):
                 yield from self.rest(wildcards[1:], targets[:at] + targets[at + 1 :], made, label, partly)
 
-    def part(self, pattern: Term, target: Term) -> Iterator[State]:
+    def part(self, pattern: HashedNode, target: HashedNode) -> Iterator[State]:
         """A pattern that is some of the operands of a longer run of the same operator."""
-        size, length = len(pattern.kids), len(target.kids)
+        size, length = len(pattern.operands), len(target.operands)
         if size < 2:
             return
         if target.label == "O!chain":
@@ -238,42 +240,42 @@ class Search:
         if pattern.label != target.label or size >= length or pattern.label not in RUNS:
             return
         state = _START.add(pattern, target)
-        if self.free and label_hash(pattern.label)[1]:
-            yield from self.some(list(pattern.kids), list(target.kids), state, pattern.label, partly=True)
+        if self.free and label_of(pattern.label).commutative:
+            yield from self.some(list(pattern.operands), list(target.operands), state, pattern.label, partly=True)
         else:
             for at in range(length - size + 1):
-                yield from self.row(pattern.kids, target.kids[at : at + size], state)
+                yield from self.row(pattern.operands, target.operands[at : at + size], state)
 
-    def link(self, pattern: Term, target: Term) -> Iterator[State]:
+    def link(self, pattern: HashedNode, target: HashedNode) -> Iterator[State]:
         """A relation, or a shorter chain, among the links of a chain."""
-        wanted: list[Term] = list(pattern.kids)
+        wanted: list[HashedNode] = list(pattern.operands)
         if pattern.label != "O!chain":
-            relation = leaf(pattern.label, pattern.places)
-            wanted = [part for kid in pattern.kids for part in (relation, kid)][1:]
+            relation = hashed_leaf(pattern.label, pattern.places)
+            wanted = [part for kid in pattern.operands for part in (relation, kid)][1:]
         turned = [wanted]
         if self.free and pattern.label[:2] == "U!":
             turned.append(wanted[::-1])
         for order in turned:
-            for at in range(0, len(target.kids) - len(wanted) + 1, 2):
-                yield from self.row(order, target.kids[at : at + len(wanted)], _START)
+            for at in range(0, len(target.operands) - len(wanted) + 1, 2):
+                yield from self.row(order, target.operands[at : at + len(wanted)], _START)
 
 
-def _places(term: Term) -> tuple[int, ...]:
+def _places(term: HashedNode) -> tuple[int, ...]:
     """All places of what a wildcard stands for."""
     order = [term]
     for one in order:
-        order.extend(one.kids)
+        order.extend(one.operands)
     return tuple(sorted({place for one in order for place in one.places}))
 
 
-def _with_wildcards(pattern: Term) -> set[int]:
+def _with_wildcards(pattern: HashedNode) -> set[int]:
     """The parts of a pattern that contain a wildcard."""
     order = [pattern]
     for term in order:
-        order.extend(term.kids)
+        order.extend(term.operands)
     found: set[int] = set()
     for term in reversed(order):
-        if is_wildcard(term.label) or any(id(kid) in found for kid in term.kids):
+        if is_wildcard(term.label) or any(id(kid) in found for kid in term.operands):
             found.add(id(term))
     return found
 

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from porism.formula.canonical.forms import Part, parts
+from porism.formula.canonical.subexpressions import SubExpression, subexpressions
 from porism.formula.layout.tuples import mathtuples
 from porism.formula.tree import Node
 from porism.index.analysis.flat import FlatLayout, FlatOperators, flat_layout, flat_operators
@@ -40,8 +40,8 @@ def features(layout: Node, operators: Node) -> Features:
 
 def features_of_many(formulas: Sequence[tuple[Node, Node]]) -> list[Features]:
     """The features of each formula; quicker than one by one."""
-    known = [parts(operators) for _, operators in formulas]
-    flats = [flat_operators(one[0].term) for one in known]
+    known = [subexpressions(operators) for _, operators in formulas]
+    flats = [flat_operators(one[0].normal) for one in known]
     forest = tree_paths(flats)
     rows = zip(formulas, path_terms(forest), part_terms(known, flats), flats, forest.trees(), strict=True)
     return [
@@ -70,7 +70,7 @@ def _number(label: str) -> int:
     return crc32(label.encode("utf-8", "surrogatepass"))
 
 
-def part_terms(known: Sequence[list[Part]], trees: Sequence[FlatOperators]) -> list[list[str]]:
+def part_terms(known: Sequence[list[SubExpression]], trees: Sequence[FlatOperators]) -> list[list[str]]:
     """For each formula, the hash of every sub-expression that is more than a leaf, at each canonical level: as written first, and the
     whole before its parts."""
     numbers: list[int] = []
@@ -80,8 +80,8 @@ def part_terms(known: Sequence[list[Part]], trees: Sequence[FlatOperators]) -> l
         written = [part.written for part in own if part.size > 1]
         numbers += written
         for term in tree.terms:
-            if term.kids:
-                numbers += (term.plain, term.mixed, term.renamed())
+            if term.operands:
+                numbers += (term.normalised, term.commutative, term.renamed())
         levels.append(b"\xa0" * len(written) + b"\xb0\xc0\xd0" * ((len(numbers) - len(written) - sum(ends[-1:])) // 3))
         ends.append(len(numbers))
     rows = np.empty((len(numbers), 9), np.uint8)

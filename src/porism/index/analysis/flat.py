@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from porism.formula.canonical.terms import Term
+from porism.formula.canonical.hashed import HashedNode
 from porism.formula.tree import Node
 
 MAX_NODES = 255  # longer formulas are cut: node numbers fit a byte, and the tuples still see the rest
@@ -26,7 +26,7 @@ class FlatOperators(NamedTuple):
     labels: list[str]
     parents: list[int]
     ranks: list[int]
-    terms: list[Term]
+    terms: list[HashedNode]
 
 
 def flat_layout(root: Node) -> FlatLayout:
@@ -53,12 +53,12 @@ def _late(pair: tuple[str, Node]) -> int:
     return -_READING[pair[0]]
 
 
-def flat_operators(root: Term) -> FlatOperators:
+def flat_operators(root: HashedNode) -> FlatOperators:
     """A normalised operator tree in pre-order, operands in the order of the `commutative` level."""
     labels: list[str] = []
     parents: list[int] = []
     ranks: list[int] = []
-    terms: list[Term] = []
+    terms: list[HashedNode] = []
     stack = [(root, -1, 0)]
     while stack and len(labels) < MAX_NODES:
         term, parent, rank = stack.pop()
@@ -67,7 +67,7 @@ def flat_operators(root: Term) -> FlatOperators:
         parents.append(parent)
         ranks.append(rank)
         terms.append(term)
-        if term.kids:
+        if term.operands:
             kids = term.ordered()
             for at in range(len(kids) - 1, -1, -1):
                 stack.append((kids[at], number, at))

@@ -1,0 +1,163 @@
+"""Operator nodes that carry the 64-bit hashes of their sub-expression, so that two sub-expressions are compared by one number.
+
+A hash is made of the hash of the label and those of the operands, so a tree is hashed in one pass from the leaves to the root. There is a
+hash for each canonical level: `normalised` respects the order of operands; `commutative` ignores it where the operator is commutative;
+`shape` is `commutative` with every variable blank. Equality up to renaming needs one thing more: `variables` has for each variable a hash
+of all positions where it occurs, whatever the variables are called (compare hashing modulo alpha-equivalence, Maziarz et al., PLDI 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from porism.formula.tree import Node
+from porism.hashing import combine, hash64
+
+# Commutative functions; labels of commutative operators begin with `U!`, those of sets with `M!S-`.
+_COMMUTATIVE = frozenset(("F!gcd", "F!lcm", "F!max", "F!min"))
+_MAX_LABELS = 100_000
+
+
+class Label:
+    """What hashing needs to know of a label: its hash, and whether its operands may come in any order."""
+
+    __slots__ = ("commutative", "hash")
+
+    def __init__(self, text: str) -> None:
+        self.hash = hash64(text)
+        self.commutative = text[:2] == "U!" or text[:4] == "M!S-" or text in _COMMUTATIVE
+
+
+_labels: dict[str, Label] = {}
+
+
+def label_of(text: str) -> Label:
+    """Return the hash and the commutativity of a label."""
+    found = _labels.get(text)
+    if found is None:
+        if len(_labels) > _MAX_LABELS:
+            _labels.clear()
+        found = _labels[text] = Label(text)
+    return found
+
+
+BLANK = hash64("a variable")
+_POSITION = hash64("the position of a variable itself")
+_NO_VARIABLES: dict[str, int] = {}
+
+
+class HashedNode:
+    """An immutable operator node with its hashes. `places` are the MathML elements that it stands for."""
+
+    __slots__ = (
+        "_ordered",
+        "_renamed",
+        "commutative",
+        "label",
+        "normalised",
+        "operands",
+        "places",
+        "shape",
+        "variables",
+    )
+
+    def __init__(
+        self,
+        label: str,
+        operands: Sequence[HashedNode],
+        places: tuple[int, ...],
+        normalised: int,
+        commutative: int,
+        shape: int,
+        variables: dict[str, int],
+    ) -> None:
+        self.label = label
+        self.operands = operands
+        self.places = places
+        self.normalised = normalised
+        self.commutative = commutative
+        self.shape = shape
+        self.variables = variables
+        self._renamed: int | None = None
+        self._ordered: Sequence[HashedNode] | None = None
+
+    def renamed(self) -> int:
+        """Return the hash of the sub-expression up to renaming of its variables."""
+        if self._renamed is None:
+            self._renamed = combine([self.shape, *sorted(self.variables.values())])
+        return self._renamed
+
+    def ordered(self) -> Sequence[HashedNode]:
+        """Return the operands in the order of level `commutative`."""
+        if self._ordered is None:
+            operands = self.operands
+            commutes = len(operands) > 1 and label_of(self.label).commutative
+            self._ordered = sorted(operands, key=_order) if commutes else operands
+        return self._ordered
+
+    def tree(self) -> Node:
+        """Return a plain operator tree, however deep it is."""
+        root = Node(self.label, None, "", self.places)
+        stack = [(self, root)]
+        while stack:
+            hashed, node = stack.pop()
+            for operand in hashed.operands:
+                child = Node(operand.label, None, "", operand.places)
+                node.children.append(child)
+                if operand.operands:
+                    stack.append((operand, child))
+        return root
+
+
+def _order(node: HashedNode) -> tuple[str, int]:
+    return node.label, node.commutative
+
+
+def hashed_leaf(label: str, places: tuple[int, ...] = ()) -> HashedNode:
+    """Return a node without operands."""
+    own = label_of(label).hash
+    if label[:2] == "V!":
+        return HashedNode(label, (), places, own, own, BLANK, {label: _POSITION})
+    return HashedNode(label, (), places, own, own, own, _NO_VARIABLES)
+
+
+def hashed_node(label: str, operands: Sequence[HashedNode], places: tuple[int, ...] = ()) -> HashedNode:
+    """Return a node with the hashes that follow from those of its operands."""
+    if not operands:
+        return hashed_leaf(label, places)
+    known = _labels.get(label) or label_of(label)
+    own = known.hash
+    normalised = combine([own, *[operand.normalised for operand in operands]])
+    ordered = [operand.commutative for operand in operands]
+    shapes = [operand.shape for operand in operands]
+    if known.commutative:
+        # Sorted, the hashes are the same in whatever order the operands were written.
+        ordered.sort()
+        shapes.sort()
+    return HashedNode(
+        label,
+        operands,
+        places,
+        normalised,
+        combine([own, *ordered]),
+        combine([own, *shapes]),
+        _variables(known, operands),
+    )
+
+
+def _variables(label: Label, operands: Sequence[HashedNode]) -> dict[str, int]:
+    """Return for each variable the hash of its positions: the positions inside each operand, and where that operand is."""
+    own = label.hash
+    positions: dict[str, list[int]] = {}
+    at = 0
+    for operand in operands:
+        if not label.commutative:
+            at += 1
+        for name, position in operand.variables.items():
+            here = combine((own, at, operand.shape, position))
+            known = positions.get(name)
+            if known is None:
+                positions[name] = [here]
+            else:
+                known.append(here)
+    return {name: found[0] if len(found) == 1 else combine(sorted(found)) for name, found in positions.items()}
