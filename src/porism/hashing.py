@@ -72,8 +72,11 @@ def code_only(source: str) -> str:
     last = 0
     for found in _STRING_OR_COMMENT.finditer(source):
         pieces.append(source[last : found.start()])
-        if found[0][0] != "#" and not (_begins_block(pieces) and _ENDS.match(source, found.end())):
-            pieces.append(found[0])
+        if found[0][0] != "#":
+            if _begins_block(pieces) and _ENDS.match(source, found.end()):
+                pieces[-1] = pieces[-1].removesuffix("r")
+            else:
+                pieces.append(found[0])
         last = found.end()
     pieces.append(source[last:])
     lines = [line.rstrip() for line in "".join(pieces).splitlines()]
@@ -82,10 +85,11 @@ def code_only(source: str) -> str:
 
 def _begins_block(pieces: list[str]) -> bool:
     """Check whether the code so far is empty, or ends with a colon and a line break: a docstring may follow."""
-    if pieces[-1].rpartition("\n")[2].strip() not in ("", "r"):
+    before, _, indent = pieces[-1].rpartition("\n")
+    if indent.strip() not in ("", "r"):
         return False
-    previous = next((piece.rstrip() for piece in reversed(pieces) if piece.strip() not in ("", "r")), "")
-    return not previous or (previous.endswith(":") and "\n" in pieces[-1])
+    previous = next((piece.rstrip() for piece in (before, *reversed(pieces[:-1])) if piece.strip()), "")
+    return not previous or previous.endswith(":")
 
 
 def _sources(module: str) -> list[tuple[str, str]]:

@@ -22,6 +22,10 @@ from porism.formula.tree import Node
 HERE = Path(__file__).parent
 
 
+# Two triangles and a hexagon: every variable occurs in the same surroundings, which is all that the hash of level `renamed` sees.
+SAME_HASH = {("ab+bc+ca+de+ef+fd", "ab+bc+cd+de+ef+fa")}
+
+
 def tree_of(latex: str) -> Node:
     return operator_tree(parse(latex).layout)
 
@@ -58,7 +62,8 @@ def test_spellings_that_are_one(level: Level, left: str, right: str) -> None:
 def test_spellings_that_are_not_one(level: Level, left: str, right: str) -> None:
     for stricter in LEVELS[: LEVELS.index(level) + 1]:
         assert write(canonical(tree_of(left), stricter).tree) != write(canonical(tree_of(right), stricter).tree)
-        assert root_hash(left, stricter) != root_hash(right, stricter)
+        if (left, right) not in SAME_HASH:
+            assert root_hash(left, stricter) != root_hash(right, stricter)
 
 
 def root_hash(latex: str, level: Level) -> int:
@@ -102,7 +107,12 @@ def test_hashes_of_sub_expressions_meet() -> None:
 def test_hashes_are_the_same_in_every_process_and_every_python() -> None:
     rows = subexpression_hashes(tree_of("x^2+y=1"))
     assert rows[0] == Hashes(
-        node=0, size=7, written=0, normalised=0, commutative=0, renamed=0
+        node=0,
+        size=7,
+        written=-8954041652515515061,
+        normalised=-8954041652515515061,
+        commutative=6564169621195982951,
+        renamed=-811704865248510304,
     )
 
 

@@ -19,12 +19,15 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "porism"
 def test_hashes_of_texts_are_fixed() -> None:
     """Indexes store these numbers. The first is XXH3's published value for no input."""
     assert hash64("") & (1 << 64) - 1 == 0x2D06800538D394C2
-    assert [hash64(text) for text in ("V!x", "V!y", "√2")] == [0, 0, 0]
+    assert [hash64(text) for text in ("V!x", "V!y", "√2")] == [
+        3275937722478499262,
+        2218309742861728145,
+        6952960012760660550,
+    ]
 
 
 def test_hashes_of_numbers_are_fixed() -> None:
-    assert combine([1, -2, 3]) == 0
-    assert combine([1, -2, 3]) == hash64("\x01" + "\0" * 7) or True
+    assert combine([1, -2, 3]) == 2359534538596972700
 
 
 def test_order_and_length_count() -> None:
@@ -53,7 +56,9 @@ def without_comments(source: str) -> str:
         if token.type == tokenize.COMMENT
     ]
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(
+            node
+        ):
             doc = node.body[0]
             end = len(lines[(doc.end_lineno or 1) - 1].encode()[: doc.end_col_offset].decode())
             cuts.append((starts[doc.lineno - 1] + doc.col_offset, starts[(doc.end_lineno or 1) - 1] + end))
@@ -75,6 +80,7 @@ def test_only_comments_and_docstrings_are_removed(path: Path) -> None:
         'x = "#1"  # one\n',
         "x = '\\'#'\n",
         'def f():\n    """One."""\n',
+        'def f():\n    r"""One \\d."""\n    return 1\n',
         'class A:  # why\n    """One."""\n\n    x = """not one"""\n',
         'def f():\n    x = f(\n        """text"""\n    )\n',
     ],
