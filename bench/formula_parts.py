@@ -23,14 +23,13 @@ from porism.corpus.store.collection import Collection
 from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
-from porism.search.formulas.query import prepare
-from porism.search.formulas.searcher import PARTS, WEIGHTS
+from porism.search.formulas.features import FEATURES, WEIGHTS
 from porism.search.topic_run import SPARE, place_of
 
 Array = npt.NDArray[np.float64]
 TESTS = {"pool": (POOL / "qrels.txt", True), "t2-2021": (SLICE / "qrels/task2-2021.core.txt", False)}  # prime?
 CHOICES = (0.5, 1.0, 1.5, 2.0)
-SIMILARITIES = len(PARTS) - 1  # the last part is given on top of them
+SIMILARITIES = len(FEATURES) - 1  # the last part is given on top of them
 
 
 class Topic(NamedTuple):
@@ -50,13 +49,13 @@ def main() -> None:
         return
     tests = {name: read(name) for name in TESTS}
     print("nDCG' / MAP' / P'@10 on the pool, MAP on the slice in 2021 (unjudged = not relevant)")
-    for at, part in enumerate(PARTS[:-1]):
-        report(f"{part} alone", tests, np.eye(len(PARTS))[at])
+    for at, feature in enumerate(FEATURES[:-1]):
+        report(f"{feature.name} alone", tests, np.eye(len(FEATURES))[at])
     even = np.append(np.full(SIMILARITIES, 1.0 / SIMILARITIES), 0.0)
     report("sum of the four", tests, even)
     report("+ the same, renamed, inside", tests, WEIGHTS)
     print(
-        f"\nweights of {', '.join(PARTS[:-1])}, each one of {CHOICES}, chosen by MAP on one set and tested on the other"
+        f"\nweights of {', '.join(feature.name for feature in FEATURES[:-1])}, each one of {CHOICES}, chosen by MAP on one set and tested on the other"
     )
     for name in TESTS:
         chosen = max(
@@ -79,11 +78,13 @@ def read(test: str) -> list[Topic]:
     with Collection.open(collection(name)) as opened:
         for topic in formula_topics(test):
             if judged := grades.get(topic.id):
-                ranked = searcher.rank(prepare(topic.latex, searcher.store), SPARE * LIMIT)
-                ids = searcher.store.columns["visual"][ranked.rows].astype(np.int64)
+                scored = searcher.score(searcher.analyse(topic.latex), SPARE * LIMIT)
+                ids = searcher.store.columns["visual"][scored.batch.rows].astype(np.int64)
                 kept = np.array([place_of(opened, number) is not None for number in ids.tolist()])
                 found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
-                topics.append(Topic(topic.id, ids[kept], ranked.parts[kept] / WEIGHTS, found, list(judged.values())))
+                topics.append(
+                    Topic(topic.id, ids[kept], scored.contributions[kept] / WEIGHTS, found, list(judged.values()))
+                )
     return topics
 
 

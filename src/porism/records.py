@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 PostKind = Literal["question", "answer"]
@@ -143,10 +143,18 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """A variable or wildcard of the query (`name`), and what it is in the formula found (`value`)."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a score is what it is. The values of the parts sum to `value`.
 
-    `query_nodes` and `item_nodes` are places of MathML elements, in pairs, that the page lights.
+    `query_nodes` and `item_nodes` are the matching MathML elements of both formulas, in pairs, which the page highlights.
     """
 
     value: float
@@ -154,7 +162,7 @@ class Explanation:
     parts: tuple[Explanation, ...] = ()
     query_nodes: tuple[int, ...] = ()
     item_nodes: tuple[int, ...] = ()
-    bindings: tuple[tuple[str, str], ...] = field(default=())
+    bindings: tuple[Binding, ...] = ()
 
 
 def ranked(hits: Iterable[Hit]) -> list[Hit]:

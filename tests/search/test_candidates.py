@@ -6,7 +6,7 @@ import pytest
 
 from formula_indexes import make_index
 from porism.search.formulas import candidates
-from porism.search.formulas.query import prepare
+from porism.search.formulas.query import analyse_query
 from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = [f"x=y^{{{number}}}" for number in range(30)] + [rf"x=\sin({number}t)" for number in range(30)]
@@ -17,41 +17,41 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
     return FormulaSearcher.open(make_index(tmp_path_factory.mktemp("candidates"), LATEX))
 
 
-def asked(searcher: FormulaSearcher, latex: str, depth: int) -> set[str]:
-    tuples = prepare(latex, searcher.store).tuples
-    return {term.text for term in candidates._telling("tuples", tuples, depth, searcher.store)}
+def searched_terms(searcher: FormulaSearcher, latex: str, depth: int) -> set[str]:
+    tuples = analyse_query(latex, searcher.store).tuples
+    return {term.text for term in candidates._selective_terms("tuples", tuples, depth, searcher.store)}
 
 
-def test_a_small_index_is_asked_for_all_terms(searcher: FormulaSearcher) -> None:
+def test_in_a_small_index_all_terms_are_searched(searcher: FormulaSearcher) -> None:
     query = r"x=\sin(7t)"
-    assert asked(searcher, query, 1) == set(prepare(query, searcher.store).tuples)
+    assert searched_terms(searcher, query, 1) == set(analyse_query(query, searcher.store).tuples)
 
 
-def test_a_large_index_is_not_asked_for_what_most_formulas_have(
+def test_in_a_large_index_the_most_frequent_terms_are_skipped(
     searcher: FormulaSearcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = r"x=\sin(7t)"
     before = searcher.search(query, 5)
-    everything = asked(searcher, query, 1)
-    monkeypatch.setattr(candidates, "LARGE", 1)
-    kept = asked(searcher, query, 1)
+    everything = searched_terms(searcher, query, 1)
+    monkeypatch.setattr(candidates, "LARGE_INDEX", 1)
+    kept = searched_terms(searcher, query, 1)
     frequency = {text: searcher.store.postings.document_frequency("tuples", text) for text in everything}
     assert kept == {text for text, number in frequency.items() if number <= searcher.store.formulas / 2}
     assert kept < everything
     assert [hit.visual_id for hit in searcher.search(query, 5)] == [hit.visual_id for hit in before]
 
 
-def test_a_large_index_is_asked_for_all_terms_where_the_others_find_too_little(
+def test_in_a_large_index_frequent_terms_are_searched_if_the_others_find_too_little(
     searcher: FormulaSearcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = r"x=\sin(7t)"
-    everything = asked(searcher, query, 1000)
-    monkeypatch.setattr(candidates, "LARGE", 1)
-    assert asked(searcher, query, 1000) == everything
+    everything = searched_terms(searcher, query, 1000)
+    monkeypatch.setattr(candidates, "LARGE_INDEX", 1)
+    assert searched_terms(searcher, query, 1000) == everything
     assert len(searcher.search(query, 1000)) == searcher.store.formulas
 
 
-def test_a_formula_against_itself_scores_as_the_postings_say(searcher: FormulaSearcher) -> None:
-    query = prepare(LATEX[7], searcher.store)
+def test_the_self_score_agrees_with_the_posting_lists(searcher: FormulaSearcher) -> None:
+    query = analyse_query(LATEX[7], searcher.store)
     found = searcher.store.postings.search(candidates._terms("tuples", Counter(query.tuples)), 1)
     assert candidates.self_score(query.tuples, searcher.store) == pytest.approx(float(found.scores[0]), rel=0.2)

@@ -26,11 +26,11 @@ def test_words_and_a_formula_find_the_thread(engine: Engine) -> None:
     assert results.total >= 3
 
 
-def test_hits_come_with_lit_words_and_nodes(engine: Engine) -> None:
+def test_hits_have_highlighted_words_and_nodes(engine: Engine) -> None:
     hits = engine.search(WORDS_AND_FORMULA, k=5).hits
     shown = [segment for hit in hits for segment in (*hit.title, *hit.snippet)]
-    assert any(segment.lit and segment.text.lower() == "irrational" for segment in shown)
-    assert any(segment.lit_nodes for segment in shown if segment.kind == "formula")
+    assert any(segment.highlighted and segment.text.lower() == "irrational" for segment in shown)
+    assert any(segment.highlighted_nodes for segment in shown if segment.kind == "formula")
 
 
 def test_renamed_formula_finds_the_original(engine: Engine) -> None:
@@ -82,8 +82,12 @@ def test_a_filter_does_not_change_a_score(engine: Engine) -> None:
 
 
 def test_nothing_found_says_what_to_relax(engine: Engine) -> None:
-    assert engine.search("qqqzzz").suggestions == ("no post has any of these words: check the spelling or use others",)
-    assert engine.search("").suggestions == ("type a word or a formula, e.g. proof that $\\sqrt{2}$ is irrational",)
+    assert engine.search("qqqzzz").suggestions == (
+        "no post contains any of these words: check the spelling, or try other words",
+    )
+    assert engine.search("").suggestions == (
+        "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational",
+    )
 
 
 def sums(part: Explanation) -> bool:

@@ -1,4 +1,4 @@
-"""The equivalence suite: pairs that must find each other, and near misses that must not stand above them."""
+"""The equivalence suite: pairs that must find each other, and near misses that must not rank above them."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ PLANTED = [*dict.fromkeys([pair.formula for pair in PAIRS] + [formula for _, for
 
 
 def failures(searcher: FormulaSearcher) -> list[str]:
-    """Every pair that does not hold, in words."""
+    """Describe every pair that fails."""
     found: list[str] = []
     for pair in PAIRS:
         names = [searcher.store.latex(searcher.store.row(hit.visual_id)) for hit in searcher.search(pair.query, 300)]
         place = names.index(pair.formula) if pair.formula in names else len(names)
         if place >= TOP:
-            found.append(f"{pair.kind}: {pair.formula} is number {place + 1} for {pair.query}, after {names[:TOP]}")
+            found.append(f"{pair.kind}: {pair.formula} has rank {place + 1} for {pair.query}, after {names[:TOP]}")
         found += [
-            f"{other} stands above {pair.formula} for {query}"
+            f"{other} ranks above {pair.formula} for {query}"
             for query, other in NOT
             if query == pair.query and other in names[:place]
         ]
     return found
 
 
-def test_the_suite_is_as_large_as_promised() -> None:
+def test_the_suite_has_enough_pairs_of_every_kind() -> None:
     kinds: Sequence[str] = [pair.kind for pair in PAIRS]
     assert len(PAIRS) >= 150
     assert len(NOT) >= 100
@@ -59,7 +59,7 @@ def test_the_suite_is_as_large_as_promised() -> None:
     }  # fmt: skip
 
 
-def test_among_the_planted(tmp_path: Path) -> None:
+def test_among_the_formulas_of_the_suite(tmp_path: Path) -> None:
     assert failures(FormulaSearcher.open(make_index(tmp_path, PLANTED))) == []
 
 

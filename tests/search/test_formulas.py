@@ -1,4 +1,4 @@
-"""Formula search: modes, wildcards, any string, order, explanations."""
+"""Formula search: modes, wildcards, arbitrary strings, order, explanations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from porism.errors import PorismError
 from porism.formula import parse
 from porism.formula.match.matcher import match
 from porism.index.formulas.build import build_formula_index
-from porism.search.formulas.searcher import PARTS, FormulaSearcher, Mode
+from porism.records import Binding
+from porism.search.formulas.features import FEATURES
+from porism.search.formulas.searcher import FormulaSearcher, Mode
 
 LATEX = [
     "a>b",
@@ -50,13 +52,13 @@ def test_a_formula_finds_itself_first(searcher: FormulaSearcher, latex: str) -> 
     assert found(searcher, latex)[0] == latex
 
 
-def test_exact_is_the_same_up_to_spelling_and_order(searcher: FormulaSearcher) -> None:
+def test_exact_ignores_notation_and_order_of_operands(searcher: FormulaSearcher) -> None:
     assert found(searcher, "a>b", "exact") == ["a>b", "b<a"]
     assert found(searcher, "x", "exact") == ["x"]
     assert found(searcher, "q^9", "exact") == []
 
 
-def test_subformula_finds_the_strictest_first(searcher: FormulaSearcher) -> None:
+def test_subformula_ranks_the_strictest_level_first(searcher: FormulaSearcher) -> None:
     hits = found(searcher, r"\sqrt{1+x^2}", "subformula")
     assert hits == [r"y=\frac{1}{\sqrt{1+x^2}}", r"\sqrt{x^2+1}", r"\sqrt{u^2+1}"]
 
@@ -67,7 +69,7 @@ def test_some_operands_of_a_sum_are_a_subformula(searcher: FormulaSearcher) -> N
 
 @pytest.fixture(scope="module")
 def longer(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
-    """Formulas in which a query is some neighbours among several operands, far down among those that are more alike."""
+    """Formulas in which a query is a run of some operands, ranked below many more similar ones."""
     crowd = [f"a=b_{{{number}}}" for number in range(400)] + [f"a+b^{{{number}}}" for number in range(2, 400)]
     rare = [
         r"\frac{s}{t}+u=v=\int_0^1 q(r)\,dr+\sum_k w_k+\prod_k z_k",
@@ -93,21 +95,21 @@ def longer(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
         ("p<q", "p<q\\le s"),
     ],
 )
-def test_neighbours_in_a_chain_a_sum_or_a_product_are_a_subformula(
+def test_some_operands_of_a_chain_a_sum_or_a_product_are_a_subformula(
     longer: FormulaSearcher, query: str, inside: str
 ) -> None:
     assert match(parse(query, wildcards=True).operators, parse(inside).operators) is not None
     assert inside in found(longer, query, "subformula", 1000)
 
 
-def test_wildcards_bind_consistently(searcher: FormulaSearcher) -> None:
+def test_a_wildcard_has_one_value(searcher: FormulaSearcher) -> None:
     hits = found(searcher, r"\frac{?a}{?a+1}", "subformula")
     assert hits[0] == r"\frac{n}{n+1}"
     assert r"\frac{n}{m+1}" not in hits
     assert found(searcher, r"\frac{?a}{?a+1}")[0] == r"\frac{n}{n+1}"
 
 
-def test_diverse_shows_one_of_each_shape_first(searcher: FormulaSearcher) -> None:
+def test_diverse_ranks_one_formula_of_each_shape_first(searcher: FormulaSearcher) -> None:
     hits = found(searcher, r"\sum_{k=0}^n k", "diverse")
     shapes = [hits.index(text) for text in (r"\sum_{k=0}^n k", r"\prod_{k=0}^n k")]
     assert max(shapes) < hits.index(r"\sum_{j=0}^n j")
@@ -123,36 +125,36 @@ def test_any_string_is_a_query(searcher: FormulaSearcher, query: str, mode: Mode
     assert len(searcher.search(query, 5, mode)) <= 5
 
 
-def test_as_many_as_asked_and_no_more(searcher: FormulaSearcher) -> None:
+def test_at_most_k_hits(searcher: FormulaSearcher) -> None:
     assert len(searcher.search("x", 3)) == 3
     assert len(searcher.search("x+y", 1000)) == searcher.store.formulas
 
 
-def test_parts_sum_to_the_score_and_scores_fall(searcher: FormulaSearcher) -> None:
+def test_contributions_sum_to_the_score_and_scores_fall(searcher: FormulaSearcher) -> None:
     hits = searcher.search(r"\sum_{k=0}^n k")
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     for hit in hits:
-        assert len(hit.parts) == len(PARTS)
-        assert hit.score == pytest.approx(sum(hit.parts))
+        assert len(hit.contributions) == len(FEATURES)
+        assert hit.score == pytest.approx(sum(hit.contributions))
 
 
-def test_an_unknown_mode(searcher: FormulaSearcher) -> None:
+def test_an_unknown_mode_is_an_error(searcher: FormulaSearcher) -> None:
     with pytest.raises(PorismError) as caught:
         searcher.search("x", 5, "fuzzy")  # type: ignore[arg-type]
-    assert str(caught.value) == "no mode fuzzy\n  fix: one of similar, exact, subformula, diverse"
+    assert str(caught.value) == "there is no mode “fuzzy”\n  fix: use one of similar, exact, subformula, diverse"
 
 
 def test_an_index_without_formulas(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "words.md").write_text("# Words\n\nNo formula stands here.\n")
+    (tmp_path / "notes" / "words.md").write_text("# Words\n\nThis note has no formula.\n")
     with Collection.open(build([open_source(tmp_path / "notes", "")], tmp_path / "collection", jobs=1)) as collection:
         build_formula_index(collection, tmp_path / "index")
     searcher = FormulaSearcher.open(tmp_path / "index")
     assert searcher.search("x") == []
-    assert len(searcher.nearest("x", 5).visual_ids) == 0
+    assert len(searcher.most_similar("x", 5).visual_ids) == 0
 
 
-def test_the_same_index_gives_the_same_answer(searcher: FormulaSearcher, tmp_path: Path) -> None:
+def test_equal_indexes_give_equal_hits(searcher: FormulaSearcher, tmp_path: Path) -> None:
     again = FormulaSearcher.open(make_index(tmp_path, LATEX))
     for query in LATEX:
         assert searcher.search(query) == again.search(query)
@@ -164,19 +166,19 @@ def test_explanation_of_a_renamed_formula(searcher: FormulaSearcher) -> None:
     score = next(hit.score for hit in searcher.search(r"\sqrt{x^2+1}") if hit.visual_id == number)
     assert why.value == pytest.approx(score)
     assert sum(part.value for part in why.parts) == pytest.approx(why.value)
-    assert why.reason == "the query occurs under other names"
-    assert why.bindings == (("x", "u"),)
+    assert why.reason == "the query occurs with other variable names"
+    assert why.bindings == (Binding("x", "u"),)
     assert len(why.query_nodes) == len(why.item_nodes) > 0
 
 
 def test_explanation_of_a_wildcard(searcher: FormulaSearcher) -> None:
     why = searcher.explain(r"\frac{?a}{?a+1}", visual_id(searcher.store, r"\frac{n}{n+1}"))
-    assert ("?a", "n") in why.bindings
+    assert Binding("?a", "n") in why.bindings
 
 
-def test_what_a_wildcard_stands_for_is_told_as_a_reader_would_write_it(searcher: FormulaSearcher) -> None:
+def test_the_value_of_a_wildcard_is_written_as_a_reader_would_write_it(searcher: FormulaSearcher) -> None:
     why = searcher.explain(r"\frac{n}{?b}", visual_id(searcher.store, r"\frac{n}{n+1}"))
-    assert ("?b", "n + 1") in why.bindings
+    assert Binding("?b", "n + 1") in why.bindings
 
 
 def test_explanation_of_a_formula_that_is_only_similar(searcher: FormulaSearcher) -> None:
@@ -186,13 +188,13 @@ def test_explanation_of_a_formula_that_is_only_similar(searcher: FormulaSearcher
     assert 0 < len(set(why.item_nodes)) <= elements
 
 
-def test_explaining_what_is_not_there(searcher: FormulaSearcher) -> None:
+def test_explaining_an_unknown_formula(searcher: FormulaSearcher) -> None:
     with pytest.raises(PorismError, match="no formula with visual id 77777"):
         searcher.explain("x", 77777)
 
 
 @pytest.mark.parametrize("mode", ["similar", "exact", "subformula", "diverse"])
-def test_a_page_is_a_part_of_the_whole(searcher: FormulaSearcher, mode: Mode) -> None:
+def test_a_page_is_a_slice_of_all_hits(searcher: FormulaSearcher, mode: Mode) -> None:
     whole = searcher.search(r"\sum_{k=0}^n ?x", 100, mode)
     assert searcher.page(r"\sum_{k=0}^n ?x", 1, 3, mode) == (whole[1:4], len(whole))
     assert searcher.page(r"\sum_{k=0}^n ?x", 200, 3, mode) == ([], len(whole))

@@ -1,4 +1,4 @@
-"""A folder of notes has no answers: whatever is asked of it finds its documents."""
+"""A folder of notes has no answers: every search finds its documents."""
 
 from __future__ import annotations
 

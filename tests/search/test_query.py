@@ -13,7 +13,7 @@ def kinds(text: str) -> list[tuple[str, str]]:
     "text",
     [r"why $x^2$ grows", r"why $$x^2$$ grows", r"why \(x^2\) grows", r"why \[x^2\] grows", "why x^2 grows"],
 )
-def test_every_way_to_mark_a_formula(text: str) -> None:
+def test_every_delimiter_of_a_formula(text: str) -> None:
     assert kinds(text) == [("text", "why"), ("formula", "x^2"), ("text", "grows")]
 
 
@@ -22,28 +22,28 @@ def test_html_of_a_post() -> None:
     assert kinds(html) == [("text", "Let"), ("formula", "a<b"), ("text", "& more.")]
 
 
-def test_mathml_that_was_pasted() -> None:
+def test_pasted_mathml() -> None:
     query = read_query("see <math><msup><mi>x</mi><mn>2</mn></msup></math>")
     assert len(query.formulas) == 1
     assert query.formulas[0].parsed.path == "mathml"
 
 
-def test_formulas_are_distinct_and_know_their_field() -> None:
+def test_formulas_are_distinct_and_have_a_field() -> None:
     query = read_query("about $x^2$", "<p>$x^2$ and $y$</p>", ("algebra",))
     assert [(one.parsed.latex, one.field) for one in query.formulas] == [("x^2", "title"), ("y", "body")]
 
 
-def test_a_lone_dollar_is_told() -> None:
+def test_an_unpaired_dollar_gives_a_note() -> None:
     query = read_query("it costs $5")
     assert query.formulas == ()
     assert query.notes == ("a $ has no partner; what follows it is read as text",)
 
 
-def test_a_bare_formula_is_told() -> None:
+def test_a_formula_without_delimiters_gives_a_note() -> None:
     assert read_query("a^2+b^2=c^2").notes == ("a^2+b^2=c^2 is read as a formula",)
 
 
-def test_wildcards_are_read() -> None:
+def test_wildcards_are_recognised() -> None:
     formula = read_query("$?x^2$").formulas[0]
     assert any(
         node.label.startswith("?") or "wild" in node.label.lower() or "?" in node.label
@@ -51,7 +51,7 @@ def test_wildcards_are_read() -> None:
     )
 
 
-def test_too_many_formulas_are_cut_and_told() -> None:
+def test_too_many_formulas_are_cut_with_a_note() -> None:
     query = read_query(" ".join(f"$x_{{{number}}}$" for number in range(MOST_FORMULAS + 5)))
     assert len(query.formulas) == MOST_FORMULAS
     assert query.notes[-1] == f"only the first {MOST_FORMULAS} of {MOST_FORMULAS + 5} formulas are searched"
@@ -63,6 +63,6 @@ def test_any_string_is_legal(text: str) -> None:
     assert query.empty or query.formulas or query.title.strip()
 
 
-def test_nothing_to_search_for() -> None:
+def test_an_empty_query() -> None:
     assert read_query("  ").empty
     assert not read_query("word").empty

@@ -1,4 +1,4 @@
-"""The structural score: one large common part, names that agree or are exchanged one for one."""
+"""The structural score: one large common structure, with names that agree or are exchanged consistently."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from formula_indexes import make_index, visual_id
-from porism.search.formulas.query import prepare
+from porism.search.formulas.batch import read_batch
+from porism.search.formulas.candidates import Candidates
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.search.formulas.structure import common_parts
+from porism.search.formulas.structure import structure_scores
 
 LATEX = [
     "a^2+b^2=c^2",
@@ -31,8 +32,9 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
 def scores(searcher: FormulaSearcher, query: str, *latex: str) -> list[float]:
     store = searcher.store
     rows = np.array([store.row(visual_id(store, text)) for text in latex], np.int64)
-    asked = prepare(query, store)
-    return common_parts(asked.sectors, asked.features.ways.leaves, store, rows).scores.tolist()
+    paths = read_batch(store, Candidates(rows, np.zeros(len(rows))), {}).paths
+    analysed = searcher.analyse(query).query
+    return structure_scores(analysed.path_groups, analysed.features.ways.leaves, paths).tolist()
 
 
 def test_a_formula_against_itself_is_1(searcher: FormulaSearcher) -> None:
@@ -40,11 +42,11 @@ def test_a_formula_against_itself_is_1(searcher: FormulaSearcher) -> None:
         assert scores(searcher, text, text) == pytest.approx([1.0])
 
 
-def test_order_does_not_count(searcher: FormulaSearcher) -> None:
+def test_the_order_of_commutative_operands_does_not_matter(searcher: FormulaSearcher) -> None:
     assert scores(searcher, "a^2+b^2=c^2", "b^2+a^2=c^2") == pytest.approx([1.0])
 
 
-def test_names_count_and_consistent_ones_more(searcher: FormulaSearcher) -> None:
+def test_equal_names_beat_consistent_renaming_and_that_beats_merged_names(searcher: FormulaSearcher) -> None:
     same, renamed, merged = scores(searcher, "a^2+b^2=c^2", "a^2+b^2=c^2", "x^2+y^2=z^2", "x^2+x^2=x^2")
     assert same > renamed > merged > 0
 
@@ -54,10 +56,10 @@ def test_functions_of_one_class_share_structure(searcher: FormulaSearcher) -> No
     assert sine > cosine > other
 
 
-def test_a_part_of_a_larger_formula_is_found_and_pays_for_its_size(searcher: FormulaSearcher) -> None:
+def test_the_query_inside_a_larger_formula_scores_less_than_alone(searcher: FormulaSearcher) -> None:
     alone, inside = scores(searcher, "a^2+b^2=c^2", "a^2+b^2=c^2", "a^2+b^2=c^2+d^2+e^2+f^2")
     assert alone > inside > 0.5
 
 
-def test_what_shares_nothing_scores_nothing(searcher: FormulaSearcher) -> None:
+def test_formulas_without_common_structure_score_0(searcher: FormulaSearcher) -> None:
     assert scores(searcher, r"\text{nothing}", "a+b+c") == [0.0]

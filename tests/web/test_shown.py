@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from porism.search.display.notebook import segments_html
-from porism.search.display.results import FormulaUse, Segment
+from porism.search.display.results import FormulaUse, HighlightedSegment
 from porism.web.pages.show import body_html, formula_link, threads, took
 
 
@@ -29,12 +29,12 @@ def test_a_sign_after_a_formula_stays_on_its_line() -> None:
 
 def test_segments_are_escaped_and_keep_their_signs() -> None:
     pieces = [
-        Segment("text", "a < "),
-        Segment("formula", "x", "<math><mi>x</mi></math>", 1),
-        Segment("text", ".) So "),
-        Segment("text", "<b>", lit=True),
-        Segment("formula", "y", "<math><mi>y</mi></math>", 2, True, (1,)),
-        Segment("text", " end"),
+        HighlightedSegment("text", "a < "),
+        HighlightedSegment("formula", "x", "<math><mi>x</mi></math>", 1),
+        HighlightedSegment("text", ".) So "),
+        HighlightedSegment("text", "<b>", highlighted=True),
+        HighlightedSegment("formula", "y", "<math><mi>y</mi></math>", 2, True, (1,)),
+        HighlightedSegment("text", " end"),
     ]
     assert segments_html(pieces) == (
         'a &lt; <span class="kept"><math><mi>x</mi></math>.)</span> So <mark>&lt;b&gt;</mark>'

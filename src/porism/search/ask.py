@@ -1,4 +1,4 @@
-"""One passage for a question: from the best answers, at most 1,200 characters, formulas whole."""
+"""Answers to questions: the best passage of the best posts, at most 1,200 characters, with whole formulas."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from collections.abc import Sequence
 
 from porism.corpus.store.collection import Collection
 from porism.records import Hit
-from porism.search.display.results import Extract, Segment, Source
-from porism.search.display.snippet import Shower, plain_title
+from porism.search.display.results import Extract, HighlightedSegment, Source
+from porism.search.display.snippet import SnippetBuilder, plain_title
 
-LIMIT = 1200  # characters, by the lab's rule
-TRIED = 5  # answers that are looked at
-SHORT = 80  # a passage this short says little: the next answer may say more
+MAX_LENGTH = 1200  # characters, by the rules of the lab
+MAX_POSTS = 5  # of the ranking that are considered
+MIN_LENGTH = 80  # after a shorter passage the next post is tried
 
 
-def extract(
-    collection: Collection, hits: Sequence[Hit], shower: Shower, notes: tuple[str, ...], began: float
+def best_passage(
+    collection: Collection, hits: Sequence[Hit], builder: SnippetBuilder, notes: tuple[str, ...], began: float
 ) -> Extract:
-    """The best passage of the best answer that has something to say."""
-    best: tuple[str, tuple[Segment, ...], Source] | None = None
-    for hit in hits[:TRIED]:
+    """Return the best passage of the first post that has one of useful length, else of the last post considered."""
+    best = Extract("", (), (), 0.0)
+    for hit in hits[:MAX_POSTS]:
         post = collection.post(hit.id)
-        shown = shower.passage(post.body, LIMIT)
-        text = as_text(shown)
+        segments = builder.passage(post.body, MAX_LENGTH)
+        text = as_text(segments)
         source = Source(post.id, post.thread_id, plain_title(collection.title(post.thread_id) or ""))
-        if best is None or len(best[0]) < SHORT:
-            best = (text, shown, source)
-        if len(text) >= SHORT:
+        best = Extract(text, segments, (source,), 0.0)
+        if len(text) >= MIN_LENGTH:
             break
-    if best is None:
-        return Extract("", (), (), time.perf_counter() - began, notes=(*notes, "nothing was found"))
-    return Extract(best[0], best[1], (best[2],), time.perf_counter() - began, notes=notes)
+    if not best.sources:
+        notes = (*notes, "no post matches this question")
+    return Extract(best.text, best.segments, best.sources, time.perf_counter() - began, notes=notes)
 
 
-def as_text(shown: Sequence[Segment]) -> str:
-    """Segments as text with LaTeX between dollar signs; no other dollar sign is left, so their number is even."""
-    pieces = [f"${_plain(one.text)}$" if one.kind == "formula" else one.text.replace("$", "\uff04") for one in shown]
+def as_text(segments: Sequence[HighlightedSegment]) -> str:
+    """Return segments as text with LaTeX between dollar signs.
+
+    Dollar signs in text become full-width ones, so that the number of dollar signs is even.
+    """
+    pieces = [
+        f"${one.text.replace('$', '').strip()}$" if one.kind == "formula" else one.text.replace("$", "\uff04")
+        for one in segments
+    ]
     return " ".join("".join(pieces).split())
-
-
-def _plain(latex: str) -> str:
-    return latex.replace("$", "").strip()

@@ -22,21 +22,21 @@ from porism.search.answers.explain import Explainer
 from porism.search.answers.rerank import Kind, Model, load_model
 from porism.search.answers.scoring import has_any
 from porism.search.answers.searcher import AnswerSearcher, Study, scales
-from porism.search.ask import extract
+from porism.search.ask import best_passage
 from porism.search.display.formulas import formula_page
-from porism.search.display.highlight import Lighter
+from porism.search.display.highlight import Highlighter
 from porism.search.display.results import Extract, FormulaResults, Results, SearchHit
-from porism.search.display.snippet import Shower
-from porism.search.filters import EVERYTHING, Filter, suggestions, threads_with
+from porism.search.display.snippet import SnippetBuilder
+from porism.search.filters import NO_FILTER, Filter, suggestions, threads_of
 from porism.search.formulas.searcher import FormulaSearcher, Mode
-from porism.search.generate import Endpoint, generated
+from porism.search.generate import Endpoint, generate_answer
 from porism.search.query import ReadQuery, read_query
 
 REMEMBERED = 32  # studies of queries that are kept, so that pages and explanations of a query come at once
 MOST_CONCEPTS = 4  # that are told of a query
 Numbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
-MOST_LIT_FORMULAS = 6  # of a query, that are sought in the formulas of a hit
+MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 
 
 class Engine:
@@ -91,10 +91,10 @@ class Engine:
         narrow = Filter(tuple(tags), years, accepted)
         scores, rows = self._ranked(asked, kind, narrow)
         study, _ = self._study(asked, kind)
-        shower = Shower(study.asked, self._lighter(asked))
+        builder = SnippetBuilder(study.asked, self._highlighter(asked))
         shown = slice(offset, offset + k)
         page = tuple(
-            self._show(row, score, kind, study, shower)
+            self._show(row, score, kind, study, builder)
             for row, score in zip(rows[shown].tolist(), scores[shown].tolist(), strict=True)
         )
         met = dict.fromkeys(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in study.meetings)
@@ -102,7 +102,7 @@ class Engine:
         hints = () if len(rows) else suggestions(asked, study, narrow)
         return Results(page, len(rows), time.perf_counter() - began, tuple(notes), hints)
 
-    def rank(self, query: ReadQuery, kind: Kind = "answers", narrow: Filter = EVERYTHING) -> list[Hit]:
+    def rank(self, query: ReadQuery, kind: Kind = "answers", narrow: Filter = NO_FILTER) -> list[Hit]:
         """All hits of a query, best first; equal scores in the order that is the same everywhere."""
         scores, rows = self._ranked(query, kind, narrow)
         ids = self.searcher.ids(kind)[rows]
@@ -112,10 +112,10 @@ class Engine:
         """The scores of all hits, and their rows."""
         study, factors = self._study(query, kind)
         posts, table = self.searcher.posts, study.table
-        allowed = narrow.keeps(kind, posts) if narrow else None
+        allowed = narrow.mask(kind, posts) if narrow else None
         if allowed is not None:
             # A filter changes which posts are looked at, not what they score.
-            threads = threads_with(allowed, kind, posts)
+            threads = threads_of(allowed, kind, posts)
             table = self.searcher.table(study, self.searcher.candidates((study.asked, study.related), threads))
         scores, rows = table.matrix(kind) @ factors, table.rows(kind)
         kept = scores > 0 if allowed is None else (scores > 0) & allowed[rows]
@@ -141,7 +141,7 @@ class Engine:
         if row < 0 or features @ factors <= 0:
             raise PorismError(f"post {id} is not among those found for this query", fix="porism search lists them")
         fields = [post.title, post.body] if kind == "questions" else [post.body]
-        explainer = Explainer(self.searcher, study, factors, self._lighter(asked))
+        explainer = Explainer(self.searcher, study, factors, self._highlighter(asked))
         return explainer.explain(thread, None if kind == "questions" else row, fields, features)
 
     def ask(self, query: str | Query) -> Extract:
@@ -151,10 +151,11 @@ class Engine:
         kind: Kind = "answers" if self._has_answers else "questions"
         hits = self.rank(asked, kind)
         study, _ = self._study(asked, kind)
-        found = extract(self.collection, hits, Shower(study.asked, self._lighter(asked)), asked.notes, began)
+        builder = SnippetBuilder(study.asked, self._highlighter(asked))
+        found = best_passage(self.collection, hits, builder, asked.notes, began)
         if self.endpoint is None or not found.text:
             return found
-        return generated(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
+        return generate_answer(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
 
     def read(self, query: str | Query) -> ReadQuery:
         """A query as the engine sees it."""
@@ -177,11 +178,11 @@ class Engine:
                 self._studies.popitem(last=False)
         return study, factors
 
-    def _lighter(self, query: ReadQuery) -> Lighter:
+    def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]
-        return Lighter(formulas, self.formula_searcher.store, MOST_LIT_FORMULAS)
+        return Highlighter(formulas, self.formula_searcher.store, MAX_HIGHLIGHTED_FORMULAS)
 
-    def _show(self, row: int, score: float, kind: Kind, study: Study, shower: Shower) -> SearchHit:
+    def _show(self, row: int, score: float, kind: Kind, study: Study, builder: SnippetBuilder) -> SearchHit:
         """A hit with what a reader needs to decide whether to open it."""
         post = self.collection.post(int(self.searcher.ids(kind)[row]))
         question = post if post.kind == "question" else self.collection.post(post.thread_id)
@@ -191,8 +192,8 @@ class Engine:
             score,
             post.kind,
             post.thread_id,
-            shower.title(question.title),
-            shower.snippet(post.body, formulas=has_any(parts, row, study.asked["parts"].codes)),
+            builder.title(question.title),
+            builder.snippet(post.body, formulas=has_any(parts, row, study.asked["parts"].codes)),
             question.tags,
             post.score,
             question.accepted_id == post.id,

@@ -1,8 +1,7 @@
-"""What narrows a result, and what to relax when nothing is left."""
+"""Filters of a search by tag, year and acceptance, and suggestions for a search without hits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +12,12 @@ from porism.index.threads.posts import Posts
 from porism.search.answers.searcher import Study
 from porism.search.query import ReadQuery
 
+EMPTY_QUERY = "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational"
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """All of these tags, written in these years (both ends count), accepted answers only."""
+    """Posts with all of these tags, written in these years (first and last included), and only accepted answers."""
 
     tags: tuple[str, ...] = ()
     years: tuple[int, int] | None = None
@@ -25,56 +26,51 @@ class Filter:
     def __bool__(self) -> bool:
         return bool(self.tags or self.years or self.accepted)
 
-    def keeps(self, kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
-        """Which posts of the kind may stay, for all of them."""
+    def mask(self, kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
+        """Return for every post of the kind whether it passes the filter."""
         questions = kind == "questions"
         years = posts.question_years if questions else posts.answer_years
-        kept = np.ones(len(years), bool)
+        passes = np.ones(len(years), bool)
         if self.years is not None:
-            kept &= (years >= self.years[0]) & (years <= self.years[1])
+            passes &= (years >= self.years[0]) & (years <= self.years[1])
         if self.accepted:
-            kept &= posts.solved if questions else posts.accepted
+            passes &= posts.solved if questions else posts.accepted
         for tag in self.tags:
             tagged = np.zeros(len(posts.question_ids), bool)
-            tagged[np.searchsorted(posts.tags.starts, np.flatnonzero(posts.tags.codes == code(tag)), "right") - 1] = (
-                True
-            )
-            kept &= tagged if questions else tagged[posts.parents]
-        return kept
+            threads = np.searchsorted(posts.tags.starts, np.flatnonzero(posts.tags.codes == code(tag)), "right") - 1
+            tagged[threads] = True
+            passes &= tagged if questions else tagged[posts.parents]
+        return passes
 
 
-EVERYTHING = Filter()
+NO_FILTER = Filter()
 
 
-def threads_with(kept: npt.NDArray[np.bool_], kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
-    """Which threads have one of the posts of the kind that may stay."""
+def threads_of(mask: npt.NDArray[np.bool_], kind: str, posts: Posts) -> npt.NDArray[np.bool_]:
+    """Return for every thread whether one of its posts of the kind passes the filter."""
     if kind == "questions":
-        return kept
+        return mask
     found = np.zeros(len(posts.question_ids), bool)
-    found[posts.parents[kept]] = True
+    found[posts.parents[mask]] = True
     return found
 
 
-def suggestions(query: ReadQuery, study: Study, narrow: Filter) -> tuple[str, ...]:
-    """What to relax when nothing was found."""
+def suggestions(query: ReadQuery, study: Study, chosen: Filter) -> tuple[str, ...]:
+    """Say what to try when a search has no hits."""
     if query.empty:
-        return ("type a word or a formula, e.g. proof that $\\sqrt{2}$ is irrational",)
+        return (EMPTY_QUERY,)
     found: list[str] = []
     if len(study.table.threads):
-        if narrow.tags:
-            found.append(f"search without the tag {', '.join(narrow.tags)}")
-        if narrow.years is not None:
+        if chosen.tags:
+            found.append(f"search without the tag {' or '.join(chosen.tags)}")
+        if chosen.years is not None:
             found.append("search in all years")
-        if narrow.accepted:
-            found.append("search in all answers, not only accepted ones")
+        if chosen.accepted:
+            found.append("search in all answers, not only in accepted ones")
         return tuple(found)
     if query.formulas:
-        found.append("search for formulas like yours: the formula tab, or porism formulas")
-        found.append("replace a part of the formula by a wildcard, e.g. ?x")
+        found.append("search for similar formulas: use the Formulas tab, or `porism formulas`")
+        found.append("replace a part of the formula by a wildcard, for example ?x")
     if not len(study.asked["words"].codes) and query.title.strip():
-        found.append("no post has any of these words: check the spelling or use others")
-    return tuple(_distinct(found))
-
-
-def _distinct(words: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(words))
+        found.append("no post contains any of these words: check the spelling, or try other words")
+    return tuple(found)

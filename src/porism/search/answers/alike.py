@@ -43,7 +43,7 @@ class AlikeSearcher:
         return tuple(self._places(latex, size) for latex, size in largest)
 
     def _places(self, latex: str, size: int) -> Alike:
-        hits = self._formulas.nearest(latex, DEPTH)
+        hits = self._formulas.most_similar(latex, DEPTH)
         rows = list(self._collection.places(hits.visual_ids.tolist(), MOST_POSTS))
         places = np.array(rows, np.int64).reshape(-1, 3)
         order = np.argsort(hits.visual_ids)

@@ -14,7 +14,7 @@ from porism.records import Explanation
 from porism.search.answers.asked import Asked
 from porism.search.answers.scoring import shares
 from porism.search.answers.searcher import FEATURES, AnswerSearcher, Study
-from porism.search.display.highlight import Lighter, Lit
+from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
 from porism.search.display.snippet import WORD
 from porism.text.html import Segment, segments
 
@@ -37,12 +37,12 @@ class Explainer:
     """Explains one study of a query."""
 
     def __init__(
-        self, searcher: AnswerSearcher, study: Study, factors: npt.NDArray[np.float32], lighter: Lighter
+        self, searcher: AnswerSearcher, study: Study, factors: npt.NDArray[np.float32], highlighter: Highlighter
     ) -> None:
         self._posts = searcher.posts
         self._study = study
         self._factors = dict(zip(FEATURES, factors.tolist(), strict=True))
-        self._lighter = lighter
+        self._highlighter = highlighter
         words = WORD.findall(" ".join((study.query.title, study.query.body, *study.query.tags)))
         self._words_of = {stem: word.lower() for word in reversed(words) for stem in stems(word)[:1]}
 
@@ -102,21 +102,21 @@ class Explainer:
 
     def _formula(self, number: int, families: dict[str, float], html: Sequence[str]) -> Explanation:
         asked = self._study.query.formulas[number].parsed.latex
-        shown, lit = self._partner(number, html)
+        shown, match = self._partner(number, html)
         reason = f"formula ${asked}$" + (
             f" is like ${shown}$" if shown else " shares parts with formulas of the thread"
         )
         parts = tuple(Explanation(value, FAMILY_WORDS[family]) for family, value in families.items())
-        return Explanation(sum(families.values()), reason, parts, lit.query_nodes, lit.item_nodes, lit.bindings)
+        return Explanation(sum(families.values()), reason, parts, match.query_nodes, match.item_nodes, match.bindings)
 
-    def _partner(self, number: int, html: Sequence[str]) -> tuple[str, Lit]:
+    def _partner(self, number: int, html: Sequence[str]) -> tuple[str, Highlight]:
         """The formula of the post that is most like a formula of the query."""
         wanted = {code for code, (_, origin) in _origins(self._study.asked["tuples"]) if origin == number}
         given = [segment for field in html for segment in segments(field) if segment.formula_id]
         given.sort(key=lambda segment: -_overlap(segment, wanted))
-        found = [(segment.text, self._lighter.one(number, segment.text)) for segment in given[:COMPARED]]
-        best = max(found, key=lambda pair: pair[1].share, default=("", Lit()))
-        return best if best[1].share > 0 else ("", Lit())
+        found = [(segment.text, self._highlighter.match(number, segment.text)) for segment in given[:COMPARED]]
+        best = max(found, key=lambda pair: pair[1].share, default=("", NO_HIGHLIGHT))
+        return best if best[1].share > 0 else ("", NO_HIGHLIGHT)
 
     def _others(self, values: dict[str, float]) -> list[Explanation]:
         """Tags, nearness in meaning, feedback, concepts."""

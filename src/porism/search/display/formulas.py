@@ -1,66 +1,85 @@
-"""A page of distinct formulas: how each matched, what was renamed, and which posts use it."""
+"""A page of distinct formulas: how each one matches the query, what is renamed, and which posts use it."""
 
 from __future__ import annotations
 
 import time
 from itertools import islice
+from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
 from porism.records import Formula
-from porism.search.display.highlight import Lighter
-from porism.search.display.reading import mathml_of
+from porism.search.display.highlight import Highlighter
+from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parts
 
-USES = 5  # posts shown for a formula
+MAX_USES = 5  # posts shown for a formula
+MAX_INSTANCES = 200  # instances of a formula that are read to find its posts
+EMPTY_QUERY = "type a formula, for example a^2+b^2=c^2"
+NO_HITS = ("search for similar formulas", "replace a part of the formula by a wildcard, for example ?x")
 
 
-def one_formula(text: str) -> tuple[str, tuple[str, ...]]:
-    """The formula in what someone typed, and what was left out."""
-    found = [part.source for part in parts(text) if part.kind == "formula"]
+class FormulaInput(NamedTuple):
+    """The formula of a query that may contain words as well, and notes on what is ignored."""
+
+    latex: str
+    notes: tuple[str, ...]
+
+
+def read_formula(text: str) -> FormulaInput:
+    """Return the first formula of a query; a query without a recognisable formula is one as a whole."""
+    pieces = list(parts(text))
+    found = [piece.source for piece in pieces if piece.kind == "formula"]
     if not found:
-        return text.strip(), ()
-    words = " ".join(part.source.strip() for part in parts(text) if part.kind == "text").strip()
+        return FormulaInput(text.strip(), ())
+    words = " ".join(piece.source.strip() for piece in pieces if piece.kind == "text").strip()
     notes = []
     if words:
         notes.append(f"only the formula is searched, not the words “{words[:80]}”")
     if len(found) > 1:
         notes.append("only the first formula is searched")
-    return found[0], tuple(notes)
+    return FormulaInput(found[0], tuple(notes))
 
 
 def formula_page(
     searcher: FormulaSearcher, collection: Collection, text: str, k: int, mode: Mode, offset: int
 ) -> FormulaResults:
-    """Search, and show a page."""
+    """Search for a formula and return a page of results."""
     began = time.perf_counter()
-    latex, notes = one_formula(text)
-    parsed = parse(latex, wildcards=True)
+    latex, notes = read_formula(text)
     if not latex:
-        return FormulaResults((), 0, time.perf_counter() - began, notes, ("type a formula, e.g. a^2+b^2=c^2",))
+        return FormulaResults((), 0, time.perf_counter() - began, notes, (EMPTY_QUERY,))
+    parsed = parse(latex, wildcards=True)
     if parsed.path == "opaque":
-        notes = (*notes, "this cannot be read as a formula; its symbols are searched")
-    hits, total = searcher.page(latex, offset, k, mode)
-    lighter = Lighter([parsed], searcher.store, 1)
-    page = tuple(_found(hit, searcher, collection, lighter) for hit in hits)
-    hints = () if total else ("search for similar formulas", "replace a part by a wildcard, e.g. ?x")
-    return FormulaResults(page, total, time.perf_counter() - began, notes, hints)
+        notes = (*notes, "this cannot be read as a formula, so only its symbols are searched")
+    found = searcher.page(latex, offset, k, mode)
+    highlighter = Highlighter([parsed], searcher.store, 1)
+    page = tuple(_show(hit, searcher, collection, highlighter) for hit in found.hits)
+    return FormulaResults(page, found.total, time.perf_counter() - began, notes, () if found.total else NO_HITS)
 
 
-def _found(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, lighter: Lighter) -> FoundFormula:
+def _show(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, highlighter: Highlighter) -> FoundFormula:
     latex = searcher.store.latex(searcher.store.row(hit.visual_id))
-    lit = lighter.one(0, latex)
-    instances = list(islice(_in_posts(collection, hit.visual_id), 200))
-    first = list({one.post_id: one for one in reversed(instances)}.values())[::-1]
+    match = highlighter.match(0, latex)
+    instances = list(islice(_in_posts(collection, hit.visual_id), MAX_INSTANCES))
+    first_in_post = list({one.post_id: one for one in reversed(instances)}.values())[::-1]
     uses = tuple(
         FormulaUse(one.post_id, one.thread_id, one.id, plain_title(collection.title(one.thread_id) or ""))
-        for one in first[:USES]
+        for one in first_in_post[:MAX_USES]
     )
     return FoundFormula(
-        hit.visual_id, hit.score, latex, mathml_of(latex), lit.level, lit.item_nodes, lit.bindings, uses, len(first)
+        hit.visual_id,
+        hit.score,
+        latex,
+        mathml_of(latex),
+        match.level,
+        match.item_nodes,
+        match.bindings,
+        uses,
+        len(first_in_post),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which symbols of a formula in a post answer to which symbols of a formula in the query."""
+"""Highlights: which symbols of a formula in a post match which symbols of a formula in the query."""
 
 from __future__ import annotations
 
@@ -6,77 +6,84 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from porism.formula import Parsed
-from porism.formula.match.matcher import Ready, find
-from porism.index.analysis.flat import flat_layout
+from porism.formula.match.matcher import find
 from porism.index.formulas.store import FormulaStore
-from porism.search.display.reading import Reading, reading
-from porism.search.formulas.explain import aligned, told
+from porism.records import Binding
+from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
+from porism.search.formulas.alignment import SymbolSequence
+from porism.search.formulas.explain import align_symbols, readable_bindings
 from porism.search.formulas.query import layout_symbols
 
-LARGEST = 80  # symbols; larger formulas are compared by occurrence alone
-ENOUGH = 0.4  # share of the query's symbols that must find a partner
+MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
+MIN_SHARE = 0.4  # of the symbols of the query formula that must match
 
 
 @dataclass(frozen=True, slots=True)
-class Lit:
-    """Places of MathML elements on both sides, what was renamed, the share of the query formula that found a partner, and the
-    strictest level at which it occurs (empty where it does not)."""
+class Highlight:
+    """The match of a query formula in a formula of a post.
+
+    `query_nodes` and `item_nodes` are the matching MathML elements on both sides, `share` is the share of the query's symbols that
+    match, and `level` the strictest canonical level at which the query formula occurs (empty if it does not).
+    """
 
     query_nodes: tuple[int, ...] = ()
     item_nodes: tuple[int, ...] = ()
-    bindings: tuple[tuple[str, str], ...] = ()
+    bindings: tuple[Binding, ...] = ()
     share: float = 0.0
     level: str = ""
 
 
-class Sought:
-    """A formula of the query, ready to be sought in many others."""
+NO_HIGHLIGHT = Highlight()
+
+
+class QueryPattern(ComparableFormula):
+    """A formula of the query, prepared to be compared with many formulas."""
 
     def __init__(self, parsed: Parsed, store: FormulaStore) -> None:
-        self.ready = Ready(parsed.operators)
-        self.flat = flat_layout(parsed.layout)
-        self.numbers = layout_symbols(self.flat, store)
+        super().__init__(parsed)
+        self.symbols: SymbolSequence = layout_symbols(self.layout, store)
 
 
-def light(asked: Sought, item: Reading, store: FormulaStore) -> Lit:
-    """Light the match of one formula in another; nothing where they are not alike."""
-    found = find(asked.ready, item.ready).match
+def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStore) -> Highlight:
+    """Return the match of a query formula in a formula of a post; NO_HIGHLIGHT if they are not similar."""
+    found = find(pattern.operators, item.operators).match
     if found is not None:
-        query = [place for pair in found.pairs for place in pair.pattern_places]
-        given = [place for pair in found.pairs for place in pair.target_places]
-        return Lit(tuple(query), tuple(given), tuple(told(found.bindings)), 1.0, found.level)
-    labels = item.flat.labels
-    if len(labels) > LARGEST or any(label not in store.labels for label in labels):
-        return Lit()
-    pairs = aligned(asked.flat, asked.numbers, item.flat, store)
-    share = len(pairs.pairs) / max(1, len(asked.flat.labels))
-    if share < ENOUGH:
-        return Lit()
-    query = [place for a, _ in pairs.pairs for place in asked.flat.nodes[a].places]
-    given = [place for _, b in pairs.pairs for place in item.flat.nodes[b].places]
-    return Lit(tuple(query), tuple(given), tuple(pairs.names), share)
+        query_nodes = [place for pair in found.pairs for place in pair.pattern_places]
+        item_nodes = [place for pair in found.pairs for place in pair.target_places]
+        bindings = readable_bindings(found.bindings)
+        return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(bindings), 1.0, found.level)
+    labels = item.layout.labels
+    if len(labels) > MAX_SYMBOLS or any(label not in store.labels for label in labels):
+        return NO_HIGHLIGHT
+    aligned = align_symbols(pattern.layout, pattern.symbols, item.layout, store)
+    share = len(aligned.pairs) / max(1, len(pattern.layout.labels))
+    if share < MIN_SHARE:
+        return NO_HIGHLIGHT
+    query_nodes = [place for pair in aligned.pairs for place in pattern.layout.nodes[pair.query].places]
+    item_nodes = [place for pair in aligned.pairs for place in item.layout.nodes[pair.item].places]
+    return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(aligned.bindings), share)
 
 
-class Lighter:
-    """Lights the formulas of posts for one query; what was compared once is remembered."""
+class Highlighter:
+    """Highlights formulas of posts for one query; each comparison is made once."""
 
-    def __init__(self, formulas: Sequence[Parsed], store: FormulaStore, most: int) -> None:
+    def __init__(self, formulas: Sequence[Parsed], store: FormulaStore, limit: int) -> None:
         self._store = store
         self._formulas = formulas
-        self._most = most
-        self._asked: dict[int, Sought] = {}
-        self._known: dict[tuple[int, str], Lit] = {}
+        self._limit = limit
+        self._patterns: dict[int, QueryPattern] = {}
+        self._highlights: dict[tuple[int, str], Highlight] = {}
 
-    def one(self, number: int, latex: str) -> Lit:
-        """How a formula answers to the query formula of this number."""
+    def match(self, number: int, latex: str) -> Highlight:
+        """Return the match of the query formula with this number in a formula."""
         key = (number, latex)
-        if key not in self._known:
-            if number not in self._asked:
-                self._asked[number] = Sought(self._formulas[number], self._store)
-            self._known[key] = light(self._asked[number], reading(latex), self._store)
-        return self._known[key]
+        if key not in self._highlights:
+            if number not in self._patterns:
+                self._patterns[number] = QueryPattern(self._formulas[number], self._store)
+            self._highlights[key] = highlight(self._patterns[number], parsed_formula(latex), self._store)
+        return self._highlights[key]
 
-    def best(self, latex: str) -> Lit:
-        """How a formula answers to that one of the first formulas of the query that it is most like."""
-        found = [self.one(number, latex) for number in range(min(self._most, len(self._formulas)))]
-        return max(found, key=lambda lit: (lit.share, len(lit.item_nodes)), default=Lit())
+    def best_match(self, latex: str) -> Highlight:
+        """Return the best match of the first query formulas, up to the limit, in a formula."""
+        found = [self.match(number, latex) for number in range(min(self._limit, len(self._formulas)))]
+        return max(found, key=lambda one: (one.share, len(one.item_nodes)), default=NO_HIGHLIGHT)

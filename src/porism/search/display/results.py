@@ -1,36 +1,38 @@
-"""What the engine answers: records that the page, the API, the command line and notebooks show alike."""
+"""Results of the engine: the records that pages, API, command line and notebooks show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from porism.records import PostKind
+from porism.records import Binding, PostKind
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A piece of shown text. A formula has LaTeX and MathML; `lit` says that the piece itself matched (words), and
-    `lit_nodes` which elements of the MathML did."""
+class HighlightedSegment:
+    """A segment of a title or body as it is shown: text, or a formula with LaTeX and MathML.
+
+    `highlighted` says that the segment matches the query, `highlighted_nodes` which elements of the MathML do.
+    """
 
     kind: Literal["text", "formula"]
     text: str
     mathml: str = ""
     formula_id: int | None = None
-    lit: bool = False
-    lit_nodes: tuple[int, ...] = ()
+    highlighted: bool = False
+    highlighted_nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A post that was found, and what a reader needs to decide whether to open it."""
+    """A post of the ranking, with what a reader needs to decide whether to open it."""
 
     id: int
     score: float
     kind: PostKind
     thread_id: int
-    title: tuple[Segment, ...]
-    snippet: tuple[Segment, ...]
+    title: tuple[HighlightedSegment, ...]
+    snippet: tuple[HighlightedSegment, ...]
     tags: tuple[str, ...] = ()
     votes: int = 0
     accepted: bool = False
@@ -39,7 +41,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits. `notes` say what was done with the query; `suggestions` what to relax when little was found."""
+    """A page of hits. `notes` say how the query was read; `suggestions` say what to try when nothing was found."""
 
     hits: tuple[SearchHit, ...]
     total: int
@@ -48,7 +50,7 @@ class Results:
     suggestions: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the HTML that a notebook shows."""
         from porism.search.display.notebook import results_html
 
         return results_html(self)
@@ -56,25 +58,26 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class FormulaUse:
-    """A post in which a formula stands."""
+    """A post that contains a formula."""
 
     post_id: int
     thread_id: int
     formula_id: int
-    title: tuple[Segment, ...]
+    title: tuple[HighlightedSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFormula:
-    """A distinct formula that was found: how it matched, what was renamed (query name, its name here), who uses it."""
+    """A distinct formula of the ranking: at which level the query occurs in it (empty if it is only similar), what variables and wildcards
+    of the query are in it, and which posts use it."""
 
     visual_id: int
     score: float
     latex: str
     mathml: str
     level: str = ""
-    lit_nodes: tuple[int, ...] = ()
-    bindings: tuple[tuple[str, str], ...] = ()
+    highlighted_nodes: tuple[int, ...] = ()
+    bindings: tuple[Binding, ...] = ()
     uses: tuple[FormulaUse, ...] = ()
     use_count: int = 0
 
@@ -90,7 +93,7 @@ class FormulaResults:
     suggestions: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the HTML that a notebook shows."""
         from porism.search.display.notebook import formulas_html
 
         return formulas_html(self)
@@ -98,26 +101,26 @@ class FormulaResults:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an extract was taken from."""
+    """The post from which a passage is quoted."""
 
     post_id: int
     thread_id: int
-    title: tuple[Segment, ...]
+    title: tuple[HighlightedSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The best passage of at most 1,200 characters; `text` has LaTeX between dollar signs, `segments` the same for a page."""
+    """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as `segments`."""
 
     text: str
-    segments: tuple[Segment, ...]
+    segments: tuple[HighlightedSegment, ...]
     sources: tuple[Source, ...]
     seconds: float
     generated: bool = False
     notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the HTML that a notebook shows."""
         from porism.search.display.notebook import extract_html
 
         return extract_html(self)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from porism.records import Explanation
-from porism.search.display.results import Extract, FormulaResults, Results, Segment
+from porism.search.display.results import Extract, FormulaResults, HighlightedSegment, Results
 
 
 def typed(text: str) -> str:
@@ -16,7 +16,7 @@ def typed(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def as_line(segments: Iterable[Segment]) -> str:
+def as_line(segments: Iterable[HighlightedSegment]) -> str:
     """Segments as one line with LaTeX between dollar signs."""
     pieces = (f"${one.text}$" if one.kind == "formula" else one.text for one in segments)
     return " ".join("".join(pieces).split())
@@ -52,7 +52,7 @@ def print_formulas(results: FormulaResults, as_json: bool) -> int:
         if as_json:
             print(json.dumps(asdict(hit), ensure_ascii=False))
             continue
-        names = " ".join(f"{a}={b}" for a, b in hit.bindings) or "-"
+        names = " ".join(f"{one.name}={one.value}" for one in hit.bindings) or "-"
         latex = " ".join(hit.latex.split())
         print(f"{hit.score:.3f}\t{hit.visual_id}\t{hit.use_count}\t{hit.level or 'similar'}\t{names}\t{latex}")
     return 0
@@ -66,7 +66,7 @@ def print_explanation(explanation: Explanation, as_json: bool) -> int:
     stack = [(explanation, 0)]
     while stack:
         part, depth = stack.pop()
-        names = "".join(f"; {a} is {b}" for a, b in part.bindings[:8])
+        names = "".join(f"; {one.name} is {one.value}" for one in part.bindings[:8])
         print(f"{'  ' * depth}{part.value:8.3f}  {part.reason}{names}")
         stack.extend((one, depth + 1) for one in reversed(part.parts))
     return 0

@@ -1,9 +1,9 @@
-"""How much of one row of symbols stands in another, in order: a weighted edit distance with affine gaps, compiled.
+"""Alignment of symbol sequences: a weighted edit distance with affine gaps (Gotoh, 1982), compiled.
 
-Deleting a symbol of the query costs its weight, inserting one a quarter of it: a formula that says more than was asked is better
-than one that says less. A letter in place of a letter costs half its weight, a number in place of a number the whole; no other
-symbol replaces another. Each gap costs a little more to open, so that one connected match beats scattered ones (Gotoh, 1982).
-similarity = 1 - distance / (distance when nothing matches), between 0 and 1.
+Deleting a symbol of the query costs its weight; inserting a symbol costs a quarter of its weight, because a formula that contains
+more than the query is better than one that contains less. Replacing a variable by a variable costs half the weight, replacing a
+number by a number the whole weight; no other symbol may be replaced. Opening a gap costs extra, so that one connected match beats
+scattered ones. similarity = 1 - distance / (distance when nothing matches), between 0 and 1.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from porism.compiled import compiled
 from porism.index.analysis.classes import NUMBER, VARIABLE
 
 Array = npt.NDArray[Any]
-DELETE, INSERT, OPEN = 1.0, 0.25, 0.25
-LETTER, DIGITS = 0.5, 1.0
-_FAR = np.float32(1e9)
+DELETE_COST, INSERT_COST, GAP_COST = 1.0, 0.25, 0.25
+VARIABLE_COST, NUMBER_COST = 0.5, 1.0  # of replacing a variable or a number by another
+_INFINITE = np.float32(1e9)
 
 
-class Symbols(NamedTuple):
-    """A query's row: number, kind, weight and edge of each symbol."""
+class SymbolSequence(NamedTuple):
+    """The symbols of one formula in reading order: label id, kind, weight and edge of each."""
 
     labels: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.uint8]
@@ -31,79 +31,94 @@ class Symbols(NamedTuple):
     edges: npt.NDArray[np.uint8]
 
 
-class Rows(NamedTuple):
-    """The rows of all formulas as columns: where each ends, labels, edges; and kind and weight of every label."""
+class SequenceBatch(NamedTuple):
+    """The symbol sequences of candidates: candidate i has the symbols `starts[i]` to `ends[i]` of the columns `labels` and `edges`."""
 
+    starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int32]
     edges: npt.NDArray[np.uint8]
+
+
+class LabelTable(NamedTuple):
+    """Kind and weight of every label id."""
+
     kinds: npt.NDArray[np.uint8]
     weights: npt.NDArray[np.float32]
 
 
 def similarities(
-    query: Symbols, rows: Rows, wanted: npt.NDArray[np.int64], edge_cost: float
+    query: SymbolSequence, candidates: SequenceBatch, table: LabelTable, edge_cost: float
 ) -> npt.NDArray[np.float64]:
-    """The similarity of the query to each wanted row. A match on another edge costs `edge_cost` times the weight (0: edges are not
-    looked at)."""
-    out = np.empty(len(wanted), np.float64)
-    align_rows(query, rows, wanted, edge_cost, out)
+    """Return the similarity of the query to each candidate.
+
+    A match of symbols on different edges costs `edge_cost` times the weight; with 0 the edges are ignored.
+    """
+    out = np.empty(len(candidates.starts), np.float64)
+    fill_similarities(query, candidates, table, edge_cost, out)
     return out
 
 
 @compiled
-def align_rows(query: Symbols, rows: Rows, wanted: Array, edge_cost: float, out: Array) -> None:
-    """Fill `out` with the similarity of every wanted row."""
+def fill_similarities(
+    query: SymbolSequence, candidates: SequenceBatch, table: LabelTable, edge_cost: float, out: Array
+) -> None:
+    """Write the similarity of every candidate into `out`."""
     size = len(query.labels)
-    room = np.empty((3, size + 1), np.float32)
-    whole = np.float32(0)
+    buffers = np.empty((3, size + 1), np.float32)
+    query_cost = np.float32(0)
     for at in range(size):
-        whole += np.float32(DELETE) * query.weights[at]
-    for number in range(len(wanted)):
-        row = wanted[number]
-        start = rows.ends[row - 1] if row > 0 else 0
-        total = whole
-        for at in range(start, rows.ends[row]):
-            total += np.float32(INSERT) * rows.weights[rows.labels[at]]
-        distance = align(query, rows, start, rows.ends[row], np.float32(edge_cost), room[0], room[1], room[2])
-        # Opened gaps can make a distance larger than that of no match at all.
+        query_cost += np.float32(DELETE_COST) * query.weights[at]
+    for number in range(len(out)):
+        start, end = candidates.starts[number], candidates.ends[number]
+        total = query_cost
+        for at in range(start, end):
+            total += np.float32(INSERT_COST) * table.weights[candidates.labels[at]]
+        distance = align(
+            query, candidates, table, start, end, np.float32(edge_cost), buffers[0], buffers[1], buffers[2]
+        )
+        # Open gaps can make the distance larger than that of no match at all.
         out[number] = max(0.0, 1.0 - distance / total) if total > 0 else 0.0
 
 
 @compiled
 def align(
-    query: Symbols, rows: Rows, start: int, stop: int, edge_cost: Any, matched: Array, deleted: Array, inserted: Array
-) -> float:
-    """The distance of the query and a row; the last three arrays are room to work in. Gaps at both ends of the row open free."""
+    query: SymbolSequence, candidates: SequenceBatch, table: LabelTable, start: int, end: int, edge_cost: Any,
+    matched: Array, deleted: Array, inserted: Array,
+) -> float:  # fmt: skip
+    """Return the distance of the query to the symbols from `start` to `end`; the last three arrays are working buffers.
+
+    Gaps before the first and after the last symbol of the query cost nothing to open.
+    """
     size = len(query.labels)
-    opening = np.float32(OPEN)
-    matched[0], deleted[0], inserted[0] = 0, _FAR, _FAR
+    opening = np.float32(GAP_COST)
+    matched[0], deleted[0], inserted[0] = 0, _INFINITE, _INFINITE
     for x in range(1, size + 1):
-        matched[x] = inserted[x] = _FAR
-        deleted[x] = (opening if x == 1 else deleted[x - 1]) + np.float32(DELETE) * query.weights[x - 1]
-    for y in range(start, stop):
-        label = rows.labels[y]
-        kind = rows.kinds[label]
-        insert = np.float32(INSERT) * rows.weights[label]
+        matched[x] = inserted[x] = _INFINITE
+        deleted[x] = (opening if x == 1 else deleted[x - 1]) + np.float32(DELETE_COST) * query.weights[x - 1]
+    for y in range(start, end):
+        label = candidates.labels[y]
+        kind = table.kinds[label]
+        insert = np.float32(INSERT_COST) * table.weights[label]
         diagonal = min(matched[0], deleted[0], inserted[0])
         inserted[0] = (np.float32(0) if y == start else inserted[0]) + insert
-        matched[0] = _FAR
+        matched[0] = _INFINITE
         for x in range(1, size + 1):
             weight = query.weights[x - 1]
-            cost = _FAR
+            cost = _INFINITE
             if query.labels[x - 1] == label:
                 cost = np.float32(0)
             elif query.kinds[x - 1] == kind and kind == VARIABLE:
-                cost = np.float32(LETTER) * weight
+                cost = np.float32(VARIABLE_COST) * weight
             elif query.kinds[x - 1] == kind and kind == NUMBER:
-                cost = np.float32(DIGITS) * weight
-            if edge_cost > 0 and query.edges[x - 1] != rows.edges[y]:
+                cost = np.float32(NUMBER_COST) * weight
+            if edge_cost > 0 and query.edges[x - 1] != candidates.edges[y]:
                 cost += edge_cost * weight
             before = min(matched[x], deleted[x])
             following = min(before, inserted[x])
             inserted[x] = min(inserted[x], before + (np.float32(0) if x == size else opening)) + insert
             gap = min(deleted[x - 1], min(matched[x - 1], inserted[x - 1]) + opening)
-            deleted[x] = gap + np.float32(DELETE) * weight
+            deleted[x] = gap + np.float32(DELETE_COST) * weight
             matched[x] = diagonal + cost
             diagonal = following
     return float(min(matched[size], deleted[size], inserted[size]))

@@ -1,4 +1,4 @@
-"""Formulas worth a closer look: united from several families of terms, since each family misses what another finds."""
+"""Candidates of a formula query: the union of several searches over the posting lists, since each kind of term misses some formulas."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ from porism.search.formulas.query import FormulaQuery
 
 K1, B = 1.2, 0.75
 PATH_DEPTH, PART_DEPTH = 200, 200
-# Terms that this share of all formulas have tell little and cost most of the time that grows with the index. Where there are fewer
-# formulas than LARGE, time is no matter.
-COMMON = {"tuples": 0.5, "paths": 0.2}
-LARGE = 100_000
-ENOUGH = 20
-# A formula outside the tuples' list scored less than its last; how much less is not known.
-MISSED = 0.5
+# Terms that more than this share of all formulas contain select little, and their posting lists take most of the time in a large
+# index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
+MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
+LARGE_INDEX = 100_000
+MIN_POSTINGS = 20  # for each requested candidate; if the rarer terms have fewer, the frequent ones are searched too
+# A formula outside the list of the tuple search scored less than the last one in it; assume this share of that score.
+UNLISTED_SHARE = 0.5
 
 
 class Candidates(NamedTuple):
-    """Rows of the store, in order, and their tuple score: BM25 as a share of what the query would score against itself."""
+    """Rows of the store, ascending, and their tuple score: BM25 divided by the score of the query against itself."""
 
     rows: npt.NDArray[np.int64]
-    tuples: npt.NDArray[np.float64]
+    tuple_scores: npt.NDArray[np.float64]
 
 
-def candidates(query: FormulaQuery, store: FormulaStore, depth: int, more: list[int], pool: Executor) -> Candidates:
-    """The best `depth` formulas by tuples, where the index has so many, others by paths and parts, and those rows that are known."""
-    asked = (
-        (_telling("tuples", query.tuples, depth, store), depth),
-        (_telling("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
+def find_candidates(
+    query: FormulaQuery, store: FormulaStore, depth: int, extra_rows: list[int], executor: Executor
+) -> Candidates:
+    """Return the best `depth` formulas by tuples, more by paths and sub-expressions, and the extra rows."""
+    searches = (
+        (_selective_terms("tuples", query.tuples, depth, store), depth),
+        (_selective_terms("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
         (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
-    tuples, paths, parts = pool.map(lambda one: store.postings.search(*one), asked)
-    rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys, np.array(more, np.int64))))
-    scores = np.full(len(rows), MISSED * _last(tuples, depth))
+    tuples, paths, parts = executor.map(lambda search: store.postings.search(*search), searches)
+    rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys, np.array(extra_rows, np.int64))))
+    scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))
     scores[np.searchsorted(rows, tuples.keys)] = tuples.scores
     return Candidates(rows, scores / self_score(query.tuples, store))
 
@@ -50,25 +52,26 @@ def _terms(field: str, counts: Counter[str]) -> Iterable[Term]:
     return (Term(field, text, float(count)) for text, count in counts.items())
 
 
-def _telling(field: str, counts: Counter[str], depth: int, store: FormulaStore) -> Iterable[Term]:
-    """The terms of a field; in a large index without those that a great share of all formulas have, if the others find enough."""
-    if store.formulas >= LARGE:
-        holders = {text: store.postings.document_frequency(field, text) for text in counts}
-        rare = {text: number for text, number in holders.items() if number <= COMMON[field] * store.formulas}
-        if sum(rare.values()) >= ENOUGH * depth:
+def _selective_terms(field: str, counts: Counter[str], depth: int, store: FormulaStore) -> Iterable[Term]:
+    """Return the terms of a field; in a large index without the most frequent ones, if the others have enough postings."""
+    if store.formulas >= LARGE_INDEX:
+        frequencies = {text: store.postings.document_frequency(field, text) for text in counts}
+        limit = MAX_DOCUMENT_SHARE[field] * store.formulas
+        rare = {text: frequency for text, frequency in frequencies.items() if frequency <= limit}
+        if sum(rare.values()) >= MIN_POSTINGS * depth:
             counts = Counter({text: counts[text] for text in rare})
     return _terms(field, counts)
 
 
-def _last(found: Found, depth: int) -> float:
-    """The score that a formula outside the list cannot exceed."""
+def _lowest_score(found: Found, depth: int) -> float:
+    """Return the score that a formula outside the list cannot exceed."""
     return float(found.scores[-1]) if len(found.scores) == depth else 0.0
 
 
 def self_score(tuples: Counter[str], store: FormulaStore) -> float:
-    """BM25 of a formula against itself."""
+    """Return the BM25 score of a formula against itself."""
     length = K1 * (1 - B + B * tuples.total() / max(1.0, store.average_tuples))
     count = np.array(list(tuples.values()), np.float64)
-    holders = np.array([store.postings.document_frequency("tuples", text) for text in tuples], np.float64)
-    rarity = np.log1p((store.formulas - holders + 0.5) / (holders + 0.5))
-    return max(1e-9, float((count * rarity * (K1 + 1) * count / (count + length)).sum()))
+    frequency = np.array([store.postings.document_frequency("tuples", text) for text in tuples], np.float64)
+    idf = np.log1p((store.formulas - frequency + 0.5) / (frequency + 0.5))
+    return max(1e-9, float((count * idf * (K1 + 1) * count / (count + length)).sum()))

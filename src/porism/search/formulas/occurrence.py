@@ -1,4 +1,7 @@
-"""Does the query occur in a formula, and how strictly? By the hashes of parts where possible, else by matching trees."""
+"""Occurrence: whether the query is a sub-expression of a formula, and at which canonical level.
+
+Hashes of sub-expressions answer this for most formulas; the operator trees are matched for the others.
+"""
 
 from __future__ import annotations
 
@@ -16,98 +19,103 @@ from porism.index.analysis.classes import trait
 from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN
 from porism.index.formulas.store import FormulaStore
 from porism.index.postings import Term
+from porism.search.formulas.batch import spans
 from porism.search.formulas.query import FormulaQuery
 
 Array = npt.NDArray[Any]
 
-# How many of the best formulas are matched tree by tree when hashes do not tell, and how hard each is tried.
-LOOK = 300
-BUDGET = 4_000
-MOST_LIKELY = 500  # rows of each kind that are taken for matching because they have all paths of the query
-_LETTERS = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
+MAX_MATCHED = 300  # best formulas whose trees are matched when hashes give no answer
+MATCH_BUDGET = 4_000  # steps of each match
+MAX_PATH_HITS = 500  # rows, with and without symbols, that are matched because they have all paths of the query
+_LEVEL_OF_PREFIX = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
 
 
-def holders(query: FormulaQuery, store: FormulaStore, most: int) -> dict[int, Level]:
-    """The rows that have the whole query as a sub-expression, each with the strictest level at which they do; of each level so many,
-    the shortest formulas first."""
+def find_containing(query: FormulaQuery, store: FormulaStore, limit: int) -> dict[int, Level]:
+    """Return the rows that have the whole query as a sub-expression, each with its strictest level.
+
+    At most `limit` rows for each level, the shortest formulas first.
+    """
     found: dict[int, Level] = {}
     for term in _root_terms(query):
-        for row in store.postings.search([Term("parts", term)], most).keys.tolist():
-            found.setdefault(row, _LETTERS[term[0]])
+        for row in store.postings.search([Term("parts", term)], limit).keys.tolist():
+            found.setdefault(row, _LEVEL_OF_PREFIX[term[0]])
     return found
 
 
 def _root_terms(query: FormulaQuery) -> list[str]:
-    """The hashes of the query as a whole, the strictest first; none for a single symbol."""
+    """Return the hashes of the whole query, the strictest first; none for a single symbol."""
     tree = query.features.operators
     if len(tree.labels) == 1:
         return []
     terms = query.features.parts
-    # The parts of the written tree come first, then those of the normal form; both begin with the whole.
+    # The sub-expressions of the tree as written come first, then those of the normal form; both start with the whole tree.
     written = sum(term[0] == WRITTEN for term in terms)
     return [*terms[: min(written, 1)], *terms[written : written + 3]]
 
 
-def likely(query: FormulaQuery, store: FormulaStore) -> list[int]:
-    """Rows that have all paths of the query, first those with the same symbols: the query may occur in them as some operands of a sum, a
-    product or a chain of relations, for which there is no hash. Short formulas come first."""
+def find_with_all_paths(query: FormulaQuery, store: FormulaStore) -> list[int]:
+    """Return rows that have all paths of the query, those with the same symbols first, short formulas before long ones.
+
+    The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash.
+    """
     found: dict[int, None] = {}
     ways, tree = query.features.ways, query.features.operators
     near = np.flatnonzero(ways.steps <= MAX_TERM_STEPS)
-    free = trait(tree.labels[0]).free  # else the operands may have other places in a longer row
+    free = trait(tree.labels[0]).free  # otherwise the operands may have other positions among more operands
     named = [
         at
         for at, (above, below) in enumerate(zip(ways.above[near].tolist(), ways.below[near].tolist(), strict=True))
         if below and (above or free) and not is_wildcard(tree.labels[below])
     ]
-    for symbol in (1, 0):  # of the two terms of a path the second has the symbol at its end
+    for symbol in (1, 0):  # the second of the two terms of a path includes the symbol at its end
         terms = [Term("paths", text) for text in {query.features.paths[2 * at + symbol]: None for at in named}]
         if terms:
-            rows = store.postings.search(terms, MOST_LIKELY, required=terms).keys.tolist()
+            rows = store.postings.search(terms, MAX_PATH_HITS, required=terms).keys.tolist()
             found |= dict.fromkeys(rows)
     return list(found)
 
 
-def matching(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> dict[int, Level]:
-    """Those of the rows in which the query occurs by a match of trees: wildcards bind, some operands of a sum suffice. The first rows that
-    have the symbols for it are looked at."""
+def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> dict[int, Level]:
+    """Return those of the rows in which the query occurs, found by matching operator trees.
+
+    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED rows with the necessary labels are matched.
+    """
     found: dict[int, Level] = {}
     pattern = Ready(query.parsed.operators)
-    for row in _able(pattern, store, np.array(rows, np.int64))[:LOOK].tolist():
-        match = find(pattern, store.trees(row)[1], budget=BUDGET).match
+    for row in _with_needed_labels(pattern, store, np.array(rows, np.int64))[:MAX_MATCHED].tolist():
+        match = find(pattern, store.trees(row)[1], budget=MATCH_BUDGET).match
         if match is not None:
             found[row] = match.level
     return found
 
 
-def _able(pattern: Ready, store: FormulaStore, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Those of the rows that have all labels which the pattern needs even under other names, in their order."""
+def _with_needed_labels(pattern: Ready, store: FormulaStore, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return those of the rows, in order, that have all labels which the pattern needs even under renaming."""
     needed = [store.labels.get(label, -1) for label in pattern.needs("renamed")]
-    able = np.zeros(len(rows), np.bool_)
+    complete = np.zeros(len(rows), np.bool_)
     if -1 not in needed:
         columns = store.columns
-        have_all(columns["operator_at"], columns["operator_label"], rows, np.array(needed, np.int32), able)
-    return rows[able]
+        places = spans(columns["operator_at"], rows)
+        has_all(places.starts, places.ends, columns["operator_label"], np.array(needed, np.int32), complete)
+    return rows[complete]
 
 
 @compiled
-def have_all(ends: Array, labels: Array, rows: Array, needed: Array, out: Array) -> None:
-    """Whether each row of labels has all that are needed."""
-    for number in range(len(rows)):
-        row = rows[number]
-        start = ends[row - 1] if row > 0 else 0
+def has_all(starts: Array, ends: Array, labels: Array, needed: Array, out: Array) -> None:
+    """Write for each span of labels whether it contains all needed ones."""
+    for number in range(len(out)):
         out[number] = True
         for want in needed:
-            at = start
-            while at < ends[row] and labels[at] != want:
+            at = starts[number]
+            while at < ends[number] and labels[at] != want:
                 at += 1
-            if at == ends[row]:
+            if at == ends[number]:
                 out[number] = False
                 break
 
 
-def same(query: FormulaQuery, store: FormulaStore, row: int) -> bool:
-    """Whether a formula as a whole is the query, up to spelling and the order of free operands."""
+def is_same_formula(query: FormulaQuery, store: FormulaStore, row: int) -> bool:
+    """Return whether a formula as a whole equals the query, up to notation and the order of commutative operands."""
     start, end = store.span("operator", row)
     if store.columns["operator_label"][start:end].tolist() != query.operators.labels.tolist():
         return False

@@ -15,8 +15,8 @@ from porism.corpus.stats import distributions
 from porism.corpus.store.collection import Collection
 from porism.formula.mathml.cover import lit
 from porism.search.display.notebook import FOLLOWING, segments_html
-from porism.search.display.reading import mathml_of
-from porism.search.display.results import FormulaUse, FoundFormula, Segment
+from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
 from porism.search.engine import Engine
 from porism.search.query import parts
 from porism.text.html import SPAN, render
@@ -35,12 +35,12 @@ def formula_link(latex: str, mathml: str) -> Markup:
     return Markup(f'<a class="math-link" href="{address}" title="Similar formulas">{mathml}</a>')
 
 
-def segments(pieces: Iterable[Segment], links: bool = True) -> Markup:
+def segments(pieces: Iterable[HighlightedSegment], links: bool = True) -> Markup:
     """Text and formulas of a hit, with what matched lit; formulas lead to formulas like them."""
     return Markup(segments_html(pieces, formula_link) if links else segments_html(pieces))
 
 
-def naming(pieces: Iterable[Segment]) -> Markup:
+def naming(pieces: Iterable[HighlightedSegment]) -> Markup:
     """A name for a link that shows nothing but formulas, for those who listen to a page."""
     seen = list(pieces)
     if any(piece.kind == "text" and piece.text.strip() for piece in seen):
@@ -50,7 +50,7 @@ def naming(pieces: Iterable[Segment]) -> Markup:
 
 def lit_formula(hit: FoundFormula) -> Markup:
     """A found formula with its matched part lit."""
-    return Markup(lit(hit.mathml, hit.lit_nodes) if hit.lit_nodes else hit.mathml)
+    return Markup(lit(hit.mathml, hit.highlighted_nodes) if hit.highlighted_nodes else hit.mathml)
 
 
 def query(text: str) -> Markup:

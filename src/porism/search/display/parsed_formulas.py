@@ -1,0 +1,53 @@
+"""Parsed formulas of posts, cached: trees, MathML and sub-expression codes that many queries need again.
+
+The caches are bounded. Their values depend on the LaTeX alone, so they never become stale and serve all queries.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+from porism.formula import Parsed, parse
+from porism.formula.match.matcher import Ready
+from porism.index.analysis.features import COMMUTATIVE, RENAMED, part_terms
+from porism.index.analysis.flat import FlatLayout, flat_layout, flat_operators
+from porism.index.analysis.terms import code
+
+# A formula with its trees takes about 30 KB, its MathML 1 KB, its codes less.
+MAX_TREES, MAX_TEXTS = 2_000, 20_000
+
+
+class ComparableFormula:
+    """A parsed formula with the forms that comparisons need, each computed on first use."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed = parsed
+
+    @cached_property
+    def layout(self) -> FlatLayout:
+        """The layout tree in reading order."""
+        return flat_layout(self.parsed.layout)
+
+    @cached_property
+    def operators(self) -> Ready:
+        """The operator tree, prepared for matching."""
+        return Ready(self.parsed.operators)
+
+
+@lru_cache(MAX_TREES)
+def parsed_formula(latex: str) -> ComparableFormula:
+    """Parse a formula of a post."""
+    return ComparableFormula(parse(latex))
+
+
+@lru_cache(MAX_TEXTS)
+def mathml_of(latex: str) -> str:
+    """Return the clean MathML of a formula of a post."""
+    return parsed_formula(latex).parsed.mathml
+
+
+@lru_cache(MAX_TEXTS)
+def part_codes(latex: str) -> frozenset[int]:
+    """Return the codes of the sub-expressions of a formula, the same under which posts are indexed."""
+    tree = flat_operators(parsed_formula(latex).operators.terms("normalised"))
+    return frozenset(code(term) for term in part_terms([[]], [tree])[0] if term[0] in (COMMUTATIVE, RENAMED))
