@@ -22,3 +22,11 @@ class PorismError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message
         return f"{head}\n  fix: {self.fix}" if self.fix else head
+
+
+class ArgumentTypeError(PorismError, TypeError):
+    """An argument of the Python API has the wrong type; also a `TypeError`, as Python programmers expect."""
+
+
+class ArgumentValueError(PorismError, ValueError):
+    """An argument of the Python API has the right type but an impossible value; also a `ValueError`."""

@@ -141,7 +141,9 @@ def test_contributions_sum_to_the_score_and_scores_fall(searcher: FormulaSearche
 def test_an_unknown_mode_is_an_error(searcher: FormulaSearcher) -> None:
     with pytest.raises(PorismError) as caught:
         searcher.search("x", 5, "fuzzy")  # type: ignore[arg-type]
-    assert str(caught.value) == "there is no mode “fuzzy”\n  fix: use one of similar, exact, subformula, diverse"
+    assert str(caught.value) == (
+        'formula search: mode cannot be "fuzzy"\n  fix: pass one of "similar", "exact", "subformula", "diverse"'
+    )
 
 
 def test_an_index_without_formulas(tmp_path: Path) -> None:

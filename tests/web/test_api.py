@@ -82,6 +82,16 @@ def test_one_shape_of_success(client: TestClient) -> None:
             },
         ),
         (
+            "/v1/search?q=x&from=2014&to=2012",
+            422,
+            {
+                "code": "bad_request",
+                "message": "from (2014) is later than to (2012)",
+                "where": "from",
+                "fix": "give the earlier year first",
+            },
+        ),
+        (
             "/v1/posts/999999999",
             404,
             {

@@ -19,16 +19,26 @@ from porism.index.threads.posts import Posts
 from porism.records import Explanation, Hit, Query
 from porism.search.answers.alike import AlikeSearcher
 from porism.search.answers.explain import Explainer
-from porism.search.answers.rerank import Kind, Model, load_model
+from porism.search.answers.rerank import KINDS, Kind, Model, load_model
 from porism.search.answers.scoring import has_any
 from porism.search.answers.searcher import AnswerSearcher, Study, scales
+from porism.search.arguments import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_page,
+    check_query,
+    check_tags,
+    check_text,
+    check_years,
+)
 from porism.search.ask import best_passage
 from porism.search.display.formulas import formula_page
 from porism.search.display.highlight import Highlighter
 from porism.search.display.results import Extract, FormulaResults, Results, SearchHit
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.filters import NO_FILTER, Filter, suggestions, threads_of
-from porism.search.formulas.searcher import FormulaSearcher, Mode
+from porism.search.formulas.searcher import MODES, FormulaSearcher, Mode
 from porism.search.generate import Endpoint, generate_answer
 from porism.search.query import ReadQuery, read_query
 
@@ -85,10 +95,14 @@ class Engine:
     ) -> Results:
         """The best answers or questions for words and formulas together."""
         began = time.perf_counter()
-        asked = self.read(query)
+        asked = self.read(check_query(query, "search"))
+        k, offset = check_page(k, offset, "search")
+        kind = check_choice(kind, "search", "kind", KINDS)
         if kind == "answers" and not self._has_answers:
             kind = "questions"
-        narrow = Filter(tuple(tags), years, accepted)
+        narrow = Filter(
+            check_tags(tags, "search"), check_years(years, "search"), check_flag(accepted, "search", "accepted")
+        )
         scores, rows = self._ranked(asked, kind, narrow)
         study, _ = self._study(asked, kind)
         builder = SnippetBuilder(study.asked, self._highlighter(asked))
@@ -125,12 +139,15 @@ class Engine:
 
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Distinct formulas like the one given, with the posts that use them."""
+        latex = check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
+        k, offset = check_page(k, offset, "formulas")
+        mode = check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.formula_searcher, self.collection, latex, k, mode, offset)
 
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Why a post has its score for a query; the parts sum to the score."""
-        asked = self.read(query)
-        post = self.collection.post(id)
+        asked = self.read(check_query(query, "explain"))
+        post = self.collection.post(check_integer(id, "explain", "id", example=754))
         kind: Kind = "questions" if post.kind == "question" else "answers"
         study, factors = self._study(asked, kind)
         posts = self.searcher.posts
@@ -147,7 +164,7 @@ class Engine:
     def ask(self, query: str | Query) -> Extract:
         """The best passage of at most 1,200 characters, with its source; in a model's words where an endpoint is set."""
         began = time.perf_counter()
-        asked = self.read(query)
+        asked = self.read(check_query(query, "ask"))
         kind: Kind = "answers" if self._has_answers else "questions"
         hits = self.rank(asked, kind)
         study, _ = self._study(asked, kind)

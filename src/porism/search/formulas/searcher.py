@@ -15,6 +15,7 @@ from porism.formula.canonical.forms import LEVELS, Level
 from porism.index.analysis.classes import kind
 from porism.index.formulas.store import FormulaStore
 from porism.records import Explanation
+from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
 from porism.search.formulas.batch import FormulaBatch, read_batch
 from porism.search.formulas.candidates import find_candidates
@@ -94,8 +95,7 @@ class FormulaSearcher:
 
     def page(self, latex: str, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:
         """Return k hits of `search` from `offset` on, and the number of all hits (at most DEPTH, unless more are requested)."""
-        if mode not in MODES:
-            raise PorismError(f"there is no mode “{mode}”", fix=f"use one of {', '.join(MODES)}")
+        mode = check_choice(mode, "formula search", "mode", MODES)
         if not self.store.formulas:
             return FormulaPage([], 0)
         depth = max(offset + k, DEPTH)

@@ -112,6 +112,10 @@ def search(
     """Answers or questions for words and formulas together."""
     wanted = tuple(t.strip() for t in tags.split(",") if t.strip())
     span = (years["from"] or 0, years["to"] or 9999) if years["from"] or years["to"] else None
+    if span and span[0] > span[1]:
+        raise BadRequest(
+            f"from ({span[0]}) is later than to ({span[1]})", where="from", fix="give the earlier year first"
+        )
     return engine.search(q, k=k, kind=kind, tags=wanted, years=span, accepted=accepted, offset=offset)
 
 
