@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.search.query import MOST_FORMULAS, parts, read_query
+from porism.search.query import MAX_FORMULAS, parts, read_query
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -36,7 +36,7 @@ def test_formulas_are_distinct_and_have_a_field() -> None:
 def test_an_unpaired_dollar_gives_a_note() -> None:
     query = read_query("it costs $5")
     assert query.formulas == ()
-    assert query.notes == ("a $ has no partner; what follows it is read as text",)
+    assert query.notes == ("a $ has no closing $, so the text after it is not read as a formula",)
 
 
 def test_a_formula_without_delimiters_gives_a_note() -> None:
@@ -52,9 +52,9 @@ def test_wildcards_are_recognised() -> None:
 
 
 def test_too_many_formulas_are_cut_with_a_note() -> None:
-    query = read_query(" ".join(f"$x_{{{number}}}$" for number in range(MOST_FORMULAS + 5)))
-    assert len(query.formulas) == MOST_FORMULAS
-    assert query.notes[-1] == f"only the first {MOST_FORMULAS} of {MOST_FORMULAS + 5} formulas are searched"
+    query = read_query(" ".join(f"$x_{{{number}}}$" for number in range(MAX_FORMULAS + 5)))
+    assert len(query.formulas) == MAX_FORMULAS
+    assert query.notes[-1] == f"only the first {MAX_FORMULAS} of {MAX_FORMULAS + 5} formulas are searched"
 
 
 @pytest.mark.parametrize("text", ["", " ", "$", "$$", "<", "<p", "\\(", "$\\frac{$", "\x00", "?" * 50])

@@ -1,6 +1,6 @@
-r"""What a person or a topic asks becomes text and formulas: `$..$`, `$$..$$`, `\(..\)`, `\[..\]`, MathML, HTML of a post, bare LaTeX.
+r"""Reading queries: text and formulas in `$..$`, `$$..$$`, `\(..\)`, `\[..\]`, MathML, HTML of a post, or LaTeX without delimiters.
 
-Any string is legal. What cannot be read as a formula is searched as tokens, and `notes` say so.
+Any string is a legal query. A formula that cannot be parsed is searched by its symbols, and `notes` say so.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MARKUP = re.compile(
 )
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")
-MOST_FORMULAS = 40  # of one query; a post with more repeats itself
+MAX_FORMULAS = 40  # of one query; in a post with more they are mostly repetitions
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a query: text, or a formula as it was written."""
+    """A piece of a query: text, or a formula as it was typed."""
 
     kind: Literal["text", "formula"]
     source: str
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class QueryFormula:
-    """A formula of a query, and where it stands."""
+    """A formula of a query, and the field in which it occurs first."""
 
     parsed: Parsed
     field: Field = "title"
@@ -50,7 +50,10 @@ class QueryFormula:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuery:
-    """A query as the engine sees it: texts with marks where formulas stood, the distinct formulas, tags, and remarks."""
+    """A query after parsing: title and body with a mark in place of each formula, the distinct formulas, tags, and notes for the user.
+
+    Queries compare by value, so that caches recognise a query that is asked again.
+    """
 
     title: str
     body: str
@@ -60,12 +63,12 @@ class ReadQuery:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to search for."""
+        """Whether the query has no words, no formulas and no tags."""
         return not (self.formulas or self.title.replace(FORMULA, "").strip() or self.body.strip() or self.tags)
 
 
 def parts(text: str) -> Iterator[Part]:
-    """Cut a query into text and formulas, in order."""
+    """Split a query into text and formulas, in order."""
     at = 0
     for match in _MARKUP.finditer(text):
         yield from _loose(text[at : match.start()])
@@ -80,7 +83,7 @@ def parts(text: str) -> Iterator[Part]:
 
 
 def _loose(text: str) -> Iterator[Part]:
-    """Text between marked formulas; LaTeX in it that nobody marked is found."""
+    """Split text between delimited formulas; find LaTeX without delimiters in it."""
     if _TAG.search(text):
         text = _TAG.sub(" ", text)
     text = html.unescape(text)
@@ -89,14 +92,14 @@ def _loose(text: str) -> Iterator[Part]:
 
 
 def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQuery:
-    """Read a query: a line that someone typed, or the title and body of a whole post."""
+    """Parse a query: a typed line, or title, body and tags of a whole post."""
     formulas: dict[str, QueryFormula] = {}
     notes: list[str] = []
     fields: tuple[tuple[Field, str], ...] = (("title", text), ("body", body))
     texts = {name: _read_field(name, content, formulas, notes) for name, content in fields}
-    kept = tuple(formulas.values())[:MOST_FORMULAS]
-    if len(formulas) > MOST_FORMULAS:
-        notes.append(f"only the first {MOST_FORMULAS} of {len(formulas)} formulas are searched")
+    kept = tuple(formulas.values())[:MAX_FORMULAS]
+    if len(formulas) > MAX_FORMULAS:
+        notes.append(f"only the first {MAX_FORMULAS} of {len(formulas)} formulas are searched")
     return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)))
 
 
@@ -106,20 +109,20 @@ def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], no
         if part.kind == "text":
             text.append(part.source)
             if _LONE_DOLLAR.search(part.source):
-                notes.append("a $ has no partner; what follows it is read as text")
+                notes.append("a $ has no closing $, so the text after it is not read as a formula")
             continue
         text.append(f" {FORMULA} ")
         if part.source and part.source not in formulas:
             formula = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
             formulas[part.source] = QueryFormula(formula, name)
-            notes.extend(_remarks(part, formula))
+            notes.extend(_notes(part, formula))
     return "".join(text)
 
 
-def _remarks(part: Part, formula: Parsed) -> Iterator[str]:
+def _notes(part: Part, formula: Parsed) -> Iterator[str]:
     if part.bare:
         yield f"{part.source} is read as a formula"
     if formula.path == "opaque":
-        yield f"{part.source[:80]} cannot be read as a formula; its symbols are searched"
+        yield f"{part.source[:80]} cannot be read as a formula, so only its symbols are searched"
     for problem in formula.problems[:1]:
         yield f"{part.source[:80]}: {problem.message}"
