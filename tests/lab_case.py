@@ -9,7 +9,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
-from porism.evaluate.runs.facts import CollectionFacts
+from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.accounts import add_account
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import Known, load_pool, load_topics, load_training
@@ -141,7 +141,7 @@ class LabCase:
         self.folder = folder
         self.collection_path = make_collection(folder)
         self.collection = Collection.open(self.collection_path)
-        self.facts = CollectionFacts(self.collection_path)
+        self.facts = CollectionLookup(self.collection_path)
         self.topics1, self.topics2 = write_topics(folder)
         self.runs = write_runs(folder / "runs", self.collection)
 

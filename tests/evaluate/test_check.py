@@ -7,17 +7,18 @@ from typing import ClassVar
 import pytest
 
 from porism.errors import PorismError
-from porism.evaluate.runs.check import check_run, check_submission, cleaned
-from porism.evaluate.runs.checking import check_files, fix_file, summary
-from porism.evaluate.runs.problems import Problem, counts, kinds
+from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.fix import clean_run, fix_file
+from porism.evaluate.runs.problems import Problem, counts, kinds, summary
 from porism.evaluate.runs.run import read_run, write_run
+from porism.evaluate.runs.submission import check_files, check_submission
 from porism.records import Formula
 
 NAME1, NAME2, NAME3 = "T-task1-x-auto-both-P.tsv", "T-task2-x-auto-math-P.tsv", "T-task3-x-auto-both-extract-P.tsv"
 TOPICS = {1: ("A.1", "A.2"), 2: ("B.1", "B.2"), 3: ("A.1", "A.2")}
 
 
-class Known:
+class FakeLookup:
     """Posts below 100 are answers, those of 100..199 questions; formulas by hand."""
 
     formulas: ClassVar = {
@@ -51,7 +52,7 @@ LONG = (
     "\n".join(f"A.1\t{number}\t{number}\t{-number}\tx" for number in range(1, 91))
     + "\nA.1\t95\t1001\t-2000\tx\nA.2\t12\t1\t1\tx\n"
 )
-# One planted defect per line of the lab's list: kind, file name, text, line of the report, its words.
+# One planted defect for each kind of problem: kind, file name, text, line of the problem, message.
 PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ("undecodable", NAME1, b"A.1\t10\t1\t2.5\tx\nA.2\t1\xff\t1\t2.5\tx\n", 2, "byte 0xff at column 6 is not UTF-8"),
     ("columns", NAME1, add(GOOD1, "A.2\t13\t2\t1.5"), 4, "4 columns where a task1 run has 5"),
@@ -67,7 +68,7 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
         "the answer has 1201 characters, 1200 are allowed",
     ),
     ("second-answer", NAME3, add(GOOD3, "A.1\t1\t1.0\tx\t\tNo."), 3, "a second answer for topic A.1 (first at line 1)"),
-    ("name", "run.tsv", add(GOOD1), 0, "the name run does not say group, task, id, run type, data and eval"),
+    ("name", "run.tsv", add(GOOD1), 0, "the name run does not give group, task, id, run type, data and eval"),
     (
         "name-deviation",
         "T-Task1-x-auto-both-p-2022.tsv",
@@ -78,12 +79,12 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ("header", NAME1, add(["Query_Id\tPost_Id\tRank\tScore\tRun_Number", *GOOD1]), 1, "the first line is a header"),
     ("bom", NAME1, b"\xef\xbb\xbf" + add(GOOD1).encode(), 1, "the file starts with a byte order mark"),
     ("crlf", NAME1, add(GOOD1).replace("\n", "\r\n"), 1, "lines end with CR LF"),
-    ("blank-field", NAME1, put(GOOD1, 2, "A.2\t12\t1\t2.5\t"), 3, "a field is empty or has blanks around it"),
-    ("blank-separated", NAME1, put(GOOD1, 2, "A.2 12 1 2.5 x"), 3, "columns are separated by blanks, not by a tab"),
+    ("blank-field", NAME1, put(GOOD1, 2, "A.2\t12\t1\t2.5\t"), 3, "a field is empty or has spaces around it"),
+    ("blank-separated", NAME1, put(GOOD1, 2, "A.2 12 1 2.5 x"), 3, "columns are separated by spaces, not by tabs"),
     ("rank-zero", NAME1, "A.1\t10\t0\t2.5\tx\nA.1\t11\t1\t1.5\tx\nA.2\t12\t0\t2.5\tx\n", 1, "ranks start at 0"),
     ("rank-gap", NAME1, put(GOOD1, 1, "A.1\t11\t3\t1.5\tx"), 2, "ranks of topic A.1 have gaps or repeats (first: 3)"),
     ("rank-gap", NAME1, put(GOOD1, 1, "A.1\t11\t1\t1.5\tx"), 2, "ranks of topic A.1 have gaps or repeats (first: 1)"),
-    ("score-order", NAME1, put(GOOD1, 1, "A.1\t11\t2\t3.5\tx"), 2, "scores of topic A.1 rise with rank 1 times"),
+    ("score-order", NAME1, put(GOOD1, 1, "A.1\t11\t2\t3.5\tx"), 2, "scores of topic A.1 rise at 1 ranks"),
     (
         "tied-scores",
         NAME1,
@@ -93,7 +94,7 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ),
     ("missing-topics", NAME1, add(GOOD1[:2]), 0, "1 of 2 topics are missing: A.2"),
     ("run-id", NAME1, put(GOOD1, 2, "A.2\t12\t1\t2.5\ty"), 3, "run id 'y' differs from 'x' at line 1"),
-    ("answer-rank", NAME3, put(GOOD3, 1, "A.2\t2\t1.0\tx\t\tYes."), 2, "rank 2 where there is one answer"),
+    ("answer-rank", NAME3, put(GOOD3, 1, "A.2\t2\t1.0\tx\t\tYes."), 2, "rank 2; the only answer of a topic has rank 1"),
     (
         "odd-dollars",
         NAME3,
@@ -108,7 +109,7 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
         NAME1,
         put(GOOD1, 1, "A.1\t111\t2\t1.5\tx"),
         2,
-        "post 111 is a question; Task 1 asks for answers",
+        "post 111 is a question; Task 1 returns answers",
     ),
     (
         "duplicate",
@@ -123,7 +124,7 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ("wrong-post", NAME2, put(GOOD2, 1, "B.1\t4\t11\t2\t1.5\tx"), 2, "formula 4 is in post 10, not 11"),
     ("beyond-limit", NAME1, LONG, 91, "rank 1001 of topic A.1 is beyond 1000"),
 ]
-# Kinds that a defect brings with it.
+# Problems that a defect causes besides its own.
 COMPANIONS = {"beyond-limit": {"rank-gap"}, "undecodable": {"unknown-post"}}
 
 
@@ -134,7 +135,7 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 def check(path: Path, task: int) -> list[Problem]:
-    return check_run(path, TOPICS[task], Known()).problems
+    return check_run(path, TOPICS[task], FakeLookup()).problems
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def submission(tmp_path: Path, names: list[str]) -> list[tuple[str, str]]:
     return [(problem.kind, problem.message.replace(f"{tmp_path}/", "")) for problem in check_submission(checked)]
 
 
-def test_files_together_are_a_submission(tmp_path: Path) -> None:
+def test_the_rules_for_the_files_of_a_team(tmp_path: Path) -> None:
     runs = [f"T-task1-{letter}-auto-both-A.tsv" for letter in "abcdef"]
     assert submission(tmp_path, [*runs[:4], NAME1, "U-task1-a-auto-both-P.tsv"]) == []
     assert submission(tmp_path, [NAME1, "T-task1-y-auto-both-P.tsv"]) == [
@@ -194,38 +195,38 @@ def test_files_together_are_a_submission(tmp_path: Path) -> None:
     }
 
 
-MENDED = [
+FIXABLE = [
     (kind, text)
     for kind, name, text, _, _ in PLANTED
     if name == NAME1 and kinds()[kind].fix.startswith("porism run fix")
 ]
 
 
-@pytest.mark.parametrize(("kind", "text"), MENDED, ids=[kind for kind, _ in MENDED])
-def test_fix_mends_what_it_says_it_mends(tmp_path: Path, kind: str, text: str | bytes) -> None:
+@pytest.mark.parametrize(("kind", "text"), FIXABLE, ids=[kind for kind, _ in FIXABLE])
+def test_fix_corrects_every_problem_that_names_it(tmp_path: Path, kind: str, text: str | bytes) -> None:
     fixed = tmp_path / "fixed" / NAME1
-    checked = check_run(write(tmp_path, NAME1, text), TOPICS[1], Known())
+    checked = check_run(write(tmp_path, NAME1, text), TOPICS[1], FakeLookup())
     assert kind in counts(checked.problems)
-    write_run(cleaned(checked), fixed)
+    write_run(clean_run(checked), fixed)
     assert check(fixed, 1) == []
 
 
-def test_fix_refuses_a_file_with_errors_and_tells_what_it_did(tmp_path: Path) -> None:
+def test_fix_refuses_a_file_with_errors_and_reports_what_it_did(tmp_path: Path) -> None:
     path = write(tmp_path, NAME1, add(GOOD1, "A.2\t13\t2\t1.5"))
     with pytest.raises(PorismError, match=re.escape(f"{path}:4: 4 columns where a task1 run has 5")):
         fix_file(str(path))
     path = write(tmp_path, NAME1, put(GOOD1, 1, "A.1\t10\t2\t1.5\tx"))
-    place, words = fix_file(str(path))
-    assert words == f"{path}: 1 duplicate; 1 hit dropped"
-    assert read_run(place).rankings["A.1"].items == ["10"]
+    fixed = fix_file(str(path))
+    assert fixed.message == f"{path}: 1 duplicate; 1 hit dropped"
+    assert read_run(fixed.path).rankings["A.1"].items == ["10"]
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "topics"), [("submission-format.task1-2020.tsv", 20), ("submission-format.task2-2020.tsv", 20)]
 )
-def test_real_submission_files_have_what_is_truly_there(shared_data: Path, name: str, topics: int) -> None:
-    """CR LF, zero scores in every topic, and names that were made for this folder; nothing else."""
+def test_problems_of_real_submission_files(shared_data: Path, name: str, topics: int) -> None:
+    """The files have CR LF, zero scores in every topic and names of our own; nothing else is wrong."""
     path = shared_data / "runs" / name
     found = check_run(path).problems
     assert counts(found) == {"name": 1, "crlf": 1, "tied-scores": topics}

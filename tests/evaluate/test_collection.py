@@ -1,4 +1,4 @@
-"""What needs a collection: ids looked up by the check, visual ids of formulas, texts of references."""
+"""Evaluation with a collection: ids looked up by the check, visual ids of formulas, texts of references."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import pytest
 
 import porism.cli
 from corpus.small import answer, built, comment, question, write_dump
-from porism.evaluate.runs.checking import check_files, fix_file
-from porism.evaluate.runs.facts import CollectionFacts
+from porism.evaluate.runs.fix import fix_file
+from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.evaluate.runs.problems import counts
 from porism.evaluate.runs.run import read_run
+from porism.evaluate.runs.submission import check_files
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A question with three formulas, two of which look alike, an answer with one, a comment with one."""
+    """A question with three formulas, two of which look the same, an answer with one, a comment with one."""
     place = tmp_path_factory.mktemp("collection")
     posts = [question(1, "<p>$x^2$ and $y$ and $x^{2}$</p>", "Title"), answer(2, 1, "<p>Take $z+1$.</p>")]
     dump = write_dump(place / "dump", Posts=posts, Comments=[comment(5, 2, "why $q$?")])
@@ -26,14 +27,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def formulas(folder: Path) -> dict[str, int]:
     """LaTeX -> formula id."""
-    return {formula.latex: formula.id for formula in CollectionFacts(folder / "collection").collection.formulas()}
+    return {formula.latex: formula.id for formula in CollectionLookup(folder / "collection").collection.formulas()}
 
 
-def test_facts(folder: Path) -> None:
-    facts = CollectionFacts(folder / "collection")
-    assert [facts.post_kind(number) for number in (1, 2, 3)] == ["question", "answer", None]
-    assert facts.formula(10**9) is None
-    assert facts.bodies(["2", "99"]).keys() == {"2"}
+def test_lookup(folder: Path) -> None:
+    lookup = CollectionLookup(folder / "collection")
+    assert [lookup.post_kind(number) for number in (1, 2, 3)] == ["question", "answer", None]
+    assert lookup.formula(10**9) is None
+    assert lookup.bodies(["2", "99"]).keys() == {"2"}
 
 
 def test_ids_are_looked_up_and_the_fixed_run_is_clean(folder: Path, tmp_path: Path) -> None:
@@ -43,8 +44,8 @@ def test_ids_are_looked_up_and_the_fixed_run_is_clean(folder: Path, tmp_path: Pa
     path.write_text("".join(f"B.1\t{item}\t{post}\t{rank}\t{-rank}\tx\n" for rank, (item, post) in enumerate(rows, 1)))
     found = counts(check_files([str(path)], collection=str(folder / "collection")))
     assert found == {"comment-formula": 1, "wrong-post": 1, "unknown-formula": 1}
-    fixed, _ = fix_file(str(path), collection=str(folder / "collection"))
-    assert read_run(fixed).rankings["B.1"].items == [str(ids["x^2"]), str(ids["y"])]
+    fixed = fix_file(str(path), collection=str(folder / "collection"))
+    assert read_run(fixed.path).rankings["B.1"].items == [str(ids["x^2"]), str(ids["y"])]
     task1 = tmp_path / "T-task1-x-auto-both-P.tsv"
     task1.write_text("A.1\t2\t1\t3\tx\nA.1\t1\t2\t2\tx\nA.1\t77\t3\t1\tx\n")
     assert counts(check_files([str(task1)], collection=str(folder / "collection"))) == {
@@ -59,8 +60,8 @@ def test_task2_is_scored_by_visual_ids(
 ) -> None:
     monkeypatch.setattr(porism.cli, "COMMANDS", ("eval",))
     monkeypatch.chdir(tmp_path)
-    facts = CollectionFacts(folder / "collection")
-    every = list(facts.collection.formulas())
+    lookup = CollectionLookup(folder / "collection")
+    every = list(lookup.collection.formulas())
     ids = formulas(folder)
     same = {formula.visual_id for formula in every if formula.latex in ("x^2", "x^{2}")}
     assert len(same) == 1
@@ -77,7 +78,7 @@ def test_task2_is_scored_by_visual_ids(
         assert capsys.readouterr().out == wanted
     assert porism.cli.main(["eval", "q.txt", "r.tsv"]) == 0  # as they are, with a warning
     assert (
-        "r: formula ids were taken for visual ids; if they are not, give --collection DIR or --visual-map FILE"
+        "r: its formula ids are compared with visual ids as they are; map them with --collection DIR or --visual-map FILE"
         in capsys.readouterr().err
     )
     assert porism.cli.main(["eval", "instances.txt", "r.tsv", "--instances"]) == 1
@@ -108,4 +109,4 @@ def test_references_from_task1(
     assert porism.cli.main([*words, "--task1-qrels", "q1.txt", "--collection", str(folder / "collection")]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "T-task3-x-auto-both-extract-P\t1\t2.000\t1.000\t1.000"
     assert porism.cli.main(words) == 1
-    assert "references from Task 1 runs need judgments and texts" in capsys.readouterr().err
+    assert "references from Task 1 runs need qrels and texts" in capsys.readouterr().err

@@ -12,7 +12,9 @@ from scipy import stats
 
 from porism.corpus.topics.info import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.comparison.compare import (
+from porism.evaluate.comparison.correlation import correlations, kendall, pearson
+from porism.evaluate.comparison.coverage import judged_rates, leave_team_out, relevant_found
+from porism.evaluate.comparison.significance import (
     bootstrap,
     compare,
     compare_all,
@@ -21,9 +23,7 @@ from porism.evaluate.comparison.compare import (
     randomisation,
     t_test,
 )
-from porism.evaluate.comparison.correlate import correlations, kendall, pearson
-from porism.evaluate.comparison.coverage import found_share, judged_rates, leave_team_out
-from porism.evaluate.comparison.subsets import score_subsets, subsets
+from porism.evaluate.comparison.subsets import score_subsets, topic_subsets
 from porism.evaluate.measures.curves import precision_by_depth, recall_by_depth
 from porism.evaluate.measures.measure import parse, parse_all
 from porism.evaluate.measures.score import score
@@ -48,7 +48,7 @@ def test_a_run_against_itself() -> None:
     )
 
 
-def test_small_cases_are_enumerable() -> None:
+def test_small_cases_by_enumeration() -> None:
     values = np.array([0.1, 0.2, 0.3, 0.4])  # of 16 sign patterns two are as far from 0
     assert randomisation(values, 40_000, 1) == pytest.approx(2 / 16, abs=0.01)
     assert t_test(values) == pytest.approx(stats.ttest_rel([0.1, 0.2, 0.3, 0.4], [0.0] * 4).pvalue)
@@ -90,11 +90,11 @@ def test_all_pairs_are_corrected_within_a_measure() -> None:
     assert sum(differences(every[0], every[1], NDCG).values()) / found[0].topics == pytest.approx(found[0].difference)
 
 
-def test_runs_without_shared_topics_cannot_be_compared() -> None:
+def test_runs_without_common_topics_cannot_be_compared() -> None:
     one = score({"A.1": {"a": 3}}, Run("one", "trec", {"A.1": Ranking(["a"], [1.0])}), [NDCG])
     with pytest.raises(
         PorismError,
-        match=re.escape("runs one and one share fewer than two topics\n  fix: compare runs on the same qrels"),
+        match=re.escape("runs one and one have fewer than two common topics\n  fix: compare runs on the same qrels"),
     ):
         compare(one, one, NDCG)
 
@@ -121,7 +121,7 @@ def test_equal_values_have_no_correlation() -> None:
     with pytest.raises(PorismError, match="all values are equal, so there is no correlation"):
         pearson([1, 1], [1, 2])
     with pytest.raises(
-        PorismError, match=re.escape("no coefficient 'x'\n  fix: choose among Pearson r, Kendall tau-b")
+        PorismError, match=re.escape("no coefficient 'x'\n  fix: choose one of Pearson r, Kendall tau-b")
     ):
         correlations({"a": [1, 2]}, "x")
     assert correlations({"a": [1, 2], "b": [3, 3]}, "Pearson r") == {
@@ -132,13 +132,13 @@ def test_equal_values_have_no_correlation() -> None:
     }
 
 
-def test_subsets_of_topics_and_a_topic_of_two_kinds() -> None:
+def test_a_topic_of_two_categories_is_in_both_subsets() -> None:
     infos = {
         "A.1": TopicInfo("A.1", ("proof", "concept")),
         "A.2": TopicInfo("A.2", ("proof",), ("easy",)),
         "A.7": TopicInfo("A.7", ("computation",)),
     }
-    assert list(subsets(infos)) == [
+    assert list(topic_subsets(infos)) == [
         ("category", "computation", ("A.7",)),
         ("category", "concept", ("A.1",)),
         ("category", "proof", ("A.1", "A.2")),
@@ -157,14 +157,14 @@ def test_coverage() -> None:
     qrels = {"A.1": {"a": 3, "b": 0, "z": 2}, "A.2": {"a": 3}}
     run = Run("r", "trec", {"A.1": Ranking(["a", "x", "b", "y"], [4.0, 3.0, 2.0, 1.0])})
     assert judged_rates(run, qrels, (1, 2, 4)) == {1: 1.0, 2: 0.5, 4: 0.5}
-    assert found_share(run, qrels) == pytest.approx(1 / 3)
+    assert relevant_found(run, qrels) == pytest.approx(1 / 3)
     assert recall_by_depth(run, qrels)[0] == (1, pytest.approx(0.25))
     assert precision_by_depth(run, qrels)[1] == (2, pytest.approx(0.25))
-    with pytest.raises(PorismError, match="run r and the qrels share no topic"):
+    with pytest.raises(PorismError, match="run r and the qrels have no common topic"):
         judged_rates(run, {"B.1": {"a": 1}})
 
 
-def test_leaving_a_team_out_takes_what_it_alone_brought() -> None:
+def test_leaving_a_team_out_removes_what_only_it_contributed() -> None:
     qrels = {"A.1": {"a": 3, "b": 3, "c": 0}}
     one = Run("one", "trec", {"A.1": Ranking(["a", "c"], [2.0, 1.0])})
     two = Run("two", "trec", {"A.1": Ranking(["b", "c"], [2.0, 1.0])})

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import math
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.runs.fuse import METHODS, fuse
+from porism.evaluate.fusion import FUSIONS, ScoredIds, rrf
+from porism.evaluate.runs.fuse import fuse
 from porism.evaluate.runs.run import Ranking, Run
 
 ONE = Run("one", "trec", {"A.1": Ranking(["a", "b", "c"], [3.0, 2.0, 1.0])})
@@ -28,7 +31,7 @@ TWO = Run(
         ("combmnz", [("b", 3.0), ("a", 1.0), ("d", 0.0), ("c", 0.0)]),
     ],
 )
-def test_by_hand(method: str, wanted: list[tuple[str, float]]) -> None:
+def test_values_computed_by_hand(method: str, wanted: list[tuple[str, float]]) -> None:
     found = fuse([ONE, TWO], method).rankings["A.1"]
     assert list(zip(found.items, found.scores, strict=True)) == [(item, pytest.approx(value)) for item, value in wanted]
 
@@ -46,7 +49,7 @@ lists = st.lists(
 )
 
 
-@given(st.lists(lists, min_size=2, max_size=5), st.sampled_from(sorted(METHODS)), st.randoms())
+@given(st.lists(lists, min_size=2, max_size=5), st.sampled_from(sorted(FUSIONS)), st.randoms())
 @settings(deadline=None)
 def test_the_order_of_the_runs_does_not_matter(
     rows: list[list[tuple[str, float]]], method: str, chance: object
@@ -71,12 +74,41 @@ def test_posts_of_formulas_are_kept() -> None:
 @pytest.mark.parametrize(
     ("runs", "method", "weights", "message"),
     [
-        ([ONE], "rrf", None, "fusion takes two or more runs of one kind with rankings"),
-        ([ONE, Run("t", "task1")], "rrf", None, "fusion takes two or more runs of one kind with rankings"),
-        ([ONE, TWO], "sum", None, "no fusion 'sum'\n  fix: choose among rrf, score-rrf, convex, combsum, combmnz"),
+        ([ONE], "rrf", None, "fusion needs two or more runs of one kind, with rankings"),
+        ([ONE, Run("t", "task1")], "rrf", None, "fusion needs two or more runs of one kind, with rankings"),
+        ([ONE, TWO], "sum", None, "no fusion 'sum'\n  fix: choose one of rrf, score-rrf, convex, combsum, combmnz"),
         ([ONE, TWO], "rrf", [1.0], "1 weights for 2 runs\n  fix: give one weight per run, none negative, not all 0"),
     ],
 )
 def test_errors(runs: list[Run], method: str, weights: list[float] | None, message: str) -> None:
     with pytest.raises(PorismError, match=re.escape(message)):
         fuse(runs, method, weights)
+
+
+def rank(values: list[tuple[int, float]]) -> ScoredIds:
+    return ScoredIds(np.array([item for item, _ in values]), np.array([value for _, value in values]))
+
+
+def test_equal_sums_are_ordered_by_id_and_empty_rankings_are_allowed() -> None:
+    fused = rrf([rank([(7, 2.0), (3, 1.0)]), rank([]), rank([(3, 2.0), (7, 1.0)])])
+    assert fused.ids.tolist() == [3, 7]
+    assert fused.scores.tolist() == [1 / 61 + 1 / 62] * 2
+    assert not len(rrf([rank([])]).ids)
+
+
+numbers = st.lists(
+    st.tuples(st.integers(0, 30), st.floats(0, 5)), min_size=1, max_size=20, unique_by=lambda pair: pair[0]
+)
+
+
+@given(st.lists(numbers, min_size=2, max_size=6), st.lists(st.floats(0.1, 3), min_size=6, max_size=6))
+@settings(deadline=None)
+def test_sums_are_exact(rows: list[list[tuple[int, float]]], weights: list[float]) -> None:
+    points: dict[int, list[float]] = {}
+    for row, weight in zip(rows, weights, strict=False):
+        for place, (item, _) in enumerate(row, 1):
+            points.setdefault(item, []).append(weight * (1 / (60 + place)))
+    fused = rrf([rank(row) for row in rows], weights)
+    assert dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True)) == {
+        item: math.fsum(values) for item, values in points.items()
+    }

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.comparison import compare
+from porism.evaluate.comparison import significance
 from porism.evaluate.measures import definitions
 from porism.evaluate.measures import measure as measures
 from porism.evaluate.measures.measure import FAMILIES, LAB, Measure, parse, parse_all
+from porism.evaluate.reports import table
 
 
 @st.composite
@@ -56,16 +57,16 @@ def test_names_that_are_understood(text: str, printed: str) -> None:
     [
         (
             "cheese",
-            "no measure 'cheese'\n  fix: choose among nDCG, MAP, P, recall, success, RR, Rprec, bpref, infAP, judged; for example nDCG', P'@10, MAP'(rel=1), judged@10",
+            "no measure 'cheese'\n  fix: choose one of nDCG, MAP, P, recall, success, RR, Rprec, bpref, infAP, judged; for example nDCG', P'@10, MAP'(rel=1), judged@10",
         ),
-        ("P", "P: P needs a cutoff, as P@10\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
+        ("P", "P: P needs a cutoff, for example P@10\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
         ("bpref@10", "bpref@10: bpref has no cutoff\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
-        ("P@0", "P@0: a cutoff is at least 1\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
+        ("P@0", "P@0: a cutoff must be at least 1\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
         (
             "nDCG(rel=1)",
             "nDCG(rel=1): nDCG uses the grades themselves, so it has no rel=\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10",
         ),
-        ("MAP(rel=4)", "MAP(rel=4): rel= is 1, 2 or 3\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
+        ("MAP(rel=4)", "MAP(rel=4): rel= must be 1, 2 or 3\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
         (
             "judged'@10",
             "judged'@10: judged counts unjudged items, so it has no prime form\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10",
@@ -82,7 +83,7 @@ def test_lists_of_measures() -> None:
     assert [str(one) for one in LAB] == ["nDCG'", "MAP'", "P'@10", "bpref", "judged@10"]
 
 
-@pytest.mark.parametrize("module", [measures, definitions, compare])
+@pytest.mark.parametrize("module", [measures, definitions, significance, table])
 def test_examples_in_the_code(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.attempted > 0

@@ -1,10 +1,11 @@
-"""Tables, figures, the page and the commands."""
+"""Tables, figures, the report and the commands."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,16 +13,18 @@ import pytest
 
 import porism.cli
 from porism.errors import PorismError
+from porism.evaluate.experiment import read_experiment, score_runs
 from porism.evaluate.qrels import write_qrels
-from porism.evaluate.reports.experiment import experiment, load
-from porism.evaluate.reports.plot import write_plots
-from porism.evaluate.reports.report import write_report
+from porism.evaluate.reports.figures import write_figures
+from porism.evaluate.reports.html_report import write_report
 from porism.evaluate.reports.table import FORMATS, Table, render
 from porism.evaluate.runs.run import Run, write_run
 
 from .random_runs import random_case
 
-TABLE = Table(("run", "n", "nDCG'"), (("a_b|c", 3, 0.12345), ("d", 12, None)), "T & U", ("average: complete",))
+TABLE = Table(
+    "example", ("run", "n", "nDCG'"), (("a_b|c", 3, 0.12345), ("d", 12, None)), "T & U", ("average: complete",)
+)
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def porism_command(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
-    """The commands of this part only, in the folder."""
+    """Only the commands for evaluation, in the folder."""
     monkeypatch.setattr(porism.cli, "COMMANDS", ("eval", "published", "run"))
     monkeypatch.chdir(folder)
     return folder
@@ -57,11 +60,11 @@ def test_formats_of_a_table() -> None:
         render([TABLE]) == "T & U\nrun     n  nDCG'\n-----  --  -----\na_b|c   3  0.123\nd      12\naverage: complete\n"
     )
     assert render([TABLE], "tsv") == "run\tn\tnDCG'\na_b|c\t3\t0.123\nd\t12\t\n"
-    assert json.loads(render([TABLE], "json"))["rows"] == [
+    assert json.loads(render([TABLE], "json"))["example"]["rows"] == [
         {"run": "a_b|c", "n": 3, "nDCG'": 0.12345},
         {"run": "d", "n": 12, "nDCG'": None},
     ]
-    assert len(json.loads(render([TABLE, TABLE], "json"))) == 2
+    assert json.loads(render([TABLE, replace(TABLE, name="other")], "json")).keys() == {"example", "other"}
     assert (
         render([TABLE], "markdown")
         == "**T & U**\n\n| run | n | nDCG' |\n| --- | --: | --: |\n| a_b\\|c | 3 | 0.123 |\n| d | 12 |  |\n\naverage: complete\n"
@@ -70,7 +73,7 @@ def test_formats_of_a_table() -> None:
     assert '<td class="number">0.123</td>' in render([TABLE], "html")
     assert "T &amp; U" in render([TABLE], "html")
     with pytest.raises(
-        PorismError, match=re.escape("no format 'x'\n  fix: choose among table, tsv, json, markdown, latex, html")
+        PorismError, match=re.escape("no format 'x'\n  fix: choose one of table, tsv, json, markdown, latex, html")
     ):
         render([TABLE], "x")
 
@@ -95,8 +98,8 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_whole_and_needs_nothing_else(folder: Path) -> None:
-    made = load(folder / "qrels.txt", [folder / name for name in RUNS])
+def test_the_report_is_well_formed_and_self_contained(folder: Path) -> None:
+    made = read_experiment(folder / "qrels.txt", [folder / name for name in RUNS])
     write_report(made, folder / "r.html", "Title <1>")
     text = (folder / "r.html").read_text()
     parser = Balance()
@@ -107,7 +110,7 @@ def test_the_page_is_whole_and_needs_nothing_else(folder: Path) -> None:
     for part in (
         "average: complete".capitalize(),
         "Is the difference real?",
-        "Would the pool be fair to a newcomer?",
+        "Is the pool fair to new systems?",
         "prefers-color-scheme: dark",
     ):
         assert part in text
@@ -116,37 +119,37 @@ def test_the_page_is_whole_and_needs_nothing_else(folder: Path) -> None:
     assert (folder / "r.html").read_bytes() == first
 
 
-def test_a_page_of_one_run(folder: Path) -> None:
-    made = load(folder / "qrels.txt", [folder / RUNS[0]])
+def test_the_report_of_one_run(folder: Path) -> None:
+    made = read_experiment(folder / "qrels.txt", [folder / RUNS[0]])
     write_report(made, folder / "r.html")
     assert "Is the difference real?" not in (folder / "r.html").read_text()
 
 
 def test_figures_are_written_and_the_same_each_time(folder: Path) -> None:
-    made = load(folder / "qrels.txt", [folder / name for name in RUNS])
-    paths = write_plots(made, folder / "one")
+    made = read_experiment(folder / "qrels.txt", [folder / name for name in RUNS])
+    paths = write_figures(made, folder / "one")
     assert [path.name for path in paths] == [
         f"{name}.svg" for name in ("topics", "boxes", "curves", "heat", "differences")
     ]
-    again = write_plots(made, folder / "two")
+    again = write_figures(made, folder / "two")
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in again]
-    alone = load(folder / "qrels.txt", [folder / RUNS[0]])
-    pictures = write_plots(alone, folder / "three", "png")
+    alone = read_experiment(folder / "qrels.txt", [folder / RUNS[0]])
+    pictures = write_figures(alone, folder / "three", "png")
     assert len(pictures) == 4
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
-def test_without_matplotlib_the_pip_line_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_the_pip_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    made = load(folder / "qrels.txt", [folder / RUNS[0]])
+    made = read_experiment(folder / "qrels.txt", [folder / RUNS[0]])
     with pytest.raises(PorismError, match=re.escape("plots need matplotlib\n  fix: pip install 'porism[plots]'")):
-        write_plots(made, folder / "p")
+        write_figures(made, folder / "p")
 
 
 def test_two_runs_of_one_name_are_an_error() -> None:
     qrels, run = random_case(1)
     with pytest.raises(PorismError, match="two runs are named random"):
-        experiment(qrels, [run, run])
+        score_runs(qrels, [run, run])
 
 
 def test_eval_prints_the_averaging_with_the_table(porism_command: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +162,7 @@ def test_eval_prints_the_averaging_with_the_table(porism_command: Path, capsys: 
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_eval_in_every_format_with_every_part(
+def test_eval_in_every_format_with_every_option(
     porism_command: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     Path("info.csv").write_text("Topic,Difficulty\nA.1,Low\nA.2,High\n")
@@ -180,7 +183,7 @@ def test_eval_in_every_format_with_every_part(
     assert "official" in capsys.readouterr().out or form == "tsv"
 
 
-def test_eval_that_cannot_be_done_ends_with_1_and_prints_no_number(
+def test_an_impossible_evaluation_exits_with_1_and_prints_nothing(
     porism_command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("empty.txt").write_text("")

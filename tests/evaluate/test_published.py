@@ -8,7 +8,7 @@ import pytest
 
 from porism.cli.published import NAMES
 from porism.errors import PorismError
-from porism.evaluate.published import TABLES, among, published, year_of
+from porism.evaluate.published import TABLES, published, with_published, year_of
 
 EDITIONS = {"a1": 2020, "a2": 2021, "a3": 2022}
 MEASURES = {"ndcg": "nDCG'", "map": "MAP'", "p10": "P'@10"}
@@ -27,7 +27,7 @@ ROWS = {
 def test_every_table_is_there_and_the_command_names_them_all() -> None:
     assert {name: len(published(name).rows) for name in TABLES} == ROWS
     assert tuple(TABLES) == NAMES
-    with pytest.raises(PorismError, match=re.escape("no published table 'x'\n  fix: choose among teams, scale")):
+    with pytest.raises(PorismError, match=re.escape("no published table 'x'\n  fix: choose one of teams, scale")):
         published("x")
 
 
@@ -103,8 +103,8 @@ def test_the_other_tables(shared_data: Path) -> None:
     }
 
 
-def test_a_run_stands_in_its_place() -> None:
-    table = among(2, 2022, {"mine": {"nDCG'": 0.70, "MAP'": 0.5, "P'@10": 0.6}})
+def test_a_run_is_ranked_among_the_published_ones() -> None:
+    table = with_published(2, 2022, {"mine": {"nDCG'": 0.70, "MAP'": 0.5, "P'@10": 0.6}})
     place = next(iter(table.marked))
     assert table.rows[place][:3] == (4, "ours", "mine")
     assert [row[0] for row in table.rows] == list(range(1, 22))
@@ -115,5 +115,5 @@ def test_a_run_stands_in_its_place() -> None:
 
 def test_the_edition_of_a_topic() -> None:
     assert [year_of(topic) for topic in ("A.1", "B.200", "A.201", "B.300", "A.301")] == [2020, 2020, 2021, 2021, 2022]
-    with pytest.raises(PorismError, match=re.escape("L.5x is no topic of the lab")):
+    with pytest.raises(PorismError, match=re.escape("L.5x is not a topic of the lab")):
         year_of("L.5x")

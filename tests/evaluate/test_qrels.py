@@ -10,10 +10,10 @@ from porism.errors import PorismError
 from porism.evaluate.qrels import (
     count,
     from_judgments,
-    judged,
-    pooled,
+    judged_only,
+    pooled_or_judged,
     read_qrels,
-    to_visual,
+    visual_qrels,
     write_qrels,
 )
 from porism.records import Judgment
@@ -25,7 +25,7 @@ def read(tmp_path: Path, text: str) -> dict[str, dict[str, int]]:
     return read_qrels(path)
 
 
-def test_forms_in_the_wild(tmp_path: Path) -> None:
+def test_variants_of_the_format(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeffA.1\t0\t5\t3\r\n# remark\r\n\r\nA.1 0 6 2.0\r\nA.2\t7\t1") == {
         "A.1": {"5": 3, "6": 2},
         "A.2": {"7": 1},
@@ -44,24 +44,24 @@ def test_written_and_read_is_the_same(tmp_path: Path) -> None:
         ("", "{p}: no judgment in this file"),
         (
             "../other/qrel_task1_2020_official.tsv",
-            "{p}:1: 1 columns where a judgment has 4 (or 3)",
+            "{p}:1: 1 columns; a judgment has 4 (or 3)",
         ),  # a link stored as a file
         ("A.1 0 5 high", "{p}:1: grade 'high' is not a number"),
-        ("A.1 0 5 4", "{p}:1: grade 4 is none of 0, 1, 2, 3, 5, 6 or negative"),
-        ("A.1 0 5 1.5", "{p}:1: grade 1.5 is none of 0, 1, 2, 3, 5, 6 or negative"),
+        ("A.1 0 5 4", "{p}:1: grade 4 is not 0, 1, 2, 3, 5, 6, -1 or -2"),
+        ("A.1 0 5 1.5", "{p}:1: grade 1.5 is not 0, 1, 2, 3, 5, 6, -1 or -2"),
         (
             "A.1 0 5 1\nA.1 0 5 1\nA.1 0 6 nan",
-            "{p}:2: 5 is judged twice for topic A.1\n{p}:3: grade nan is none of 0, 1, 2, 3, 5, 6 or negative",
+            "{p}:2: 5 is judged twice for topic A.1\n{p}:3: grade nan is not 0, 1, 2, 3, 5, 6, -1 or -2",
         ),
     ],
 )
 def test_errors(tmp_path: Path, text: str, message: str) -> None:
-    wanted = message.format(p=tmp_path / "q") + "\n  fix: one line per judgment: topic, 0, item, grade (0 to 3)"
+    wanted = message.format(p=tmp_path / "q") + "\n  fix: write one line per judgment: topic, 0, item, grade (0 to 3)"
     with pytest.raises(PorismError, match=f"^{re.escape(wanted)}$"):
         read(tmp_path, text)
 
 
-def test_twenty_problems_are_told_and_the_rest_counted(tmp_path: Path) -> None:
+def test_twenty_problems_are_listed_and_the_others_counted(tmp_path: Path) -> None:
     with pytest.raises(PorismError, match="and 5 more"):
         read(tmp_path, "x\n" * 25)
 
@@ -75,13 +75,13 @@ def test_the_highest_grade_of_the_instances_wins_and_codes_count_only_alone() ->
         Judgment("B.1", "w", 5),
     ]
     assert from_judgments(judgments) == {"B.1": {"v": 3, "w": 6}}
-    assert to_visual({"B.1": {"1": 0, "2": 2, "3": 5}}, {"1": "v", "2": "v", "3": "w"}) == {"B.1": {"v": 2}}
+    assert visual_qrels({"B.1": {"1": 0, "2": 2, "3": 5}}, {"1": "v", "2": "v", "3": "w"}) == {"B.1": {"v": 2}}
 
 
 def test_what_counts_as_judged_and_as_pooled() -> None:
     qrels = {"A.1": {"a": 3, "b": -1, "c": 5}, "A.2": {"d": 6}}
-    assert judged(qrels) == {"A.1": {"a": 3}}
-    assert pooled(qrels) == {"A.1": {"a": 3, "b": -1}}
+    assert judged_only(qrels) == {"A.1": {"a": 3}}
+    assert pooled_or_judged(qrels) == {"A.1": {"a": 3, "b": -1}}
 
 
 FILES = {

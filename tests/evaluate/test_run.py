@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.measures.prime import as_visual, read_visual_map
 from porism.evaluate.runs.name import RunName, parse_name
-from porism.evaluate.runs.run import Answer, Ranking, Run, read_run, untied, write_rankings, write_run
+from porism.evaluate.runs.run import Answer, Ranking, Run, break_ties, read_run, write_rankings, write_run
+from porism.evaluate.runs.visual_ids import read_visual_map, to_visual_ids
 from porism.records import Hit
 
 LINES = {
@@ -23,7 +23,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("kind", LINES)
-def test_the_kind_is_told_by_the_content(tmp_path: Path, kind: str) -> None:
+def test_the_content_decides_the_kind(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "some.tsv"
     path.write_text(LINES[kind], encoding="utf-8", newline="")
     run = read_run(path)
@@ -40,13 +40,13 @@ def test_a_task2_run_of_visual_ids_has_a_dash_for_the_post(tmp_path: Path) -> No
     assert (read_run(path).kind, read_run(path).rankings["B.1"].posts) == ("task2", ["-"])
 
 
-def test_topics_that_come_back_are_joined(tmp_path: Path) -> None:
+def test_topics_in_several_places_are_joined(tmp_path: Path) -> None:
     path = tmp_path / "r.tsv"
     path.write_text("A.1\t1\t1\t9\tx\nA.2\t5\t1\t9\tx\nA.1\t2\t2\t8\tx\n", encoding="utf-8")
     assert read_run(path).rankings["A.1"] == Ranking(["1", "2"], [9.0, 8.0])
 
 
-def test_errors_of_a_file_are_told_together(tmp_path: Path) -> None:
+def test_all_errors_of_a_file_are_reported_together(tmp_path: Path) -> None:
     path = tmp_path / "r.tsv"
     path.write_text("A.1\t1\t1\t9\tx\nA.1\t2\t2\tnan\tx\nA.1\t3\tx\nA.1\t4\tfour\t1\tx\n", encoding="utf-8")
     message = (
@@ -59,9 +59,9 @@ def test_errors_of_a_file_are_told_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "the file is empty"), ("hello\n", "not a run: no line has the columns of Task 1, 2, 3 or trec_eval")],
+    [("", "the file is empty"), ("hello\n", "not a run file: no line has the columns of Task 1, 2, 3 or trec_eval")],
 )
-def test_what_is_no_run(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_are_no_runs(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "r.tsv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(PorismError, match=re.escape(f"{path}: {message}")):
@@ -73,11 +73,11 @@ scores = st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=40)
 
 @given(scores)
 @settings(deadline=None)
-def test_untied_scores_fall_as_32_bit_numbers_and_stay_near(values: list[float]) -> None:
+def test_scores_without_ties_fall_as_32_bit_numbers_and_stay_close(values: list[float]) -> None:
     falling = sorted(values, reverse=True)
-    spaced = untied(falling)
+    spaced = break_ties(falling)
     assert np.all(np.diff(np.float32(spaced)) < 0)
-    assert untied(spaced) == spaced
+    assert break_ties(spaced) == spaced
     assert np.allclose(spaced, falling, rtol=1e-5, atol=1e-4 * max(1, *map(abs, falling)) / 1e3)
 
 
@@ -93,7 +93,7 @@ def test_a_run_written_and_read_is_the_same_run(
     for topic, values in lists.items():
         items = [str(1000 + place) for place in range(len(values))]
         rankings[topic] = Ranking(
-            items, untied(sorted(values, reverse=True)), ["7"] * len(items) if kind == "task2" else []
+            items, break_ties(sorted(values, reverse=True)), ["7"] * len(items) if kind == "task2" else []
         )
     run = Run("r", kind, rankings, "tag")  # type: ignore[arg-type]
     path = tmp_path_factory.mktemp("run") / "r.tsv"
@@ -109,7 +109,7 @@ def test_answers_written_and_read_are_the_same(tmp_path: Path) -> None:
     assert read_run(tmp_path / "r.tsv") == run
 
 
-def test_the_writer_numbers_limits_and_unties(tmp_path: Path) -> None:
+def test_the_writer_numbers_ranks_limits_hits_and_breaks_ties(tmp_path: Path) -> None:
     hits = [Hit(number, 1.0) for number in range(1500)]
     write_rankings([("A.1", Ranking.of(hits))], tmp_path / "r.tsv", "task1", "x")
     lines = (tmp_path / "r.tsv").read_text().splitlines()
@@ -118,24 +118,24 @@ def test_the_writer_numbers_limits_and_unties(tmp_path: Path) -> None:
     with pytest.raises(PorismError, match="the run id '' is empty"):
         write_rankings([], tmp_path / "s.tsv", "task1", "")
     with pytest.raises(PorismError, match="a score is not a finite 32-bit number"):
-        untied([float("inf")])
+        break_ties([float("inf")])
 
 
-def test_pairs_are_in_the_order_of_trec_eval() -> None:
+def test_score_order_is_that_of_trec_eval() -> None:
     ranking = Ranking(["9", "10", "8", "9"], [1.0, 1.0, 2.0, 5.0])
-    assert ranking.pairs() == [("8", 2.0), ("9", 1.0), ("10", 1.0)]
-    assert ranking.pairs(2) == [("8", 2.0), ("9", 1.0)]
+    assert ranking.in_score_order() == Ranking(["8", "9", "10"], [2.0, 1.0, 1.0])
+    assert ranking.in_score_order(2) == Ranking(["8", "9"], [2.0, 1.0])
 
 
-def test_formulas_become_visual_ids_at_their_best_place(tmp_path: Path) -> None:
+def test_formulas_become_visual_ids_at_their_best_rank(tmp_path: Path) -> None:
     table = tmp_path / "map.tsv"
     table.write_text('id\tpost\tvisual_id\n1\t7\tv1\n2\t7\tv2\n3\t8\tv1\n4\t"\tv3\n', encoding="utf-8")
     visual = read_visual_map(table)
     assert visual == {"1": "v1", "2": "v2", "3": "v1", "4": "v3"}
     run = Run("r", "task2", {"B.1": Ranking(["2", "3", "1", "99", "v9"], [1, 3, 2, 9, 0.5], ["7", "8", "7", "7", "-"])})
-    assert as_visual(run, visual).rankings["B.1"] == Ranking(["v1", "v2", "v9"], [3, 1, 0.5])
+    assert to_visual_ids(run, visual).rankings["B.1"] == Ranking(["v1", "v2", "v9"], [3, 1, 0.5])
     with pytest.raises(PorismError, match="no formula id of run r is in the map"):
-        as_visual(Run("r", "task2", {"B.1": Ranking(["5"], [1], ["7"])}), visual)
+        to_visual_ids(Run("r", "task2", {"B.1": Ranking(["5"], [1], ["7"])}), visual)
     table.write_text("1\tv1\n2\tv2\n", encoding="utf-8")
     assert read_visual_map(table) == {"1": "v1", "2": "v2"}
 

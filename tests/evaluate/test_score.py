@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from porism.errors import PorismError
 from porism.evaluate.measures import definitions
 from porism.evaluate.measures.measure import Measure, parse, parse_all
-from porism.evaluate.measures.prime import primed
+from porism.evaluate.measures.prime import prime_filter
 from porism.evaluate.measures.score import AVERAGES, Average, score
-from porism.evaluate.qrels import judged, read_qrels, write_qrels
+from porism.evaluate.qrels import judged_only, read_qrels, write_qrels
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_rankings
 
 from .random_runs import random_case
@@ -51,8 +51,8 @@ def test_the_plain_definitions_give_the_numbers_of_trec_eval(seed: int, average:
     qrels, run = random_case(seed)
     scores = score(qrels, run, EVERY, average)
     for topic in scores.topics:
-        order = run.rankings[topic].pairs() if topic in run.rankings else []
-        grades = [qrels[topic].get(item) for item, _ in order]
+        items = run.rankings[topic].in_score_order().items if topic in run.rankings else []
+        grades = [qrels[topic].get(item) for item in items]
         for measure in EVERY:
             # trec_eval's infAP computes in a different order of operations
             assert scores.values[measure][topic] == pytest.approx(
@@ -94,7 +94,7 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
 @pytest.mark.parametrize(
     ("qrels", "run", "message"),
     [
-        ({}, {"A.1": ["a"]}, "the qrels hold no judged item\n  fix: give judgments with grades 0 to 3"),
+        ({}, {"A.1": ["a"]}, "the qrels have no judged item\n  fix: give judgments with grades 0 to 3"),
         (
             {"A.1": {"a": 0}},
             {"A.1": ["a"]},
@@ -105,16 +105,16 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
             {"A.1": ["a"]},
             "no item of the qrels has grade 2 or more, so MAP' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
         ),
-        ({"A.1": {"a": 5}}, {"A.1": ["a"]}, "the qrels hold no judged item\n  fix: give judgments with grades 0 to 3"),
+        ({"A.1": {"a": 5}}, {"A.1": ["a"]}, "the qrels have no judged item\n  fix: give judgments with grades 0 to 3"),
         (
             {"A.1": {"a": 3}},
             {"B.1": ["a"]},
-            "run r and the qrels share no topic (run: B.1, qrels: A.1)\n  fix: give the qrels of the run's topics",
+            "run r and the qrels have no common topic (run: B.1, qrels: A.1)\n  fix: give the qrels of the run's topics",
         ),
         (
             {"A.1": {"a": 3}},
             {},
-            "run r and the qrels share no topic (run: none, qrels: A.1)\n  fix: give the qrels of the run's topics",
+            "run r and the qrels have no common topic (run: none, qrels: A.1)\n  fix: give the qrels of the run's topics",
         ),
         (
             {"A.1": {"a": 3}},
@@ -168,8 +168,8 @@ def test_moving_a_better_item_up_never_lowers_ndcg(grades: list[int], data: st.D
 @settings(max_examples=30, deadline=None)
 def test_the_prime_filter_is_idempotent(seed: int) -> None:
     qrels, run = random_case(seed, topics=3, items=20)
-    once = primed(run, judged(qrels))
-    assert primed(once, judged(qrels)) == once
+    once = prime_filter(run, judged_only(qrels))
+    assert prime_filter(once, judged_only(qrels)) == once
 
 
 def program() -> str:
@@ -188,7 +188,7 @@ def test_equal_to_the_trec_eval_program(seed: int, average: Average, tmp_path: P
     command = program()
     qrels, run = random_case(seed, topics=20, items=80)
     write_qrels(qrels, tmp_path / "q")
-    used = primed(run, judged(qrels)) if average == "official" else run
+    used = prime_filter(run, judged_only(qrels)) if average == "official" else run
     with open(tmp_path / "r", "w", encoding="utf-8") as out:  # as the lab did: official scores the filtered file
         for topic, ranking in used.rankings.items():
             for item, value in zip(ranking.items, ranking.scores, strict=True):

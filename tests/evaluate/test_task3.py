@@ -10,9 +10,10 @@ import pytest
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import Answer, Ranking, Run
-from porism.evaluate.task3.overlap import OWN, answer_text, f1, local_tokenizer, overlap, reference_text, words
-from porism.evaluate.task3.references import Reference, ablated, task1_references, task3_references
+from porism.evaluate.task3.overlap import OWN, answer_text, local_tokenizer, overlap, reference_text, token_f1, tokenize
+from porism.evaluate.task3.references import Reference, task1_references, task3_references, without_team
 from porism.evaluate.task3.scores import (
+    FlagShares,
     best_possible,
     flag_shares,
     read_answer_map,
@@ -20,8 +21,7 @@ from porism.evaluate.task3.scores import (
     score_answers,
     score_as_task3,
 )
-from porism.evaluate.task3.similarity import Encoded, Encoder, local_encoder, similarity
-from porism.evaluate.task3.similarity import f1 as similarity_f1
+from porism.evaluate.task3.similarity import Encoded, Encoder, bert_score_f1, local_encoder, similarity
 from porism.evaluate.task3.table import TextMeasures, answer_table, is_task3
 
 
@@ -39,7 +39,7 @@ def test_table_5_of_all_runs(shared_data: Path) -> None:
     assert f"{best_possible(qrels):.3f}" == "2.346"
 
 
-def test_codes_count_0_and_unjudged_topics_are_left_out() -> None:
+def test_codes_count_as_0_and_unjudged_topics_are_left_out() -> None:
     found = score_answers("r", {"A.1": "d_1", "A.2": "d_2", "A.3": "d_9"}, {"A.1": {"d_1": 3}, "A.2": {"d_2": 5}})
     assert (found.average_relevance, found.precision, len(found.grades)) == (1.5, 0.5, 2)
     with pytest.raises(
@@ -68,12 +68,12 @@ def test_the_map_and_the_flags(tmp_path: Path) -> None:
     path = tmp_path / "map.tsv"
     path.write_text("r\tA.1\td_1\nr\tA.1\td_2\n")
     with pytest.raises(
-        PorismError, match=re.escape(f"{path}:2: topic A.1 comes twice for run r\n  fix: keep one answer per topic")
+        PorismError, match=re.escape(f"{path}:2: topic A.1 occurs twice for run r\n  fix: keep one answer per topic")
     ):
         read_answer_map(path)
     flags = tmp_path / "flags.tsv"
     flags.write_text("topic\tanswer\tMG\tUI\nA.1\td_1\tyes\tno\nA.2\td_2\tno\tno\n")
-    assert flag_shares({"A.1": "d_1", "A.2": "d_2", "A.3": "d_3"}, read_flags(flags)) == (0.5, 0.0, 2)
+    assert flag_shares({"A.1": "d_1", "A.2": "d_2", "A.3": "d_3"}, read_flags(flags)) == FlagShares(0.5, 0.0, 2)
     flags.write_text("A.1\td_1\tmaybe\tno\n")
     with pytest.raises(PorismError, match=re.escape(f"{flags}:1: not a row of topic, answer, yes/no, yes/no")):
         read_flags(flags)
@@ -105,7 +105,7 @@ def test_references_are_prepared_from_html() -> None:
 
 
 def test_overlap_is_the_best_f1_of_token_sets() -> None:
-    assert words("Let $\\frac{a}{2}$, Foo_1") == [
+    assert tokenize("Let $\\frac{a}{2}$, Foo_1") == [
         "let",
         "$",
         "\\frac",
@@ -121,14 +121,14 @@ def test_overlap_is_the_best_f1_of_token_sets() -> None:
         "_",
         "1",
     ]
-    assert f1(["a", "a", "b"], ["a", "b", "c", "d"]) == pytest.approx(2 * 2 / (2 + 4))
-    assert f1(["a", "a", "b"], ["a", "a", "c"], bag=True) == pytest.approx(2 * 2 / 6)
+    assert token_f1(["a", "a", "b"], ["a", "b", "c", "d"]) == pytest.approx(2 * 2 / (2 + 4))
+    assert token_f1(["a", "a", "b"], ["a", "a", "c"], bag=True) == pytest.approx(2 * 2 / 6)
     assert overlap({"A.1": "a b", "A.2": "q"}, {"A.1": ["a", "a b", ""]}) == {"A.1": 1.0}
     with pytest.raises(PorismError, match="no answered topic has a reference"):
         overlap({"A.1": "a"}, {})
 
 
-def test_references_know_who_found_them_and_a_team_is_not_measured_against_itself() -> None:
+def test_a_team_is_not_compared_with_its_own_references() -> None:
     answers = {"T-x": {"A.1": "d_1", "A.2": "d_2"}, "U-y": {"A.1": "d_1"}, "V-z": {"A.1": "d_3"}}
     qrels = {"A.1": {"d_1": 3, "d_3": 1}, "A.2": {"d_2": 2}}
     runs = [
@@ -140,13 +140,13 @@ def test_references_know_who_found_them_and_a_team_is_not_measured_against_itsel
         Reference("A.1", "d_1", "one", frozenset({"T-x", "U-y"})),
         Reference("A.2", "d_2", "two", frozenset({"T-x"})),
     ]
-    assert ablated(found, ["T-x"], answers) == {"A.1": ["one"]}
-    assert ablated(found, ["T-x", "U-y"], answers) == {}
+    assert without_team(found, ["T-x"], answers) == {"A.1": ["one"]}
+    assert without_team(found, ["T-x", "U-y"], answers) == {}
     with pytest.raises(
         PorismError,
         match=re.escape("no run is named W-q\n  fix: name the team's runs as their files are named, without .tsv"),
     ):
-        ablated(found, ["W-q"], answers)
+        without_team(found, ["W-q"], answers)
 
 
 def test_relevant_short_task1_answers_are_references() -> None:
@@ -167,20 +167,20 @@ def letters(text: str) -> Encoded:
 
 
 def test_similarity_matches_each_token_with_the_nearest() -> None:
-    assert similarity_f1(letters("ab"), letters("ba")) == 1.0
-    assert similarity_f1(letters("ab"), letters("abcd")) == pytest.approx(2 * 1 * 0.5 / 1.5)
+    assert bert_score_f1(letters("ab"), letters("ba")) == 1.0
+    assert bert_score_f1(letters("ab"), letters("abcd")) == pytest.approx(2 * 1 * 0.5 / 1.5)
     marked = Encoded(letters("zab").vectors, np.array([0.0, 1.0, 1.0]))  # a mark weighs nothing
-    assert similarity_f1(marked, letters("ab")) == 1.0
+    assert bert_score_f1(marked, letters("ab")) == 1.0
     assert similarity({"A.1": "ab"}, {"A.1": ["cd", "ab"]}, Encoder("CS-letters", letters)) == {"A.1": 1.0}
 
 
-def test_without_the_model_the_way_to_it_is_told(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported_with_a_fix(tmp_path: Path) -> None:
     with pytest.raises(
         PorismError,
-        match=re.escape(f"{tmp_path}: no tokenizer.json here\n  fix: name a local copy of the model witiko/mathberta"),
+        match=re.escape(f"{tmp_path}: has no tokenizer.json\n  fix: give a local copy of the model witiko/mathberta"),
     ):
         local_tokenizer(tmp_path)
-    with pytest.raises(PorismError, match=re.escape(f"{tmp_path}: no config.json here")):
+    with pytest.raises(PorismError, match=re.escape(f"{tmp_path}: has no config.json")):
         local_encoder(tmp_path)
 
 
@@ -198,7 +198,7 @@ def test_the_table_names_its_measures_honestly() -> None:
         answer_table({"A.1": {"d_1": 3}}, answers, [Run("other", "task3")])
 
 
-def test_judgments_of_task3_are_known_by_their_items() -> None:
+def test_judgments_of_task3_are_recognised_by_their_items() -> None:
     assert is_task3({"A.1": {"d_1": 3}}, "q")
     assert not is_task3({"A.1": {"77": 3}}, "q")
     with pytest.raises(PorismError, match="q: judgments of posts and of Task 3 answers in one file"):

@@ -62,11 +62,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score and print."""
-    from porism.evaluate.reports.evaluation import Options, evaluate
+    from porism.evaluate.evaluation import Options, evaluate
 
     options = Options(**{name: value for name, value in vars(args).items() if name in Options.__annotations__})
-    text, words = evaluate(options)
-    sys.stdout.write(text)
-    for line in words:
+    result = evaluate(options)
+    sys.stdout.write(result.text)
+    for line in result.messages:
         print(line, file=sys.stderr)
     return 0

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     from porism.corpus.topics.files import read_topics
-    from porism.evaluate.runs.facts import CollectionFacts
+    from porism.evaluate.runs.id_lookup import CollectionLookup
     from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
     from porism.lab.pooling.store import read_base, write_pool
 
@@ -61,7 +61,7 @@ def _build(args: argparse.Namespace) -> int:
         name: value for name, value in (("primary", args.depth_primary), ("alternate", args.depth_alternate)) if value
     }
     options = PoolOptions(args.task, args.seed, depths, tuple(args.primary), args.policy, args.instances, args.prefix)
-    facts = CollectionFacts(args.collection)
+    facts = CollectionLookup(args.collection)
     topics = [topic.id for topic in read_topics(args.topics)]
     runs = [read_pool_run(Path(path), options, topics, facts) for path in sorted(args.runs)]
     names = [one.run.name for one in runs]

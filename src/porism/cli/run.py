@@ -70,20 +70,21 @@ def run(args: argparse.Namespace) -> int:
 
 def check_files(args: argparse.Namespace) -> int:
     """Report problems; 1 if a file is to be rejected."""
-    from porism.evaluate.runs.checking import check_files, summary
+    from porism.evaluate.runs.problems import as_json_lines, summary
+    from porism.evaluate.runs.submission import check_files
 
     problems = check_files(args.files, args.known_topics, args.collection)
-    sys.stdout.write(summary(problems, args.json))
+    sys.stdout.write(as_json_lines(problems) if args.json else summary(problems))
     return 1 if any(problem.level == "E" for problem in problems) else 0
 
 
 def fix_file(args: argparse.Namespace) -> int:
     """Write the cleaned run."""
-    from porism.evaluate.runs.checking import fix_file
+    from porism.evaluate.runs.fix import fix_file
 
-    path, words = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
-    print(words, file=sys.stderr)
-    print(path)
+    fixed = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
+    print(fixed.message, file=sys.stderr)
+    print(fixed.path)
     return 0
 
 

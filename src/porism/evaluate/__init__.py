@@ -1,0 +1,1 @@
+"""Evaluation: rankings and judgments become numbers, tables, figures and reports."""

@@ -1,4 +1,4 @@
-"""Judgments: which item has which grade for which topic."""
+"""Qrels: the grade of each judged item of each topic. Read, write and count them."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from porism.errors import PorismError
 from porism.files import atomic_file, open_bytes
 from porism.records import Judgment
 
-# topic -> item -> grade; a negative grade means pooled but not judged (trec_eval's rule for infAP).
+# topic -> item -> grade; a negative grade means pooled but not judged (as trec_eval reads it for infAP).
 Qrels = dict[str, dict[str, int]]
 
 HIGHEST = 3
-CODES = (5, 6)  # system failure, do not know
+CODES = (5, 6)  # system failure; "do not know"
 SHOWN = 20
+FORMAT = "write one line per judgment: topic, 0, item, grade (0 to 3)"
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Read `topic 0 item grade` or `topic item grade`, separated by tabs or blanks; `#` lines are remarks; 3.0 is 3.
+    """Read `topic 0 item grade` or `topic item grade`, separated by tabs or spaces. Skip lines that begin with `#`; read 3.0 as 3.
 
-    Every line that cannot be used is told (up to 20): a file of unclear judgments gives no numbers.
+    A line that cannot be read is an error, which lists up to 20 such lines.
     """
     with open_bytes(path) as stream:
         try:
             text = stream.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise PorismError(f"not UTF-8: {error.reason}", where=str(path), fix="name a qrels file") from None
+            raise PorismError(f"not UTF-8: {error.reason}", where=str(path), fix="give a qrels file") from None
     qrels: Qrels = {}
     wrong: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         cells = line.split()
         if not cells or line.lstrip().startswith("#"):
             continue
-        problem = take_line(qrels, cells)
+        problem = _add_line(qrels, cells)
         if problem:
             wrong.append(f"{path}:{number}: {problem}")
     if wrong:
@@ -44,26 +45,24 @@ def read_qrels(path: str | Path) -> Qrels:
         raise PorismError(
             "\n".join([message, *wrong[1:SHOWN], *more]),
             where=where,
-            fix="one line per judgment: topic, 0, item, grade (0 to 3)",
+            fix=FORMAT,
         )
     if not qrels:
-        raise PorismError(
-            "no judgment in this file", where=str(path), fix="one line per judgment: topic, 0, item, grade (0 to 3)"
-        )
+        raise PorismError("no judgment in this file", where=str(path), fix=FORMAT)
     return qrels
 
 
-def take_line(qrels: Qrels, cells: list[str]) -> str:
-    """Add one line; what is wrong with it, or nothing."""
+def _add_line(qrels: Qrels, cells: list[str]) -> str:
+    """Add one judgment. Return what is wrong with the line, or an empty string."""
     if len(cells) not in (3, 4):
-        return f"{len(cells)} columns where a judgment has 4 (or 3)"
+        return f"{len(cells)} columns; a judgment has 4 (or 3)"
     topic, item, text = cells[0], cells[-2], cells[-1]
     try:
         grade = float(text)
     except ValueError:
         return f"grade {text!r} is not a number"
     if not grade.is_integer() or not (-2 <= grade <= HIGHEST or grade in CODES):
-        return f"grade {text} is none of 0, 1, 2, 3, 5, 6 or negative"
+        return f"grade {text} is not 0, 1, 2, 3, 5, 6, -1 or -2"
     grades = qrels.setdefault(topic, {})
     if item in grades:
         return f"{item} is judged twice for topic {topic}"
@@ -72,7 +71,7 @@ def take_line(qrels: Qrels, cells: list[str]) -> str:
 
 
 def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: str | Path) -> None:
-    """Write `topic TAB 0 TAB item TAB grade` in the order given."""
+    """Write `topic TAB 0 TAB item TAB grade`, in the given order."""
     with atomic_file(path) as out:
         for topic, grades in qrels.items():
             for item, grade in grades.items():
@@ -80,23 +79,23 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: str | Path) -> Non
 
 
 def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
-    """Qrels of judgments; of several for an item the highest grade, as for the instances of a formula. Codes 5 and 6 count only where alone."""
+    """Make qrels of judgments. An item judged more than once gets its highest grade; codes 5 and 6 count only without any grade."""
     qrels: Qrels = {}
     for judgment in judgments:
         grades = qrels.setdefault(judgment.topic, {})
         old = grades.get(judgment.item)
-        grades[judgment.item] = judgment.grade if old is None else higher(old, judgment.grade)
+        grades[judgment.item] = judgment.grade if old is None else _higher(old, judgment.grade)
     return qrels
 
 
-def higher(first: int, second: int) -> int:
-    """The higher of two grades; a real grade wins over a code."""
+def _higher(first: int, second: int) -> int:
+    """Return the higher of two grades; a grade is higher than a code."""
     real = [grade for grade in (first, second) if grade not in CODES]
     return max(real) if real else max(first, second)
 
 
-def judged(qrels: Mapping[str, Mapping[str, int]], lowest: int = 0) -> Qrels:
-    """Without codes and without pooled-but-unjudged items: failure and "do not know" count as not judged in Tasks 1 and 2."""
+def judged_only(qrels: Mapping[str, Mapping[str, int]], lowest: int = 0) -> Qrels:
+    """Remove codes and items that were pooled but not judged. In Tasks 1 and 2, codes 5 and 6 count as not judged."""
     clean = {
         topic: {item: grade for item, grade in grades.items() if lowest <= grade <= HIGHEST}
         for topic, grades in qrels.items()
@@ -104,24 +103,24 @@ def judged(qrels: Mapping[str, Mapping[str, int]], lowest: int = 0) -> Qrels:
     return {topic: grades for topic, grades in clean.items() if grades}
 
 
-def pooled(qrels: Mapping[str, Mapping[str, int]]) -> Qrels:
-    """Without codes; pooled-but-unjudged items stay, as infAP needs them."""
-    return judged(qrels, lowest=-2)
+def pooled_or_judged(qrels: Mapping[str, Mapping[str, int]]) -> Qrels:
+    """Remove codes, but keep items that were pooled and not judged: infAP needs them."""
+    return judged_only(qrels, lowest=-2)
 
 
-def to_visual(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, str]) -> Qrels:
-    """Judgments of formula instances as judgments of visual ids: the maximum grade over the instances."""
+def visual_qrels(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, str]) -> Qrels:
+    """Turn judgments of formula instances into judgments of visual ids: the highest grade over the instances."""
     judgments = (
         Judgment(topic, visual.get(item, item), grade)
         for topic, grades in qrels.items()
         for item, grade in grades.items()
     )
-    return judged(from_judgments(judgments))
+    return judged_only(from_judgments(judgments))
 
 
 @dataclass(frozen=True, slots=True)
 class QrelsCounts:
-    """What a qrels file holds."""
+    """Counts of a qrels file: see `count`."""
 
     topics: int
     judged: int
@@ -133,12 +132,16 @@ class QrelsCounts:
 
 
 def count(qrels: Mapping[str, Mapping[str, int]]) -> QrelsCounts:
-    """Topics, judgments, grades, averages per topic (any grade above 0), least number of H+M items, and the highest possible P'@10."""
+    """Count topics, judgments and grades.
+
+    The averages are per topic; `average_relevant` counts grades above 0. `least_relevant` is the lowest number of High and
+    Medium items of a topic, `best_p10` the highest possible P'@10.
+    """
     if not qrels:
         raise PorismError("no judgment to count", fix="give a qrels file")
     grades = Counter(grade for row in qrels.values() for grade in row.values())
     relevant = [sum(2 <= grade <= HIGHEST for grade in row.values()) for row in qrels.values()]
-    some = sum(number for grade, number in grades.items() if 1 <= grade <= HIGHEST)
+    above_zero = sum(number for grade, number in grades.items() if 1 <= grade <= HIGHEST)
     total, size = sum(grades.values()), len(qrels)
     best = sum(min(number, 10) for number in relevant) / (10 * size)
-    return QrelsCounts(size, total, dict(sorted(grades.items())), total / size, some / size, min(relevant), best)
+    return QrelsCounts(size, total, dict(sorted(grades.items())), total / size, above_zero / size, min(relevant), best)

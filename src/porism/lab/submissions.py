@@ -21,11 +21,12 @@ from typing import Literal
 
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.evaluate.runs.check import Checked, check_run, check_submission
-from porism.evaluate.runs.facts import CollectionFacts, Facts
+from porism.evaluate.runs.check import CheckedRun, check_run
+from porism.evaluate.runs.id_lookup import CollectionLookup, IdLookup
 from porism.evaluate.runs.lines import RunLines
 from porism.evaluate.runs.name import RunName, parse_name
 from porism.evaluate.runs.problems import counts, report
+from porism.evaluate.runs.submission import check_submission
 from porism.files import open_bytes
 
 RECEIPTS = "receipts.jsonl"
@@ -57,7 +58,7 @@ class Desk:
 
     folder: Path
     topics: Mapping[str, Collection[str]] = field(default_factory=dict)
-    facts: Facts | None = None
+    facts: IdLookup | None = None
     clock: Callable[[], float] = time.time
 
     def receipts(self, team: str = "") -> list[Receipt]:
@@ -148,7 +149,7 @@ class Desk:
     def _rules(self, team: str, file: str) -> list[str]:
         """At most five runs of a team for a task, one of them primary, counted with the new one in its place."""
         paths = [path for path in self.runs(team) if path.name != file] + [self.folder / team / file]
-        together = [Checked(RunLines(path.name, "task1"), parse_name(path.name)) for path in paths]
+        together = [CheckedRun(RunLines(path.name, "task1"), parse_name(path.name)) for path in paths]
         return [str(problem) for problem in check_submission(together) if problem.level == "E"]
 
     def _keep(self, team: str, file: str, place: Path) -> None:
@@ -183,7 +184,7 @@ def topic_ids(paths: Iterable[str | Path]) -> dict[str, list[str]]:
 
 def hand_in_files(folder: Path, files: Iterable[str], topics: Iterable[str], collection: str | None) -> list[Receipt]:
     """Hand in files from a disk, each as the team that its name tells."""
-    desk = Desk(folder, topic_ids(topics), CollectionFacts(collection) if collection else None)
+    desk = Desk(folder, topic_ids(topics), CollectionLookup(collection) if collection else None)
     receipts = []
     for name in files:
         said = parse_name(name)

@@ -1,0 +1,1 @@
+"""Comparison of runs: significance tests, correlations, coverage by the judgments, subsets of topics."""

@@ -1,4 +1,4 @@
-"""How far do the judgments reach? Unjudged rates, and what a team loses when the pool is built without it."""
+"""Coverage of runs by the judgments: judged rates, recall of judged items, leave-one-team-out."""
 
 from __future__ import annotations
 
@@ -8,33 +8,39 @@ from dataclasses import dataclass
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import Measure
 from porism.evaluate.measures.score import Average, score
-from porism.evaluate.qrels import Qrels, judged
+from porism.evaluate.qrels import Qrels, judged_only
 from porism.evaluate.runs.run import Run
 
 DEPTHS = (5, 10, 20, 50, 100, 1000)
 
 
 def judged_rates(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> dict[int, float]:
-    """The share of hits down to each depth that was judged, over the topics of the run and the qrels."""
-    grades = judged(qrels)
+    """Return the share of judged hits down to each depth, over the topics of both run and qrels."""
+    grades = judged_only(qrels)
     topics = [topic for topic in grades if topic in run.rankings]
     if not topics:
-        raise PorismError(f"run {run.name} and the qrels share no topic", fix="give the qrels of the run's topics")
-    found: dict[int, float] = {}
-    orders = {topic: [item in grades[topic] for item, _ in run.rankings[topic].pairs(max(depths))] for topic in topics}
+        raise PorismError(
+            f"run {run.name} and the qrels have no common topic", fix="give the qrels of the run's topics"
+        )
+    deepest = max(depths)
+    judged = [[item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items] for topic in topics]
+    rates: dict[int, float] = {}
     for depth in depths:
-        known = [flag for topic in topics for flag in orders[topic][:depth]]
-        found[depth] = sum(known) / len(known)
-    return found
+        flags = [flag for row in judged for flag in row[:depth]]
+        rates[depth] = sum(flags) / len(flags)
+    return rates
 
 
-def found_share(run: Run, qrels: Qrels, level: int = 2) -> float:
-    """The share of all relevant judged items that the run returned at all."""
+def relevant_found(run: Run, qrels: Qrels, level: int = 2) -> float:
+    """Return the share of all relevant items that the run returned, at any rank."""
     relevant = {
-        (topic, item) for topic, grades in judged(qrels).items() for item, grade in grades.items() if grade >= level
+        (topic, item)
+        for topic, grades in judged_only(qrels).items()
+        for item, grade in grades.items()
+        if grade >= level
     }
     if not relevant:
-        raise PorismError("the qrels hold no relevant item", fix=f"give judgments with grade {level} or more")
+        raise PorismError("the qrels have no relevant item", fix=f"give judgments with grade {level} or more")
     return sum(item in set(run.rankings[topic].items) for topic, item in relevant if topic in run.rankings) / len(
         relevant
     )
@@ -42,7 +48,7 @@ def found_share(run: Run, qrels: Qrels, level: int = 2) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A run scored with all judgments and with those that its team alone contributed taken away."""
+    """A run scored with all judgments, and without those that only its team contributed."""
 
     team: str
     run: str
@@ -53,17 +59,17 @@ class LeftOut:
 
     @property
     def change(self) -> float | None:
-        """What the run loses (negative) or gains."""
+        """The difference: negative if the run loses."""
         return None if self.reduced is None else self.reduced - self.full
 
 
-def contributors(runs: Mapping[str, Sequence[Run]], depth: int) -> dict[tuple[str, str], set[str]]:
-    """(topic, item) -> the teams with the item in the first `depth` places of a run."""
+def _contributors(runs: Mapping[str, Sequence[Run]], depth: int) -> dict[tuple[str, str], set[str]]:
+    """Return, for each (topic, item), the teams that have the item among the first `depth` hits of a run."""
     found: dict[tuple[str, str], set[str]] = {}
     for team, mine in runs.items():
         for run in mine:
             for topic, ranking in run.rankings.items():
-                for item, _ in ranking.pairs(depth):
+                for item in ranking.in_score_order(depth).items:
                     found.setdefault((topic, item), set()).add(team)
     return found
 
@@ -71,12 +77,13 @@ def contributors(runs: Mapping[str, Sequence[Run]], depth: int) -> dict[tuple[st
 def leave_team_out(
     qrels: Qrels, runs: Mapping[str, Sequence[Run]], measure: Measure, depth: int = 1000, average: Average = "complete"
 ) -> list[LeftOut]:
-    """For each team, its runs scored without the judged items that only its runs brought (to `depth`): is the pool fair to newcomers?
+    """Score each team's runs without the judged items that only this team contributed (to `depth`). Zobel, SIGIR 1998.
 
-    Zobel, SIGIR 1998. Topics that lose all judgments leave the qrels. A run that has no judged hit left has no reduced value.
+    A large loss means that the pool is unfair to new systems. Topics without remaining judgments are removed; a run
+    without judged hits has no reduced value.
     """
-    by = contributors(runs, depth)
-    grades = judged(qrels)
+    by = _contributors(runs, depth)
+    grades = judged_only(qrels)
     rows: list[LeftOut] = []
     for team, mine in runs.items():
         kept = {
@@ -87,12 +94,12 @@ def leave_team_out(
         removed = sum(map(len, grades.values())) - sum(map(len, reduced.values()))
         for run in mine:
             full = score(grades, run, [measure], average).mean(measure)
-            rows.append(LeftOut(team, run.name, measure, full, mean_or_none(reduced, run, measure, average), removed))
+            rows.append(LeftOut(team, run.name, measure, full, _mean_or_none(reduced, run, measure, average), removed))
     return rows
 
 
-def mean_or_none(qrels: Qrels, run: Run, measure: Measure, average: Average) -> float | None:
-    """The mean, or None where what is left of the judgments does not allow one."""
+def _mean_or_none(qrels: Qrels, run: Run, measure: Measure, average: Average) -> float | None:
+    """Return the mean, or None if the remaining judgments do not allow one."""
     try:
         return score(qrels, run, [measure], average).mean(measure)
     except PorismError:

@@ -1,26 +1,47 @@
-"""The same scores over parts of the topics: by category, difficulty, dependency, parts, complexity."""
+"""Scores over subsets of the topics: by category, difficulty, dependency, parts, complexity."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from porism.corpus.topics.info import ALLOWED, TopicInfo
 from porism.evaluate.measures.score import Scores
 
 
-def subsets(infos: Mapping[str, TopicInfo]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """(field, value, topics) for every value that occurs; a topic of two categories is in both. Topics of Task 2 go by their Task 1 number."""
-    for field, values in ALLOWED.items():
+class TopicSubset(NamedTuple):
+    """The topics that have one value of a property."""
+
+    property: str
+    value: str
+    topics: tuple[str, ...]
+
+
+class SubsetScores(NamedTuple):
+    """The scores of a run over one subset."""
+
+    property: str
+    value: str
+    scores: Scores
+
+
+def topic_subsets(infos: Mapping[str, TopicInfo]) -> Iterator[TopicSubset]:
+    """Yield a subset for every value that occurs. A topic of two categories is in both."""
+    for name, values in ALLOWED.items():
         for value in values:
-            topics = tuple(topic for topic, info in infos.items() if value in info.values(field))
+            topics = tuple(topic for topic, info in infos.items() if value in info.values(name))
             if topics:
-                yield field.replace("_", "-"), value, topics
+                yield TopicSubset(name.replace("_", "-"), value, topics)
 
 
-def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[tuple[str, str, Scores]]:
-    """The scores over each subset that has a counted topic."""
-    numbers = {topic.partition(".")[2]: topic for topic in scores.topics}
-    for field, value, topics in subsets(infos):
-        mine = [numbers[number] for topic in topics if (number := topic.partition(".")[2]) in numbers]
-        if mine:
-            yield field, value, scores.only(mine)
+def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
+    """Yield the scores over each subset. Topics are matched by number, so that Task 2 topics use the information of Task 1."""
+    by_number = {_number(topic): topic for topic in scores.topics}
+    for subset in topic_subsets(infos):
+        topics = [by_number[_number(topic)] for topic in subset.topics if _number(topic) in by_number]
+        if topics:
+            yield SubsetScores(subset.property, subset.value, scores.only(topics))
+
+
+def _number(topic: str) -> str:
+    return topic.partition(".")[2]

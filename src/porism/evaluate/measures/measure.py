@@ -1,4 +1,4 @@
-"""A measure is a value that prints as itself and parses back: `nDCG'`, `P'@10`, `MAP'(rel=1)`, `judged@10`."""
+"""Measures as values that print as themselves and parse back: `nDCG'`, `P'@10`, `MAP'(rel=1)`, `judged@10`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ Cut = Literal["never", "may", "must"]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What measures of one name have in common; `engine` is trec_eval's name for it, and that for a cutoff."""
+    """What the measures of one name have in common.
+
+    `trec_eval` is trec_eval's name for it, `trec_eval_cut` the one with a cutoff. `cut` says whether a cutoff may or must be given.
+    `graded` measures use the grades themselves; `prime` says whether the prime filter applies.
+    """
 
     name: str
-    engine: str
-    engine_cut: str = ""
+    trec_eval: str
+    trec_eval_cut: str = ""
     cut: Cut = "never"
     graded: bool = False
     prime: bool = True
@@ -39,7 +43,7 @@ FAMILIES = {
         Family("judged", "", "", "must", graded=True, prime=False),
     )
 }
-OTHER_NAMES = {
+ALIASES = {
     "ap": "MAP",
     "r": "recall",
     "mrr": "RR",
@@ -52,12 +56,12 @@ OTHER_NAMES = {
     "judge": "judged",
 }
 PATTERN = re.compile(r"(?P<name>[A-Za-z]+)(?P<prime>['′’]?)(?:\((?:rel=)?(?P<rel>\d+)\))?(?:@(?P<cut>\d+))?$")
-LEVEL = 2  # High and Medium are relevant
+LEVEL = 2  # grades High and Medium are relevant
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """A measure. `prime` is a filter (only judged items stay in the list); `rel` is the lowest relevant grade; `cut` the depth, 0 for none.
+    """A measure. `prime` removes unjudged items first; `rel` is the lowest relevant grade; `cut` the cutoff, 0 for none.
 
     >>> print(Measure("P", prime=True, cut=10), parse("P'(rel=1)@10").rel)
     P'@10 1
@@ -74,53 +78,54 @@ class Measure:
 
     @property
     def family(self) -> Family:
-        """The measures of the same name."""
+        """What the measures of this name have in common."""
         return FAMILIES[self.name]
 
     @property
-    def engine(self) -> str:
-        """trec_eval's name, as its results are keyed: ndcg, ndcg_cut_10, P_10; nothing for what it does not compute."""
-        return f"{self.family.engine_cut}_{self.cut}" if self.cut and self.family.engine_cut else self.family.engine
+    def trec_eval(self) -> str:
+        """The name in trec_eval's results (ndcg, ndcg_cut_10, P_10), or an empty string if trec_eval does not compute it."""
+        family = self.family
+        return f"{family.trec_eval_cut}_{self.cut}" if self.cut and family.trec_eval_cut else family.trec_eval
 
 
 def parse(text: str) -> Measure:
-    """The measure that prints so. Names are those of FAMILIES (small letters and MRR, AP, R are understood)."""
+    """Parse a measure. Names are those of FAMILIES; lower case and the aliases MRR, AP, R are understood."""
     found = PATTERN.match(text.strip())
-    name = OTHER_NAMES.get(found["name"].lower(), found["name"]) if found else ""
+    name = ALIASES.get(found["name"].lower(), found["name"]) if found else ""
     if found is None or name not in FAMILIES:
         raise PorismError(
             f"no measure {text!r}",
-            fix=f"choose among {', '.join(FAMILIES)}; for example nDCG', P'@10, MAP'(rel=1), judged@10",
+            fix=f"choose one of {', '.join(FAMILIES)}; for example nDCG', P'@10, MAP'(rel=1), judged@10",
         )
     family = FAMILIES[name]
     cut = int(found["cut"] or 0)
     rel = int(found["rel"]) if found["rel"] else LEVEL
-    wrong = refusal(family, bool(found["prime"]), found["rel"] is not None, rel, found["cut"] is not None, cut)
+    wrong = _refusal(family, bool(found["prime"]), found["rel"] is not None, rel, found["cut"] is not None, cut)
     if wrong:
         raise PorismError(f"{text}: {wrong}", fix="for example nDCG', P'@10, MAP'(rel=1), judged@10")
     return Measure(name, bool(found["prime"]), rel, cut)
 
 
-def refusal(family: Family, prime: bool, leveled: bool, rel: int, cutting: bool, cut: int) -> str:
-    """Why a measure of the family cannot be so; nothing if it can."""
+def _refusal(family: Family, prime: bool, leveled: bool, rel: int, cutting: bool, cut: int) -> str:
+    """Return why the family has no such measure, or an empty string."""
     if prime and not family.prime:
         return f"{family.name} counts unjudged items, so it has no prime form"
     if leveled and family.graded:
         return f"{family.name} uses the grades themselves, so it has no rel="
     if leveled and not 1 <= rel <= 3:
-        return "rel= is 1, 2 or 3"
+        return "rel= must be 1, 2 or 3"
     if cutting and (family.cut == "never" or cut < 1):
-        return f"{family.name} has no cutoff" if family.cut == "never" else "a cutoff is at least 1"
+        return f"{family.name} has no cutoff" if family.cut == "never" else "a cutoff must be at least 1"
     if not cutting and family.cut == "must":
-        return f"{family.name} needs a cutoff, as {family.name}@10"
+        return f"{family.name} needs a cutoff, for example {family.name}@10"
     return ""
 
 
 def parse_all(texts: Iterable[str]) -> tuple[Measure, ...]:
-    """Measures of a list, blanks and commas between them, each once."""
+    """Parse measures separated by spaces or commas; repeated ones are dropped."""
     words = [word for text in texts for word in re.split(r"[\s,]+", text) if word]
     return tuple(dict.fromkeys(parse(word) for word in words))
 
 
-# What the lab reports for Tasks 1 and 2, and the share of the top 10 that was judged.
+# The measures that the lab reports for Tasks 1 and 2, and the share of judged items among the first 10.
 LAB = parse_all(["nDCG' MAP' P'@10 bpref judged@10"])

@@ -1,0 +1,1 @@
+"""Reports of an experiment: tables in six formats, figures, one HTML page."""

@@ -1,4 +1,4 @@
-"""Small pictures as SVG text. Colours are CSS variables of the page, so that they follow light and dark."""
+"""Draw small charts as SVG text. Colours are CSS variables of the page, which has a light and a dark theme."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ COLOURS = 6  # --c0 .. --c5
 
 
 def colour(number: int) -> str:
-    """A line colour; they come again after six."""
+    """Return the colour of a run; colours repeat after six."""
     return f"var(--c{number % COLOURS})"
 
 
-def frame(width: int, height: int, body: Sequence[str], label: str) -> str:
-    """An SVG element that scales with the page and says what it shows."""
+def _frame(width: int, height: int, body: Sequence[str], label: str) -> str:
+    """Return an SVG element that scales with the page, labelled for screen readers."""
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">' + "".join(body) + "</svg>"
     )
 
 
-def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
-    """A label."""
+def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
+    """Return a label."""
     style = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{html.escape(words)}</text>'
 
 
-def grid(width: int, height: int, low: float, high: float, steps: int = 4) -> list[str]:
-    """Horizontal lines with their values."""
+def _grid(width: int, height: int, low: float, high: float, steps: int = 4) -> list[str]:
+    """Return horizontal lines with their values."""
     lines = []
     for step in range(steps + 1):
         value = low + (high - low) * step / steps
-        y = place(value, low, high, height)
+        y = _height_of(value, low, high, height)
         lines.append(
             f'<line x1="{LEFT}" x2="{width - 8}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
-            + text(LEFT - 6, y + 3.5, f"{value:.2f}", "end")
+            + _text(LEFT - 6, y + 3.5, f"{value:.2f}", "end")
         )
     return lines
 
 
-def place(value: float, low: float, high: float, height: int) -> float:
-    """The height at which a value stands."""
+def _height_of(value: float, low: float, high: float, height: int) -> float:
+    """Return the y coordinate of a value."""
     return TOP + (height - TOP - BOTTOM) * (1 - (value - low) / ((high - low) or 1))
 
 
@@ -54,31 +54,31 @@ def bars(
     low: float = 0.0,
     high: float = 1.0,
 ) -> str:
-    """A bar per topic; names are tooltips, every fifth also a label."""
-    body = grid(width, height, low, high, 2)
+    """Draw a bar per topic, with tooltips and about 16 labels."""
+    body = _grid(width, height, low, high, 2)
     step = (width - LEFT - 8) / max(len(values), 1)
-    zero = place(max(low, 0.0), low, high, height)
+    zero = _height_of(max(low, 0.0), low, high, height)
     for index, (name, value) in enumerate(values.items()):
-        x, y = LEFT + index * step, place(value, low, high, height)
+        x, y = LEFT + index * step, _height_of(value, low, high, height)
         shade = colour(number) if value >= 0 else "var(--bad)"
         tip = f"<title>{html.escape(name)}: {value:.3f}</title>"
         body.append(
             f'<rect x="{x + 0.6:.1f}" y="{min(y, zero):.1f}" width="{max(step - 1.2, 0.6):.1f}" height="{max(abs(y - zero), 0.8):.1f}" fill="{shade}">{tip}</rect>'
         )
         if index % max(1, len(values) // 16) == 0:
-            body.append(text(x + step / 2, height - 14, name, "middle"))
-    return frame(width, height, body, label)
+            body.append(_text(x + step / 2, height - 14, name, "middle"))
+    return _frame(width, height, body, label)
 
 
 def heat(rows: Mapping[str, Mapping[str, float]], label: str, width: int = 1000) -> str:
-    """A row per run, a column per topic; the deeper the colour, the higher the value."""
+    """Draw a heat map: a row per run, a column per topic; the stronger the colour, the higher the value."""
     topics = list(next(iter(rows.values())))
     side, cell = 190, 24
     step = (width - side - 8) / max(len(topics), 1)
     height = len(rows) * cell + 30
     body = []
     for row, (name, values) in enumerate(rows.items()):
-        body.append(text(side - 8, row * cell + 20, shorten(name, 28), "end"))
+        body.append(_text(side - 8, row * cell + 20, shorten(name, 28), "end"))
         for column, topic in enumerate(topics):
             value = values[topic]
             tip = f"<title>{html.escape(name)}, {html.escape(topic)}: {value:.3f}</title>"
@@ -87,12 +87,12 @@ def heat(rows: Mapping[str, Mapping[str, float]], label: str, width: int = 1000)
                 f'<rect {spot} class="cell"/><rect {spot} fill="var(--c0)" fill-opacity="{min(max(value, 0), 1):.2f}">{tip}</rect>'
             )
     for column in range(0, len(topics), max(1, len(topics) // 14)):
-        body.append(text(side + (column + 0.5) * step, height - 8, topics[column], "middle"))
-    return frame(width, height, body, label)
+        body.append(_text(side + (column + 0.5) * step, height - 8, topics[column], "middle"))
+    return _frame(width, height, body, label)
 
 
 def boxes(rows: Mapping[str, Sequence[float]], label: str, width: int = 1000) -> str:
-    """For each run the quartiles, the mean, and every topic as a faint dot."""
+    """Draw a box plot: quartiles and mean of each run, every topic as a faint dot."""
     import numpy as np
 
     side, band = 190, 34
@@ -103,12 +103,12 @@ def boxes(rows: Mapping[str, Sequence[float]], label: str, width: int = 1000) ->
         x = side + scale * step / 4
         body.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{height - 26}" class="grid"/>'
-            + text(x, height - 10, f"{step / 4:.2f}", "middle")
+            + _text(x, height - 10, f"{step / 4:.2f}", "middle")
         )
     for row, (name, values) in enumerate(rows.items()):
         middle = row * band + 22
         low, half, high = np.quantile(values, [0.25, 0.5, 0.75])
-        body.append(text(side - 8, middle + 4, shorten(name, 28), "end"))
+        body.append(_text(side - 8, middle + 4, shorten(name, 28), "end"))
         body += [
             f'<circle cx="{side + scale * value:.1f}" cy="{middle}" r="2.4" fill="{colour(row)}" fill-opacity=".28"/>'
             for value in values
@@ -122,7 +122,7 @@ def boxes(rows: Mapping[str, Sequence[float]], label: str, width: int = 1000) ->
         body.append(
             f'<circle cx="{side + scale * float(np.mean(values)):.1f}" cy="{middle}" r="4" fill="{colour(row)}"><title>mean {np.mean(values):.3f}</title></circle>'
         )
-    return frame(width, height, body, label)
+    return _frame(width, height, body, label)
 
 
 def lines(
@@ -132,24 +132,24 @@ def lines(
     width: int = 340,
     height: int = 230,
 ) -> str:
-    """Curves over depth; `ticks` are the marks of the lower axis."""
+    """Draw curves; `ticks` are the marks of the horizontal axis."""
     points = [point for row in series.values() for point in row]
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top = max(0.05, min(1.0, max(y for _, y in points) * 1.1))
-    body = grid(width, height, 0.0, top)
+    body = _grid(width, height, 0.0, top)
 
     def across(x: float) -> float:
         return LEFT + (width - LEFT - 22) * (x - left) / ((right - left) or 1)
 
-    body += [text(across(x), height - 16, name, "middle") for x, name in ticks if left <= x <= right]
+    body += [_text(across(x), height - 16, name, "middle") for x, name in ticks if left <= x <= right]
     for number, (name, row) in enumerate(series.items()):
-        path = " ".join(f"{across(x):.1f},{place(y, 0.0, top, height):.1f}" for x, y in row)
+        path = " ".join(f"{across(x):.1f},{_height_of(y, 0.0, top, height):.1f}" for x, y in row)
         body.append(
             f'<polyline points="{path}" fill="none" stroke="{colour(number)}" stroke-width="2"><title>{html.escape(name)}</title></polyline>'
         )
-    return frame(width, height, body, label)
+    return _frame(width, height, body, label)
 
 
 def shorten(name: str, length: int) -> str:
-    """A long name keeps both its ends."""
+    """Shorten a long name in the middle."""
     return name if len(name) <= length else f"{name[: length // 2]}…{name[-(length // 2 - 1) :]}"

@@ -1,4 +1,4 @@
-"""A table and the six ways to print it."""
+"""A table, and the six formats in which it is printed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,8 +17,9 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and rows; `notes` (the averaging mode, for one) go with the table in every format but tsv. `marked` rows are those to look for."""
+    """Columns and rows. `name` is the key of the table in JSON; `notes` are printed in every format except tsv; `marked` rows are highlighted."""
 
+    name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
@@ -26,29 +28,29 @@ class Table:
     marked: frozenset[int] = field(default=frozenset())
 
     def text(self, cell: Cell) -> str:
-        """A cell as it is printed."""
+        """Return a cell as it is printed."""
         if cell is None:
             return ""
         return f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
 
-    def right(self, column: int) -> bool:
-        """Whether the column holds numbers."""
+    def is_numeric(self, column: int) -> bool:
+        """Return whether the column holds numbers only."""
         cells = [row[column] for row in self.rows if row[column] is not None]
         return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
 
     def lines(self) -> list[list[str]]:
-        """All cells as text."""
+        """Return all cells as text."""
         return [[self.text(cell) for cell in row] for row in self.rows]
 
 
 def aligned(table: Table) -> str:
-    """For a terminal."""
+    """Render a table for a terminal."""
     lines = [list(table.columns), *table.lines()]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
     out = [table.title] if table.title else []
     for number, line in enumerate(lines):
         cells = [
-            text.rjust(width) if table.right(place) else text.ljust(width)
+            text.rjust(width) if table.is_numeric(place) else text.ljust(width)
             for place, (text, width) in enumerate(zip(line, widths, strict=True))
         ]
         mark = ("> " if number - 1 in table.marked else "  ") if table.marked else ""
@@ -59,7 +61,7 @@ def aligned(table: Table) -> str:
 
 
 def tsv(table: Table) -> str:
-    """For programs: the header and the rows. Notes would be taken for rows; the averaging mode is a column where it matters."""
+    """Render header and rows, separated by tabs. Notes are left out: a program would take them for rows."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow(table.columns)
@@ -68,17 +70,33 @@ def tsv(table: Table) -> str:
 
 
 def as_json(table: Table) -> str:
-    """Numbers at full length."""
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    return (
-        json.dumps({"title": table.title, "notes": list(table.notes), "rows": rows}, ensure_ascii=False, indent=1)
-        + "\n"
-    )
+    """Render a JSON object whose only key is the table's name; see `render`."""
+    return _json_object([table])
+
+
+def _json_object(tables: Sequence[Table]) -> str:
+    """Render tables as one object: name -> title, notes and rows, with unrounded numbers."""
+    found = {}
+    for table in tables:
+        keys = [_json_key(column) for column in table.columns]
+        rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
+        found[table.name] = {"title": table.title, "notes": list(table.notes), "rows": rows}
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+
+
+def _json_key(column: str) -> str:
+    """Return a key in snake_case for a column with spaces; other columns, names of measures and runs, stay as they are.
+
+    >>> [_json_key(name) for name in ("run", "p t-test", "nDCG'", "2022 nDCG'")]
+    ['run', 'p_t_test', "nDCG'", "2022_nDCG'"]
+    """
+    words = re.split(r"[ -]+", column) if " " in column else [column]
+    return "_".join(word if len(words) == 1 or re.search(r"['@]", word) else word.lower() for word in words)
 
 
 def markdown(table: Table) -> str:
-    """A pipe table."""
-    rules = ["--:" if table.right(place) else "---" for place in range(len(table.columns))]
+    """Render a pipe table."""
+    rules = ["--:" if table.is_numeric(place) else "---" for place in range(len(table.columns))]
     rows = [list(table.columns), rules, *table.lines()]
     body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
     head = f"**{table.title}**\n\n" if table.title else ""
@@ -102,8 +120,8 @@ LATEX = str.maketrans(
 
 
 def latex(table: Table) -> str:
-    """A booktabs table."""
-    shape = "".join("r" if table.right(place) else "l" for place in range(len(table.columns)))
+    """Render a booktabs table."""
+    shape = "".join("r" if table.is_numeric(place) else "l" for place in range(len(table.columns)))
     rows = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in table.lines()]
     head = " & ".join(column.translate(LATEX) for column in table.columns) + r" \\"
     notes = [f"% {note}" for note in table.notes]
@@ -127,8 +145,8 @@ def latex(table: Table) -> str:
 
 
 def as_html(table: Table) -> str:
-    """A plain HTML table; styles are the page's."""
-    kinds = [' class="number"' if table.right(place) else "" for place in range(len(table.columns))]
+    """Render a plain HTML table; the page brings the styles."""
+    kinds = [' class="number"' if table.is_numeric(place) else "" for place in range(len(table.columns))]
     head = "".join(f"<th{kind}>{html.escape(column)}</th>" for kind, column in zip(kinds, table.columns, strict=True))
     rows = []
     for number, line in enumerate(table.lines()):
@@ -154,9 +172,9 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 
 
 def render(tables: Sequence[Table], form: str = "table") -> str:
-    """Tables in a format, one after the other; several in JSON are a list."""
+    """Render tables in a format, one after the other. In JSON they are one object, keyed by the names of the tables."""
     if form not in FORMATS:
-        raise PorismError(f"no format {form!r}", fix=f"choose among {', '.join(FORMATS)}")
-    if form == "json" and len(tables) > 1:
-        return "[" + ",\n".join(as_json(table).rstrip() for table in tables) + "]\n"
+        raise PorismError(f"no format {form!r}", fix=f"choose one of {', '.join(FORMATS)}")
+    if form == "json":
+        return _json_object(tables)
     return "\n".join(FORMATS[form](table) for table in tables)

@@ -1,0 +1,1 @@
+"""Run files: read, write, check, fix and fuse them."""

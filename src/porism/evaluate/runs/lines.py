@@ -1,4 +1,4 @@
-"""The lines of a run file as columns. The kind of file is told by its content; what is odd is kept as a problem, not lost."""
+"""Parse a run file into columns. The content decides the kind of the file; every irregular line becomes a problem."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import compress, islice, pairwise
+from operator import ne
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -27,11 +29,20 @@ COLUMNS: dict[RunKind, tuple[str, ...]] = {
 TOPIC = re.compile(r"[A-Za-z]+\.?\d+$|\d+$")
 HEADERS = {"query_id", "topic", "topic_id", "qid", "query"}
 BOM = b"\xef\xbb\xbf"
+SUFFIXES = {".tsv", ".trec", ".txt", ".run", ".csv", ".res", ".gz", ".bz2", ".xz"}
+
+
+class TopicRows(NamedTuple):
+    """Adjacent rows of one topic: those from `start` to before `end`."""
+
+    topic: str
+    start: int
+    end: int
 
 
 @dataclass(slots=True)
 class RunLines:
-    """Columns of equal length; `lines` gives the line of each row. Rows that could not be read are among the problems only."""
+    """The columns of a run file, equally long. `lines` holds the line number of each row. Unreadable rows are among the problems only."""
 
     path: str
     kind: RunKind
@@ -42,29 +53,29 @@ class RunLines:
     problems: list[Problem] = field(default_factory=list)
 
     def note(self, kind: str, line: int, message: str, topic: str = "") -> None:
-        """Keep a problem."""
+        """Record a problem."""
         self.problems.append(Problem(kind, self.path, line, message, topic, ", ".join(COLUMNS[self.kind])))
 
 
 def read_lines(path: str | Path, kind: RunKind | None = None) -> RunLines:
-    """Read a run file; `kind` overrides what the content says."""
+    """Read a run file. `kind` overrides the detected kind."""
     with open_bytes(path) as stream:
         data = stream.read()
     found = RunLines(str(path), kind or "task1")
-    text = decode(data, found)
+    text = _decode(data, found)
     if not text.strip():
         raise PorismError("the file is empty", where=str(path), fix="name a run file")
     if kind is None:
-        found.kind = guess_kind(text, str(path))
+        found.kind = _detect_kind(text, str(path))
     if found.kind == "task3":
-        read_answers(text, found)
-    elif not read_regular(text, found):
-        read_irregular(text, found)
+        _read_answers(text, found)
+    elif not _read_regular(text, found):
+        _read_irregular(text, found)
     return found
 
 
-def decode(data: bytes, found: RunLines) -> str:
-    """The text with plain line ends; a mark at the start, CRLF and wrong bytes are noted."""
+def _decode(data: bytes, found: RunLines) -> str:
+    """Decode UTF-8 and normalise line ends. Record a byte order mark, CR LF and wrong bytes as problems."""
     if data.startswith(BOM):
         found.note("bom", 1, "the file starts with a byte order mark")
         data = data[len(BOM) :]
@@ -84,41 +95,42 @@ def decode(data: bytes, found: RunLines) -> str:
         return data.decode("utf-8", errors="replace")
 
 
-def guess_kind(text: str, path: str) -> RunKind:
-    """The kind that most of the first lines look like; a file of one strange line is not guessed."""
+def _detect_kind(text: str, path: str) -> RunKind:
+    """Return the kind that most of the first 20 lines look like."""
     votes: dict[RunKind, int] = {}
     for line in text[:20000].split("\n")[:20]:
-        shape = line_kind(line.split("\t") if "\t" in line else line.split())
+        shape = _line_kind(line.split("\t") if "\t" in line else line.split())
         if shape:
             votes[shape] = votes.get(shape, 0) + 1
     if not votes:
         raise PorismError(
-            "not a run: no line has the columns of Task 1, 2, 3 or trec_eval",
+            "not a run file: no line has the columns of Task 1, 2, 3 or trec_eval",
             where=path,
-            fix="Task 1: topic, post, rank, score, run; Task 2: topic, formula, post, rank, score, run; trec_eval: topic, Q0, item, rank, score, run",
+            fix="write Task 1 as topic, post, rank, score, run; Task 2 as topic, formula, post, rank, score, run; "
+            "trec_eval as topic, Q0, item, rank, score, run",
         )
     return max(votes, key=lambda kind: votes[kind])
 
 
-def line_kind(cells: list[str]) -> RunKind | None:
-    """What a line looks like. Six columns are told apart by what stands in them, never by their number alone."""
+def _line_kind(cells: list[str]) -> RunKind | None:
+    """Return the kind that a line looks like. The content of the columns decides, since several kinds have six."""
     if len(cells) < 5 or not TOPIC.match(cells[0].strip()):
         return None
     if len(cells) == 5:
         return "task1"
-    if cells[1].strip().upper() in {"Q0", "0"} and is_number(cells[4]):
+    if cells[1].strip().upper() in {"Q0", "0"} and _is_number(cells[4]):
         return "trec"
-    if len(cells) == 6 and is_number(cells[3]) and is_number(cells[4]) and not is_number(cells[2], float, also="-"):
+    if len(cells) == 6 and _is_number(cells[3]) and _is_number(cells[4]) and not _is_number(cells[2], float, also="-"):
         return "trec"
-    if len(cells) == 6 and is_number(cells[3], int) and is_number(cells[4]):
+    if len(cells) == 6 and _is_number(cells[3], int) and _is_number(cells[4]):
         return "task2"
-    if is_number(cells[1], int) and is_number(cells[2]):
+    if _is_number(cells[1], int) and _is_number(cells[2]):
         return "task3"
     return None
 
 
-def is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") -> bool:
-    """Whether the cell is a finite number, or equal to `also`."""
+def _is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") -> bool:
+    """Return whether the cell is a finite number, or equal to `also`."""
     if also and cell.strip() == also:
         return True
     try:
@@ -127,8 +139,8 @@ def is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") -
         return False
 
 
-def read_regular(text: str, found: RunLines) -> bool:
-    """The fast way, for a file without oddities: one split, columns by slices. False if the file is not of that sort."""
+def _read_regular(text: str, found: RunLines) -> bool:
+    """Read a regular file fast: one split, columns by slices. Return False if any line is irregular."""
     names = COLUMNS[found.kind]
     if not text.isascii() or text.partition("\t")[0].lower() in HEADERS:
         return False
@@ -151,8 +163,8 @@ def read_regular(text: str, found: RunLines) -> bool:
     return True
 
 
-def read_irregular(text: str, found: RunLines) -> None:
-    """The careful way: each line by itself, each oddity noted."""
+def _read_irregular(text: str, found: RunLines) -> None:
+    """Read line by line and record every irregularity."""
     names = COLUMNS[found.kind]
     found.cells = {name: [] for name in names}
     lines: list[int] = []
@@ -163,16 +175,16 @@ def read_irregular(text: str, found: RunLines) -> None:
         if len(cells) == 1:
             cells = line.split()
             if len(cells) == len(names):
-                found.note("blank-separated", number, "columns are separated by blanks, not by a tab")
+                found.note("blank-separated", number, "columns are separated by spaces, not by tabs")
         if number == 1 and cells[0].strip().lower() in HEADERS:
             found.note("header", number, "the first line is a header")
-        elif take_row(found, number, cells):
+        elif _add_row(found, number, cells):
             lines.append(number)
     found.lines = lines
 
 
-def take_row(found: RunLines, number: int, cells: list[str]) -> bool:
-    """Keep one row if it can be read."""
+def _add_row(found: RunLines, number: int, cells: list[str]) -> bool:
+    """Add one row, or record why it cannot be read."""
     names = COLUMNS[found.kind]
     if len(cells) != len(names):
         found.note("columns", number, f"{len(cells)} columns where a {found.kind} run has {len(names)}")
@@ -182,9 +194,9 @@ def take_row(found: RunLines, number: int, cells: list[str]) -> bool:
         any(not value or value != cell for value, cell in zip(row.values(), cells, strict=True))
         and found.kind != "task3"
     ):
-        found.note("blank-field", number, "a field is empty or has blanks around it", row["topic"])
+        found.note("blank-field", number, "a field is empty or has spaces around it", row["topic"])
     for name, kind in (("rank", int), ("score", float)):
-        if not is_number(row[name], kind):
+        if not _is_number(row[name], kind):
             found.note("not-a-number", number, f"{name} is {row[name]!r}", row["topic"])
             return False
     for name, value in row.items():
@@ -194,17 +206,34 @@ def take_row(found: RunLines, number: int, cells: list[str]) -> bool:
     return True
 
 
-def read_answers(text: str, found: RunLines) -> None:
-    """Task 3: the quoting rules of CSV, so that an answer may hold line breaks and doubled quotes."""
+def _read_answers(text: str, found: RunLines) -> None:
+    """Read a Task 3 run by the quoting rules of CSV: an answer may hold line breaks and doubled quotes."""
     found.cells = {name: [] for name in COLUMNS["task3"]}
     lines: list[int] = []
     reader = csv.reader(io.StringIO(text), delimiter="\t")
     start = 1
     for cells in reader:
         if cells and not (start == 1 and cells[0].strip().lower() in HEADERS):
-            if take_row(found, start, cells):
+            if _add_row(found, start, cells):
                 lines.append(start)
         elif cells:
             found.note("header", start, "the first line is a header")
         start = reader.line_num + 1
     found.lines = lines
+
+
+def topic_rows(topics: list[str]) -> Iterator[TopicRows]:
+    """Split a column of topics into stretches of equal topics."""
+    # A loop over all rows would take most of the time of a check.
+    changes = compress(range(1, len(topics)), map(ne, islice(topics, 1, None), topics))
+    edges = [0, *changes, len(topics)] if topics else [0]
+    for start, end in pairwise(edges):
+        yield TopicRows(topics[start], start, end)
+
+
+def base_name(path: str | Path) -> str:
+    """Return a file's name without its suffixes (.tsv, .trec, .txt, .run, .gz, ...)."""
+    name = Path(path).name
+    while Path(name).suffix.lower() in SUFFIXES:
+        name = Path(name).stem
+    return name

@@ -1,11 +1,11 @@
-"""The lab's file names: group-task-id-runtype-data-eval.tsv, with the deviations that real submissions have."""
+"""Parse the lab's file names, group-task-id-runtype-data-eval.tsv, and the deviations of real submissions."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from porism.evaluate.runs.run import stem
+from porism.evaluate.runs.lines import base_name
 
 TASKS = {"task1": "task1", "task2": "task2", "task2noc": "task2NOC", "task3": "task3"}
 RUN_TYPES = {"manual": "manual", "auto": "auto", "automatic": "auto"}
@@ -17,7 +17,7 @@ YEAR = re.compile(r"-20\d\d$")
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """What a file name says of a run; `deviations` tells where it departs from the lab's pattern."""
+    """The parts of a run's file name; `deviations` lists where the name departs from the lab's pattern."""
 
     group: str
     task: str
@@ -47,12 +47,12 @@ class RunName:
 
 
 def parse_name(path: str) -> RunName | None:
-    """The parts of a file name, or None. Fixed fields are read from the right, group and task from the left, for ids may hold `-`."""
-    name = stem(path)
-    odd: list[str] = []
+    """Parse a file name; return None if it does not fit. Ids may hold `-`, so the fixed parts are read from the right."""
+    name = base_name(path)
+    deviations: list[str] = []
     bare = YEAR.sub("", name)
     if bare != name:
-        odd.append("a year at the end")
+        deviations.append("a year at the end")
     parts = bare.split("-")
     place = next((number for number, part in enumerate(parts) if part.lower() in TASKS), 0)
     fixed = [EVALS, DATA, RUN_TYPES]
@@ -67,8 +67,7 @@ def parse_name(path: str) -> RunName | None:
         return None
     eval_, data, run_type = (table[parts[-1 - back].lower()] for back, table in enumerate(fixed))
     group, task, identifier = "-".join(parts[:place]), TASKS[parts[place].lower()], "-".join(parts[place + 1 : -3])
-    found = RunName(group, task, identifier, run_type, data, eval_, kind)
     pieces = zip((task, run_type, data, eval_), (parts[place], parts[-3], parts[-2], parts[-1]), strict=True)
-    odd += [f"{written} for {meant}" for meant, written in pieces if meant != written]
-    odd += [f"a - in the {what}" for what, text in (("group", group), ("id", identifier)) if "-" in text]
-    return RunName(found.group, task, identifier, run_type, data, eval_, kind, tuple(odd))
+    deviations += [f"{written} for {meant}" for meant, written in pieces if meant != written]
+    deviations += [f"a - in the {what}" for what, text in (("group", group), ("id", identifier)) if "-" in text]
+    return RunName(group, task, identifier, run_type, data, eval_, kind, tuple(deviations))

@@ -1,18 +1,16 @@
-"""Runs: ranked lists per topic, read from and written to the lab's files and trec_eval's."""
+"""Runs: what a system returned for each topic. Read and write the lab's run files and trec_eval's."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, islice, pairwise
-from operator import ne
 from pathlib import Path
 
 import numpy as np
 
 from porism.errors import PorismError
-from porism.evaluate.runs.lines import COLUMNS, RunKind, RunLines, read_lines
+from porism.evaluate.runs.lines import COLUMNS, RunKind, RunLines, base_name, read_lines, topic_rows
 from porism.evaluate.runs.problems import Problem, reject
 from porism.files import atomic_file
 from porism.records import Hit, ranked
@@ -22,7 +20,7 @@ LIMIT = 1000  # hits per topic, by the lab's rules
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The hits of one topic in their order; `posts` holds the post of each formula in Task 2."""
+    """The hits of one topic in the order of the file; `posts` holds the post of each formula in Task 2."""
 
     items: list[str]
     scores: list[float]
@@ -30,7 +28,7 @@ class Ranking:
 
     @classmethod
     def of(cls, hits: Iterable[Hit], posts: Mapping[int, int] | None = None) -> Ranking:
-        """A ranking from hits, in the order that is the same everywhere: score down, then id down."""
+        """Make a ranking of hits, ordered by descending score, then descending id."""
         order = ranked(hits)
         return cls(
             [str(hit.id) for hit in order],
@@ -38,21 +36,21 @@ class Ranking:
             [str(posts[hit.id]) for hit in order] if posts else [],
         )
 
-    def pairs(self, cut: int = 0) -> list[tuple[str, float]]:
-        """(item, score) in trec_eval's order: 32-bit score down, then item down; an item that comes twice counts once, at its first place.
+    def in_score_order(self, limit: int = 0) -> Ranking:
+        """Return the items in trec_eval's order: descending 32-bit score, then descending item.
 
-        `cut` gives the first ones only, without ordering the rest.
+        An item that occurs twice keeps its first score. `limit` returns the first items only, without sorting the rest.
         """
         single = np.asarray(self.scores, dtype=np.float32)
         places: Sequence[int] = range(len(self.items))
-        if 0 < cut < single.size and len(set(self.items)) == len(self.items):
-            lowest = np.partition(single, single.size - cut)[single.size - cut]
+        if 0 < limit < single.size and len(set(self.items)) == len(self.items):
+            lowest = np.partition(single, single.size - limit)[single.size - limit]
             places = np.flatnonzero(single >= lowest).tolist()
-        seen: dict[str, float] = {}
+        first: dict[str, float] = {}
         for place in places:
-            seen.setdefault(self.items[place], float(single[place]))
-        order = sorted(seen.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
-        return order[: cut or None]
+            first.setdefault(self.items[place], float(single[place]))
+        order = sorted(first.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[: limit or None]
+        return Ranking([item for item, _ in order], [score for _, score in order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a system returned. Tasks 1 and 2 have rankings, Task 3 has answers."""
+    """What a system returned: rankings in Tasks 1 and 2, answers in Task 3."""
 
     name: str
     kind: RunKind
@@ -78,42 +76,24 @@ class Run:
 
     @property
     def topics(self) -> list[str]:
-        """The topics answered, in the file's order."""
+        """The topics of the run, in the order of the file."""
         return list(self.answers if self.kind == "task3" else self.rankings)
 
 
 def read_run(path: str | Path, kind: RunKind | None = None) -> Run:
-    """Read a run of any kind; a file that cannot be read whole is an error that tells up to 20 lines."""
+    """Read a run of any kind. Raise an error that lists up to 20 bad lines if the file cannot be read whole."""
     lines = read_lines(path, kind)
     reject(lines.problems)
     if lines.kind == "task3":
-        return read_answer_run(lines)
-    return Run(stem(path), lines.kind, rankings(lines), lines.cells["tag"][0] if lines.cells["tag"] else "")
+        return answer_run(lines)
+    return Run(base_name(path), lines.kind, _rankings(lines), lines.cells["tag"][0] if lines.cells["tag"] else "")
 
 
-def stem(path: str | Path) -> str:
-    """The file's name without its endings .tsv, .trec, .txt, .run, .gz and so on."""
-    name = Path(path).name
-    while Path(name).suffix.lower() in {".tsv", ".trec", ".txt", ".run", ".csv", ".res", ".gz", ".bz2", ".xz"}:
-        name = Path(name).stem
-    return name
-
-
-def groups(topics: list[str]) -> Iterator[tuple[str, int, int]]:
-    """Stretches of equal topics: (topic, start, end)."""
-    changes = compress(
-        range(1, len(topics)), map(ne, islice(topics, 1, None), topics)
-    )  # a loop would take most of the time of a check
-    edges = [0, *changes, len(topics)] if topics else [0]
-    for start, end in pairwise(edges):
-        yield topics[start], start, end
-
-
-def rankings(lines: RunLines) -> dict[str, Ranking]:
-    """The rankings in the file's order, topics that come back later joined."""
+def _rankings(lines: RunLines) -> dict[str, Ranking]:
+    """Return the rankings in the order of the file; topics that occur in several places are joined."""
     found: dict[str, Ranking] = {}
     items, posts = lines.cells["item"], lines.cells.get("post", [])
-    for topic, start, end in groups(lines.cells["topic"]):
+    for topic, start, end in topic_rows(lines.cells["topic"]):
         part = Ranking(items[start:end], lines.scores[start:end], posts[start:end])
         if topic in found:
             first = found[topic]
@@ -122,8 +102,8 @@ def rankings(lines: RunLines) -> dict[str, Ranking]:
     return found
 
 
-def read_answer_run(lines: RunLines) -> Run:
-    """A Task 3 run; a second answer to a topic is an error."""
+def answer_run(lines: RunLines) -> Run:
+    """Make a Task 3 run; a second answer to a topic is an error."""
     answers: dict[str, Answer] = {}
     cells = lines.cells
     for place, topic in enumerate(cells["topic"]):
@@ -134,13 +114,13 @@ def read_answer_run(lines: RunLines) -> Run:
         answers[topic] = Answer(
             topic, cells["answer"][place], cells["sources"][place], lines.ranks[place], lines.scores[place]
         )
-    return Run(stem(lines.path), "task3", tag=cells["tag"][0] if answers else "", answers=answers)
+    return Run(base_name(lines.path), "task3", tag=cells["tag"][0] if answers else "", answers=answers)
 
 
-def untied(scores: Iterable[float]) -> list[float]:
-    """Scores for hits in their order, strictly falling also as 32-bit numbers, and as near to the given ones as that allows.
+def break_ties(scores: Iterable[float]) -> list[float]:
+    """Return scores that fall strictly, also as 32-bit numbers, and are as close to the given ones as that allows.
 
-    trec_eval holds scores in 32 bits and breaks ties by item id; a run without ties is scored in the order it was written.
+    trec_eval stores scores in 32 bits and breaks ties by item id. Without ties, it keeps the order of the run.
     """
     single = np.array(list(scores), dtype=np.float32)
     if single.size and not np.isfinite(single).all():
@@ -156,28 +136,28 @@ def untied(scores: Iterable[float]) -> list[float]:
 
 
 def write_run(run: Run, path: str | Path, kind: RunKind | None = None) -> None:
-    """Write a whole run; see write_rankings."""
+    """Write a run in the format of its kind, or of `kind`."""
     if (kind or run.kind) == "task3":
-        write_answers(run, path)
+        _write_answers(run, path)
     else:
         write_rankings(run.rankings.items(), path, kind or run.kind, run.tag or run.name)
 
 
-def write_rankings(found: Iterable[tuple[str, Ranking]], path: str | Path, kind: RunKind, tag: str) -> None:
-    """Write rankings as they come: ranks from 1, at most 1000 hits a topic, no tied scores."""
+def write_rankings(rankings: Iterable[tuple[str, Ranking]], path: str | Path, kind: RunKind, tag: str) -> None:
+    """Write (topic, ranking) pairs as a run file: ranks from 1, at most 1000 hits per topic, no tied scores."""
     if not tag or any(blank in tag for blank in "\t\n"):
         raise PorismError(f"the run id {tag!r} is empty or has a tab or line break", fix="choose one word")
     with atomic_file(path) as out:
-        for topic, ranking in found:
+        for topic, ranking in rankings:
             posts = ranking.posts or ["-"] * len(ranking.items)
-            scores = untied(ranking.scores[:LIMIT])
+            scores = break_ties(ranking.scores[:LIMIT])
             for rank, (item, post, score) in enumerate(zip(ranking.items, posts, scores, strict=False), 1):
                 row = {"topic": topic, "item": item, "post": post, "rank": rank, "score": score, "tag": tag, "q0": "Q0"}
                 out.write("\t".join(str(row[name]) for name in COLUMNS[kind]) + "\n")
 
 
-def write_answers(run: Run, path: str | Path) -> None:
-    """Write a Task 3 run with the quoting of CSV."""
+def _write_answers(run: Run, path: str | Path) -> None:
+    """Write a Task 3 run, quoted as CSV."""
     with atomic_file(path) as out:
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
         for answer in run.answers.values():

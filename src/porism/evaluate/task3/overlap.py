@@ -1,6 +1,6 @@
-"""LO, lexical overlap of an answer with references: token F1, best reference, mean over topics.
+"""LO, the lexical overlap of an answer with its best reference: F1 of tokens, averaged over topics.
 
-With the tokens of MathBERTa it is the lab's LO; with our own tokens it is called LO-w and is another number.
+With the tokens of MathBERTa it is the lab's LO. With our own tokens the values differ, so it is called LO-w.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from porism.corpus.topics.text import Span, spans
 from porism.errors import PorismError
 
 OPEN, CLOSE = " [MATH] ", " [/MATH] "
-# A dollar sign at the start, after a character that is no backslash, or after a double backslash; with that character.
+# An unescaped dollar sign, with the character before it: none, any but a backslash, or a double backslash.
 DOLLAR = re.compile(r"(^|[^\\]|\\\\)\$")
 WORD = re.compile(r"\[/?MATH\]|\\[A-Za-z]+|\\.|[^\W\d_]+|\d+|[^\w\s]|_")
-MARKS_PER_FORMULA = 15  # the two marks have 17 characters, the dollar signs they stand for 2
+MARKS_PER_FORMULA = 15  # the two marks have 17 characters, the two dollar signs that they replace 2
 LONGEST_REFERENCE = 1200
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """Text becomes tokens; `measure` is the name under which the result may be reported.
+    """A function that splits text into tokens; `measure` names the resulting measure, LO or LO-w.
 
-    The lab's program loses the character before each dollar sign, so LO must lose it too (`keep` is False); LO-w keeps it.
+    The lab's program drops the character before each dollar sign, so LO must drop it too (`keep` is False); LO-w keeps it.
     """
 
     measure: str
@@ -34,20 +34,20 @@ class Tokenizer:
     keep: bool = True
 
 
-def words(text: str) -> list[str]:
-    """Our own tokens: words in small letters, numbers, LaTeX commands, single signs."""
+def tokenize(text: str) -> list[str]:
+    """Return our own tokens: lower-case words, numbers, LaTeX commands, single characters."""
     return [token if token.startswith(("\\", "[")) else token.lower() for token in WORD.findall(text)]
 
 
-OWN = Tokenizer("LO-w", words)
+OWN = Tokenizer("LO-w", tokenize)
 
 
 def local_tokenizer(directory: str | Path) -> Tokenizer:
-    """The tokenizer in a local copy of witiko/mathberta; only this one gives LO."""
+    """Load the tokenizer of a local copy of witiko/mathberta; only this one gives LO."""
     path = Path(directory) / "tokenizer.json"
     if not path.is_file():
         raise PorismError(
-            "no tokenizer.json here", where=str(directory), fix="name a local copy of the model witiko/mathberta"
+            "has no tokenizer.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
         )
     try:
         import tokenizers  # type: ignore[import-not-found, unused-ignore]
@@ -60,7 +60,7 @@ def local_tokenizer(directory: str | Path) -> Tokenizer:
 
 
 def answer_text(text: str, keep: bool = True) -> str | None:
-    """A run's answer with marks around its formulas: unescaped dollar signs open and close in turn. None if their number is odd."""
+    """Replace the dollar signs of an answer by marks around its formulas. Return None if their number is odd."""
     if len(DOLLAR.findall(text)) % 2:
         return None
     number = 0
@@ -70,11 +70,11 @@ def answer_text(text: str, keep: bool = True) -> str | None:
         number += 1
         return (found[1] if keep else "") + (OPEN if number % 2 else CLOSE)
 
-    return normal(DOLLAR.sub(mark, text))
+    return _normalise(DOLLAR.sub(mark, text))
 
 
-def normal(text: str) -> str:
-    """One blank for any white space, neighbouring formulas joined, no closing mark at the end."""
+def _normalise(text: str) -> str:
+    """Collapse white space, join adjacent formulas, and remove a closing mark at the end."""
     line = re.sub(r"\s+", " ", text.rstrip())
     if not line.startswith(OPEN.rstrip()):
         line = line.lstrip()
@@ -83,18 +83,18 @@ def normal(text: str) -> str:
 
 
 def reference_text(body: str) -> str | None:
-    """A post's HTML as such a text, or None if it is longer than Task 3 allows."""
+    """Turn a post's HTML into text with marked formulas. Return None if it is longer than Task 3 allows."""
     formulas = 0
     pieces = []
     for part in spans(body):
         formulas += part.latex is not None
-        pieces.append(plain(part))
+        pieces.append(_plain(part))
     text = "".join(pieces)
-    return normal(text) if len(text) - MARKS_PER_FORMULA * formulas <= LONGEST_REFERENCE else None
+    return _normalise(text) if len(text) - MARKS_PER_FORMULA * formulas <= LONGEST_REFERENCE else None
 
 
-def plain(part: Span) -> str:
-    """A formula between marks, or HTML without its tags."""
+def _plain(part: Span) -> str:
+    """Return a formula between marks, or HTML without its tags."""
     if part.latex is not None:
         return f"{OPEN}{part.latex}{CLOSE}"
     import lxml.html
@@ -104,8 +104,8 @@ def plain(part: Span) -> str:
     return str(lxml.html.fragment_fromstring(part.source, create_parent="div").text_content())
 
 
-def f1(answer: Iterable[str], reference: Iterable[str], bag: bool = False) -> float:
-    """F1 of the token sets (the lab's code) or bags (its text)."""
+def token_f1(answer: Iterable[str], reference: Iterable[str], bag: bool = False) -> float:
+    """Return the F1 of two sets of tokens (as the lab's code) or bags (as its paper)."""
     first, second = (Counter(answer), Counter(reference)) if bag else (Counter(set(answer)), Counter(set(reference)))
     common = (first & second).total()
     return 2 * common / (first.total() + second.total()) if common else 0.0
@@ -114,13 +114,13 @@ def f1(answer: Iterable[str], reference: Iterable[str], bag: bool = False) -> fl
 def overlap(
     answers: Mapping[str, str], references: Mapping[str, Sequence[str]], tokenizer: Tokenizer = OWN, bag: bool = False
 ) -> dict[str, float]:
-    """The overlap of each prepared answer with its best prepared reference; topics without reference are left out."""
+    """Return the overlap of each answer with its best reference, both with marked formulas. Topics without reference are left out."""
     values = {}
     for topic, text in answers.items():
         tokens = [tokenizer.tokens(reference) for reference in references.get(topic, ()) if reference]
         if tokens:
             mine = tokenizer.tokens(text)
-            values[topic] = max(f1(mine, other, bag) for other in tokens)
+            values[topic] = max(token_f1(mine, other, bag) for other in tokens)
     if not values:
         raise PorismError("no answered topic has a reference", fix="give references: answers of grade 2 or 3")
     return values

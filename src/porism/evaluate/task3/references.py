@@ -1,4 +1,4 @@
-"""Reference answers of Task 3, and who found them: a team is not measured against answers that only it contributed."""
+"""Reference answers of Task 3. A team is not compared with references that only its own runs returned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reference:
 
 
 def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep: bool = True) -> list[Reference]:
-    """Task 3 answers of grade 2 or 3; equal answers of several runs share an id and so have several sources."""
+    """Return the Task 3 answers of grade 2 or 3. Equal answers of several runs share an id."""
     sources: dict[tuple[str, str], set[str]] = {}
     for name, topics in answers.items():
         for topic, item in topics.items():
@@ -46,7 +46,7 @@ def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep
 
 
 def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str]) -> list[Reference]:
-    """Task 1 answers of grade 2 or 3, short enough for Task 3, that some run returned; `bodies` holds the posts' HTML."""
+    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough; `bodies` holds the HTML of posts."""
     sources: dict[tuple[str, str], set[str]] = {}
     for run in runs:
         for topic, ranking in run.rankings.items():
@@ -62,12 +62,14 @@ def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str
     ]
 
 
-def ablated(references: Iterable[Reference], team: Collection[str], known: Collection[str]) -> dict[str, list[str]]:
-    """The texts per topic that some run outside the team's list returned. `known` names all runs; another in the list is an error."""
-    strange = sorted(set(team) - set(known))
-    if strange:
+def without_team(
+    references: Iterable[Reference], team: Collection[str], known: Collection[str]
+) -> dict[str, list[str]]:
+    """Return, by topic, the references that a run outside the team returned. `known` holds the names of all runs."""
+    unknown = sorted(set(team) - set(known))
+    if unknown:
         raise PorismError(
-            f"no run is named {', '.join(strange)}", fix="name the team's runs as their files are named, without .tsv"
+            f"no run is named {', '.join(unknown)}", fix="name the team's runs as their files are named, without .tsv"
         )
     kept: dict[str, list[str]] = {}
     for reference in references:

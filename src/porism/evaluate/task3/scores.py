@@ -1,4 +1,4 @@
-"""Task 3: how good is one answer per topic?"""
+"""Scores of Task 3 runs, which give one answer per topic: AR, P@1, and the assessors' flags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ YES_NO = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false"
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """AR and P@1 with the grade of each topic's answer."""
+    """The grade of the answer to each topic, with AR and P@1."""
 
     run: str
     grades: dict[str, int]
@@ -42,14 +42,14 @@ def read_answer_map(path: str | Path) -> AnswerMap:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
             if len(cells) != 3:
                 raise PorismError(
-                    f"{len(cells)} columns where the map has 3",
+                    f"{len(cells)} columns; the map has 3",
                     where=f"{path}:{line}",
                     fix="write run, topic, answer id",
                 )
             topics = found.setdefault(cells[0], {})
             if cells[1] in topics:
                 raise PorismError(
-                    f"topic {cells[1]} comes twice for run {cells[0]}",
+                    f"topic {cells[1]} occurs twice for run {cells[0]}",
                     where=f"{path}:{line}",
                     fix="keep one answer per topic",
                 )
@@ -59,19 +59,19 @@ def read_answer_map(path: str | Path) -> AnswerMap:
     return found
 
 
-def answer_grade(code: int) -> int:
-    """A grade as Task 3 counts it: system failure and "do not know" are 0."""
+def _answer_grade(code: int) -> int:
+    """Return a grade as Task 3 counts it: system failure and "do not know" are 0."""
     if code in CODES:
         return 0
     if not 0 <= code <= HIGHEST:
-        raise PorismError(f"grade {code} is none of 0, 1, 2, 3, 5, 6", fix="correct the qrels")
+        raise PorismError(f"grade {code} is not 0, 1, 2, 3, 5 or 6", fix="correct the qrels")
     return code
 
 
 def score_answers(run: str, answers: Mapping[str, str], qrels: Qrels) -> AnswerScores:
-    """AR and P@1 of a run; topics without an answer or a judgment are left out."""
+    """Score a run. Topics without an answer or a judgment are left out."""
     grades = {
-        topic: answer_grade(qrels[topic][item]) for topic, item in answers.items() if item in qrels.get(topic, {})
+        topic: _answer_grade(qrels[topic][item]) for topic, item in answers.items() if item in qrels.get(topic, {})
     }
     if not grades:
         raise PorismError(
@@ -82,16 +82,17 @@ def score_answers(run: str, answers: Mapping[str, str], qrels: Qrels) -> AnswerS
 
 
 def score_as_task3(run: Run, qrels: Qrels) -> AnswerScores:
-    """A Task 1 run as if its first hit were its answer: highest score, then lowest rank, then largest id. Unjudged first hits leave the topic out.
+    """Score a Task 1 run as if its first hit were its answer: highest score, then lowest rank, then largest id.
 
-    Optimistic, since the length of these answers is not limited.
+    Topics with an unjudged first hit are left out. The result is optimistic, since these answers may be longer than
+    Task 3 allows.
     """
     grades: dict[str, int] = {}
     for topic, ranking in run.rankings.items():
         best = max(range(len(ranking.items)), key=lambda place: (ranking.scores[place], -place, ranking.items[place]))
         code = qrels.get(topic, {}).get(ranking.items[best])
         if code is not None and code >= 0 and code not in CODES:
-            grades[topic] = answer_grade(code)
+            grades[topic] = _answer_grade(code)
     if not grades:
         raise PorismError(
             f"no first hit of run {run.name} is judged, so it cannot be scored",
@@ -101,22 +102,22 @@ def score_as_task3(run: Run, qrels: Qrels) -> AnswerScores:
 
 
 def best_possible(qrels: Qrels) -> float:
-    """The highest AR that an oracle choosing among the judged answers reaches."""
+    """Return the highest AR that is possible with the judged answers."""
     if not qrels:
         raise PorismError("no judgment", fix="give Task 3 qrels")
-    return sum(max(answer_grade(code) for code in grades.values()) for grades in qrels.values()) / len(qrels)
+    return sum(max(_answer_grade(code) for code in grades.values()) for grades in qrels.values()) / len(qrels)
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What assessors said of an answer besides its grade."""
+    """What assessors said about an answer besides its grade."""
 
     machine_generated: bool
     unrelated_information: bool
 
 
 def read_flags(path: str | Path) -> dict[tuple[str, str], Flags]:
-    """Read `topic, answer, MG, UI` with yes or no (a header may come first)."""
+    """Read `topic, answer, MG, UI` with yes or no; a header is allowed."""
     found: dict[tuple[str, str], Flags] = {}
     with open_text(path) as stream:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
@@ -132,12 +133,21 @@ def read_flags(path: str | Path) -> dict[tuple[str, str], Flags]:
     return found
 
 
-def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flags]) -> tuple[float, float, int]:
-    """MG, UI, and the number of topics they are taken over."""
+@dataclass(frozen=True, slots=True)
+class FlagShares:
+    """MG and UI: the shares of flagged answers, and the number of topics."""
+
+    machine_generated: float
+    unrelated_information: float
+    topics: int
+
+
+def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flags]) -> FlagShares:
+    """Return the share of answers with each flag, over the answers that have flags."""
     mine = [flags[topic, item] for topic, item in answers.items() if (topic, item) in flags]
     if not mine:
-        raise PorismError("no answer of the run was asked about", fix="give the flags of this run's answers")
-    return (
+        raise PorismError("no answer of the run has flags", fix="give the flags of this run's answers")
+    return FlagShares(
         sum(flag.machine_generated for flag in mine) / len(mine),
         sum(flag.unrelated_information for flag in mine) / len(mine),
         len(mine),

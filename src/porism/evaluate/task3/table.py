@@ -1,4 +1,4 @@
-"""Task 3 runs on one set of judgments, and their table."""
+"""The table of Task 3 runs on one set of judgments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from porism.evaluate.reports.table import Cell, Table
 from porism.evaluate.runs.name import parse_name
 from porism.evaluate.runs.run import Run
 from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, overlap
-from porism.evaluate.task3.references import Reference, ablated, task3_references
+from porism.evaluate.task3.references import Reference, task3_references, without_team
 from porism.evaluate.task3.scores import (
     AnswerMap,
     AnswerScores,
@@ -24,12 +24,12 @@ from porism.evaluate.task3.scores import (
 )
 from porism.evaluate.task3.similarity import Encoder, similarity
 
-NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count 0"
+NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 
 
 @dataclass(frozen=True, slots=True)
 class TextMeasures:
-    """What compares texts: tokenizer, encoder, and references besides the Task 3 runs' own."""
+    """What the text measures need: a tokenizer, an encoder, more references, the assessors' flags."""
 
     tokenizer: Tokenizer = OWN
     encoder: Encoder | None = None
@@ -40,7 +40,7 @@ class TextMeasures:
 def answer_table(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run] = (), texts: TextMeasures | None = None
 ) -> Table:
-    """AR and P@1 of the runs (of all in the map, if none is given); with the runs' texts also LO-w or LO, CS, and MG and UI with flags."""
+    """Return AR and P@1 of the runs, or of all runs of the map; with the runs' texts also LO (or LO-w) and CS; with flags MG and UI."""
     texts = texts or TextMeasures()
     names = [run.name for run in runs] or list(answers)
     for name in names:
@@ -48,52 +48,51 @@ def answer_table(
             raise PorismError(
                 f"run {name} is not in the map of answers", fix="name the file as in the map, without .tsv"
             )
-    extra = text_columns(qrels, answers, runs, texts) if runs else {}
+    extra = _text_columns(qrels, answers, runs, texts) if runs else {}
     rows: list[tuple[Cell, ...]] = []
     for name in names:
         one = score_answers(name, answers[name], qrels)
-        flags = flag_shares(answers[name], texts.flags)[:2] if texts.flags else ()
-        rows.append(
-            (
-                name,
-                len(one.grades),
-                one.average_relevance,
-                one.precision,
-                *(column[name] for column in extra.values()),
-                *flags,
-            )
-        )
+        row: list[Cell] = [name, len(one.grades), one.average_relevance, one.precision]
+        row += [column[name] for column in extra.values()]
+        if texts.flags:
+            shares = flag_shares(answers[name], texts.flags)
+            row += [shares.machine_generated, shares.unrelated_information]
+        rows.append(tuple(row))
     columns = ("run", "topics", "AR", "P@1", *extra, *(("MG", "UI") if texts.flags else ()))
     limit = f"highest possible AR: {best_possible(qrels):.3f}"
     notes = (
-        (NOTE, limit, "LO-w uses our own tokens and is not the lab's LO; a team's own references are left out")
+        (
+            NOTE,
+            limit,
+            "LO-w uses our own tokens and is not the lab's LO; references that only the team returned are left out",
+        )
         if "LO-w" in extra
         else (NOTE, limit)
     )
-    return Table(columns, tuple(rows), "Task 3", notes)
+    return Table("task3", columns, tuple(rows), "Task 3", notes)
 
 
-def text_columns(
+def _text_columns(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run], texts: TextMeasures
 ) -> dict[str, dict[str, Cell]]:
-    """The measures of texts by run; empty cells where the team's ablation leaves no reference."""
+    """Return the text measures by run; None where no reference is left."""
     every = [*task3_references(answers, runs, qrels, texts.tokenizer.keep), *texts.references]
     known = {*answers, *(name for reference in texts.references for name in reference.runs)}
     names = [texts.tokenizer.measure, *([texts.encoder.measure] if texts.encoder else [])]
     columns: dict[str, dict[str, Cell]] = {name: {} for name in names}
     for run in runs:
-        references = ablated(every, team_of(run.name, known), known)
+        references = without_team(every, _team_of(run.name, known), known)
         prepared = {topic: answer_text(answer.text, texts.tokenizer.keep) for topic, answer in run.answers.items()}
         mine = {topic: text for topic, text in prepared.items() if text is not None}
         some = any(topic in references for topic in mine)
-        columns[names[0]][run.name] = mean(overlap(mine, references, texts.tokenizer)) if some else None
+        columns[names[0]][run.name] = _mean(overlap(mine, references, texts.tokenizer)) if some else None
         if texts.encoder:
-            columns[names[1]][run.name] = mean(similarity(mine, references, texts.encoder)) if some else None
+            columns[names[1]][run.name] = _mean(similarity(mine, references, texts.encoder)) if some else None
     return columns
 
 
-def team_of(name: str, known: set[str]) -> list[str]:
-    """The runs of the same group, the run itself among them."""
+def _team_of(name: str, known: set[str]) -> list[str]:
+    """Return the runs of the same team, with the run itself."""
     group = parse_name(name)
     return [
         other
@@ -102,16 +101,16 @@ def team_of(name: str, known: set[str]) -> list[str]:
     ]
 
 
-def mean(values: Mapping[str, float]) -> float:
-    """Over topics."""
+def _mean(values: Mapping[str, float]) -> float:
     return sum(values.values()) / len(values)
 
 
 def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> Table:
-    """Task 1 runs as Task 3 runs."""
+    """Score Task 1 runs by their first hits, as Task 3 runs."""
     scores: list[AnswerScores] = [score_as_task3(run, qrels) for run in runs]
     rows = tuple((one.run, len(one.grades), one.average_relevance, one.precision) for one in scores)
     return Table(
+        "task1_as_task3",
         ("run", "topics", "AR", "P@1"),
         rows,
         "Task 1 runs scored as Task 3",
@@ -120,7 +119,7 @@ def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> Table:
 
 
 def is_task3(qrels: Qrels, path: str | Path) -> bool:
-    """Whether judgments are of Task 3: their items are called d_1, d_2, ..."""
+    """Return whether these are judgments of Task 3, whose items are called d_1, d_2, ..."""
     marks = {item.startswith("d_") for grades in qrels.values() for item in grades}
     if len(marks) > 1:
         raise PorismError(

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.evaluate.runs.check import check_run, cleaned
-from porism.evaluate.runs.facts import Facts
+from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.fix import clean_run
+from porism.evaluate.runs.id_lookup import IdLookup
 from porism.evaluate.runs.name import parse_name
 from porism.evaluate.runs.problems import counts, reject
 from porism.evaluate.runs.run import Run
@@ -46,11 +47,11 @@ class PooledRun:
     problems: dict[str, int]
 
 
-def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], facts: Facts) -> PooledRun:
+def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], facts: IdLookup) -> PooledRun:
     """Read, check and clean one run; a file with errors is refused."""
     checked = check_run(path, topics, facts)
     reject(checked.problems)
-    run = cleaned(checked)
+    run = clean_run(checked)
     if (run.kind == "task2" or (checked.name is not None and checked.name.task.startswith("task2"))) != (
         options.task == 2
     ):
@@ -65,7 +66,7 @@ def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], facts: F
     return PooledRun(run, status, options.depth(status), digest_file(path), counts(checked.problems))
 
 
-def build_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: Facts, base: Pool | None = None) -> Pool:
+def build_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: IdLookup, base: Pool | None = None) -> Pool:
     """The pool of these runs, or (with `base`) the base and after it the items that these runs add."""
     base = base or Pool()
     make = _formula_pool if options.task == 2 else _answer_pool
@@ -73,7 +74,7 @@ def build_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: Facts, ba
     return Pool(base.items + new.items, [*base.origins, *sorted(new.origins)], base.answers + new.answers)
 
 
-def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: Facts, base: Pool) -> Pool:
+def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: IdLookup, base: Pool) -> Pool:
     """Tasks 1 and 3, judged together."""
     ranked = [
         Ranking(one.run.name, one.depth, {topic: ranking.items for topic, ranking in one.run.rankings.items()})
@@ -91,7 +92,7 @@ def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: Facts, 
     return Pool(judging_order(origins, options.seed, base.items), origins, answers)
 
 
-def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: Facts, base: Pool) -> Pool:
+def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: IdLookup, base: Pool) -> Pool:
     """Task 2: visually distinct formulas and their instances."""
     rankings = [
         FormulaRanking(
@@ -107,6 +108,6 @@ def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, facts: Facts,
     return Pool(judging_order(origins, options.seed, base.items, chosen), origins)
 
 
-def _hits(items: Iterable[str], facts: Facts) -> list[FormulaHit]:
+def _hits(items: Iterable[str], facts: IdLookup) -> list[FormulaHit]:
     found = [facts.formula(int(item)) for item in items]
     return [FormulaHit(one.id, one.post_id, one.thread_id, one.visual_id) for one in found if one is not None]

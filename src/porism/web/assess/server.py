@@ -8,7 +8,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from porism.corpus.store.collection import Collection
-from porism.evaluate.runs.facts import CollectionFacts
+from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Desk, topic_ids
@@ -41,6 +41,6 @@ def open_app(
 ) -> Starlette:
     """The application on a journal and a collection; with a folder for submissions, teams may hand in runs."""
     store = Collection.open(collection)
-    desk = Desk(Path(submissions), topic_ids(topics or []), CollectionFacts(collection)) if submissions else None
+    desk = Desk(Path(submissions), topic_ids(topics or []), CollectionLookup(collection)) if submissions else None
     later = Collection.open(topic_threads) if topic_threads else None
     return create_app(Journal.open(journal), Content(store, thread_address), desk, topic_threads=later, secure=https)

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from porism.errors import PorismError
-from porism.evaluate.reports.experiment import Experiment, load
-from porism.evaluate.reports.report import hardest_first, leaders, pictures
+from porism.evaluate.experiment import Experiment, read_experiment
+from porism.evaluate.reports.html_report import LeaderboardRow, draw_figures, hardest_first
+from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.table import as_html
-from porism.evaluate.reports.views import published_tables
+from porism.evaluate.reports.tables import published_tables
 from porism.search.engine import Engine
 from porism.web.api.endpoints import call
 from porism.web.pages.routes import render
@@ -27,7 +28,7 @@ class Board:
     """What the page shows: a row per run, pictures by topic, published tables."""
 
     measures: tuple[str, ...]
-    rows: list[dict[str, object]]
+    rows: list[LeaderboardRow]
     note: str
     topics: int
     pictures: tuple[tuple[str, Markup], ...]
@@ -41,19 +42,19 @@ def load_experiment(folder: Path) -> Experiment:
         raise PorismError(
             "no runs of an experiment", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}"
         )
-    return load(folder / QRELS, runs)
+    return read_experiment(folder / QRELS, runs)
 
 
 def board(_: Engine, folder: Path) -> Board:
     """Score the experiment as it is now, so that a new run is there after a reload."""
     made = load_experiment(folder)
-    drawn = pictures(made)
+    drawn = draw_figures(made)
     heat = f"{made.measures[0]} of each topic, the hardest first; the stronger the colour, the higher"
-    shown = [(heat, drawn["heat"][0][1]), *drawn["bars"]]
+    shown = [(heat, drawn.heat.svg), *drawn.bars]
     tables = published_tables(made) if is_of_the_lab(made) else []
     return Board(
         tuple(map(str, made.measures)),
-        leaders(made, SEED),
+        leaderboard_rows(made, SEED),
         made.note,
         len(hardest_first(made)),
         tuple((caption, Markup(picture)) for caption, picture in shown),

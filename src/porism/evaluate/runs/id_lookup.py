@@ -1,4 +1,4 @@
-"""What a collection knows of the ids in a run; the check asks here and nowhere else."""
+"""Look up the ids of a run in a collection."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from porism.errors import PorismError
 from porism.records import Formula
 
 
-class Facts(Protocol):
-    """Answers about ids; None means unknown."""
+class IdLookup(Protocol):
+    """What the check of a run needs to know about ids."""
 
     def post_kind(self, post: int) -> str | None:
-        """`question`, `answer`, or None if there is no such post."""
+        """Return `question` or `answer`, or None if there is no such post."""
 
     def formula(self, identifier: int) -> Formula | None:
-        """The formula, or None if there is no such."""
+        """Return the formula, or None if there is none."""
 
 
-class CollectionFacts:
-    """Facts from a collection on disk, looked up when asked."""
+class CollectionLookup:
+    """Look up ids in a collection on disk."""
 
     def __init__(self, path: str | Path) -> None:
         from porism.corpus.store.collection import Collection
@@ -37,12 +37,12 @@ class CollectionFacts:
             return None
 
     def formula(self, identifier: int) -> Formula | None:
-        """The formula, or None."""
+        """Return the formula, or None if there is none."""
         try:
             return self.collection.formula(identifier)
         except PorismError:
             return None
 
     def bodies(self, items: Iterable[str]) -> dict[str, str]:
-        """The HTML of those posts that the collection has."""
+        """Return the HTML of those posts that the collection has."""
         return {item: self.collection.post(int(item)).body for item in items if self.post_kind(int(item))}

@@ -1,4 +1,4 @@
-"""Several runs on one set of judgments."""
+"""An experiment: several runs scored on one set of judgments."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
-from porism.evaluate.measures.prime import as_visual, read_visual_map
 from porism.evaluate.measures.score import AVERAGES, Average, Scores, score
-from porism.evaluate.qrels import Qrels, read_qrels, to_visual
+from porism.evaluate.qrels import Qrels, read_qrels, visual_qrels
 from porism.evaluate.runs.name import parse_name
 from porism.evaluate.runs.run import Run, read_run
+from porism.evaluate.runs.visual_ids import to_visual_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Experiment:
 
     @property
     def note(self) -> str:
-        """How means were taken; goes with every table."""
+        """How means are taken; printed with every table."""
         return f"average: {self.average}, {AVERAGES[self.average]}"
 
 
-def load(
+def read_experiment(
     qrels: str | Path,
     runs: Sequence[str | Path],
     measures: Sequence[Measure] = LAB,
@@ -39,9 +39,10 @@ def load(
     visual: Mapping[str, str] | None = None,
     instances: bool = False,
 ) -> Experiment:
-    """Read and score. `visual` maps formula ids of Task 2 files to the visual ids of the qrels; without it ids are taken as they are.
+    """Read qrels and runs, and score them.
 
-    With `instances` the qrels judge formulas by their own ids (2020) and are mapped as well, the highest grade counting.
+    `visual` maps the formula ids of Task 2 runs to the visual ids of the qrels; without it, ids are compared as they are.
+    With `instances`, the qrels judge formula ids (as in 2020) and are mapped too; the highest grade counts.
     """
     grades = read_qrels(qrels)
     if instances:
@@ -49,17 +50,17 @@ def load(
             raise PorismError(
                 "qrels of formula instances need visual ids", fix="give --collection DIR or --visual-map FILE"
             )
-        grades = to_visual(grades, visual)
+        grades = visual_qrels(grades, visual)
     found = [read_run(path) for path in runs]
     if visual is not None:
-        found = [as_visual(run, visual) if run.kind == "task2" else run for run in found]
-    return experiment(grades, found, measures, average)
+        found = [to_visual_ids(run, visual) if run.kind == "task2" else run for run in found]
+    return score_runs(grades, found, measures, average)
 
 
-def experiment(
+def score_runs(
     qrels: Qrels, runs: Iterable[Run], measures: Sequence[Measure] = LAB, average: Average = "complete"
 ) -> Experiment:
-    """Score runs that are in memory."""
+    """Score several runs on one set of judgments."""
     every = tuple(runs)
     names = [run.name for run in every]
     if len(set(names)) < len(names):
@@ -67,30 +68,12 @@ def experiment(
         raise PorismError(f"two runs are named {twice}", fix="give their files different names")
     if not every:
         raise PorismError("no run to score", fix="name at least one run file")
-    return Experiment(
-        qrels, every, tuple(score(qrels, run, measures, average) for run in every), average, tuple(measures)
-    )
-
-
-def visual_ids(
-    runs: Sequence[str | Path], collection: str | Path | None, table: str | Path | None, qrels: Qrels
-) -> dict[str, str] | None:
-    """The visual ids of the formulas in Task 2 runs (and in qrels of instances), from a collection or a table; None if neither is given."""
-    if table is not None:
-        return read_visual_map(table)
-    if collection is None:
-        return None
-    from porism.evaluate.runs.facts import CollectionFacts
-
-    facts = CollectionFacts(collection)
-    found = {item for path in runs for ranking in read_run(path).rankings.values() for item in ranking.items}
-    found.update(item for grades in qrels.values() for item in grades)
-    formulas = ((item, facts.formula(int(item))) for item in sorted(found) if item.isdecimal())
-    return {item: str(formula.visual_id) for item, formula in formulas if formula is not None}
+    scores = tuple(score(qrels, run, measures, average) for run in every)
+    return Experiment(qrels, every, scores, average, tuple(measures))
 
 
 def teams(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """Runs by the group in their names; a run without such a name is a team of its own."""
+    """Group runs by the team in their names; a run without such a name is a team of its own."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         name = parse_name(run.name)

@@ -1,10 +1,11 @@
-"""Is one run better than another? Paired tests over topics, with the correction for many comparisons."""
+"""Test whether one run is better than another: paired tests over topics, corrected for many comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,16 @@ ROUNDS = 10_000
 SEED = 20_22
 
 
+class Interval(NamedTuple):
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run `one` against run `two` on a measure: mean difference, its interval, p-values, who wins where."""
+    """Run `one` against run `two` on a measure: mean difference with interval, p-values, and topics won, lost and tied."""
 
     one: str
     two: str
@@ -36,26 +44,26 @@ class Comparison:
     p_holm: float = 1.0
 
 
-def shared_topics(one: Scores, two: Scores) -> list[str]:
-    """The topics of both; pairs need both values."""
+def common_topics(one: Scores, two: Scores) -> list[str]:
+    """Return the topics that both runs have."""
     others = set(two.topics)
-    found = [topic for topic in one.topics if topic in others]
-    if len(found) < 2:
+    common = [topic for topic in one.topics if topic in others]
+    if len(common) < 2:
         raise PorismError(
-            f"runs {one.run} and {two.run} share fewer than two topics", fix="compare runs on the same qrels"
+            f"runs {one.run} and {two.run} have fewer than two common topics", fix="compare runs on the same qrels"
         )
-    return found
+    return common
 
 
 def differences(one: Scores, two: Scores, measure: Measure) -> dict[str, float]:
-    """Per topic, the value of `one` less that of `two`."""
-    return {topic: one.values[measure][topic] - two.values[measure][topic] for topic in shared_topics(one, two)}
+    """Return, for each common topic, the value of `one` minus that of `two`."""
+    return {topic: one.values[measure][topic] - two.values[measure][topic] for topic in common_topics(one, two)}
 
 
 def compare(
     one: Scores, two: Scores, measure: Measure, rounds: int = ROUNDS, seed: int = SEED, level: float = 0.95
 ) -> Comparison:
-    """Compare two runs; the same seed gives the same numbers."""
+    """Compare two runs. The same seed gives the same numbers."""
     values = np.array(list(differences(one, two, measure).values()))
     low, high = bootstrap(values, rounds, seed, level)
     tiny = 1e-12
@@ -76,9 +84,10 @@ def compare(
 
 
 def randomisation(values: NDArray[np.float64], rounds: int = ROUNDS, seed: int = SEED) -> float:
-    """Two-sided paired randomisation test: how often do random signs give a mean at least as far from 0? Smucker et al., CIKM 2007.
+    """Paired randomisation test, two-sided. Smucker et al., CIKM 2007.
 
-    The observed signs count as one of the rounds, so the value is never 0.
+    The p-value is the share of random sign changes whose mean is at least as far from 0 as the observed one. The observed
+    signs count as one round, so it is never 0.
     """
     signs = np.random.default_rng(seed).integers(0, 2, size=(rounds, len(values)), dtype=np.int8) * 2 - 1
     means = abs(signs @ values)
@@ -86,28 +95,28 @@ def randomisation(values: NDArray[np.float64], rounds: int = ROUNDS, seed: int =
 
 
 def t_test(values: NDArray[np.float64]) -> float:
-    """Two-sided paired t-test; 1 where all differences are 0."""
+    """Paired t-test, two-sided; 1 if all differences are 0."""
     from scipy import stats
 
     if not np.any(values):
         return 1.0
-    if np.ptp(values) < 1e-15:  # the same difference everywhere: no spread, no doubt
+    if np.ptp(values) < 1e-15:  # the same difference for every topic: no variance
         return 0.0
     return float(stats.ttest_1samp(values, 0.0).pvalue)
 
 
 def bootstrap(
     values: NDArray[np.float64] | Sequence[float], rounds: int = ROUNDS, seed: int = SEED, level: float = 0.95
-) -> tuple[float, float]:
-    """Percentile interval of the mean under resampling of topics."""
+) -> Interval:
+    """Return the percentile bootstrap interval of the mean over topics."""
     sample = np.asarray(values, dtype=np.float64)
     chosen = np.random.default_rng(seed).integers(0, len(sample), size=(rounds, len(sample)))
     low, high = np.quantile(sample[chosen].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return Interval(float(low), float(high))
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: the k-th smallest of m is multiplied by m - k + 1, never falling, at most 1.
+    """Holm's step-down correction: the k-th smallest of m p-values times m - k + 1, never decreasing, at most 1.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -124,7 +133,7 @@ def holm(values: Sequence[float]) -> list[float]:
 def compare_all(
     scores: Sequence[Scores], measures: Iterable[Measure], rounds: int = ROUNDS, seed: int = SEED
 ) -> list[Comparison]:
-    """Every pair on every measure; p_holm corrects the randomisation test within a measure."""
+    """Compare every pair of runs on every measure. `p_holm` corrects the randomisation test over the pairs of a measure."""
     found: list[Comparison] = []
     for measure in measures:
         pairs = [compare(one, two, measure, rounds, seed) for one, two in combinations(scores, 2)]

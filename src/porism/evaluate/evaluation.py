@@ -1,0 +1,165 @@
+"""Evaluate runs as `porism eval` does: read, score, compare, and render tables, figures and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from porism.errors import PorismError
+from porism.evaluate.experiment import Experiment, read_experiment
+from porism.evaluate.measures.measure import LAB, parse_all
+from porism.evaluate.measures.score import Average
+from porism.evaluate.qrels import Qrels, read_qrels
+from porism.evaluate.reports.figures import ImageFormat, write_figures
+from porism.evaluate.reports.table import Table, render
+from porism.evaluate.runs.run import read_run
+from porism.evaluate.runs.visual_ids import find_visual_ids
+from porism.evaluate.task3.overlap import OWN, local_tokenizer
+from porism.evaluate.task3.references import RELEVANT, Reference, task1_references
+from porism.evaluate.task3.scores import read_answer_map, read_flags
+from porism.evaluate.task3.similarity import local_encoder
+from porism.evaluate.task3.table import TextMeasures, answer_table, as_task3_table, is_task3
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `porism eval`."""
+
+    qrels: str
+    runs: Sequence[str] = ()
+    measures: Sequence[str] | None = None
+    average: Average = "complete"
+    format: str = "table"
+    against: str | None = None
+    subsets: str | None = None
+    compare: bool = False
+    per_topic: bool = False
+    coverage: bool = False
+    correlate: bool = False
+    leave_team_out: bool = False
+    plots: str | None = None
+    plot_format: ImageFormat = "svg"
+    report: str | None = None
+    title: str = ""
+    seed: int = 2022
+    collection: str | None = None
+    visual_map: str | None = None
+    instances: bool = False
+    answers: str | None = None
+    flags: str | None = None
+    tokenizer: str | None = None
+    encoder: str | None = None
+    as_task3: bool = False
+    task1_qrels: str | None = None
+    task1_runs: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The rendered tables, and messages for the user: warnings and files written."""
+
+    text: str
+    messages: tuple[str, ...] = ()
+
+
+def evaluate(options: Options) -> Evaluation:
+    """Run the whole evaluation."""
+    qrels = read_qrels(options.qrels)
+    if options.answers or is_task3(qrels, options.qrels):
+        return Evaluation(render([_task3_table(options, qrels)], options.format))
+    if not options.runs:
+        raise PorismError("no run to score", fix="name at least one run file")
+    if options.as_task3:
+        runs = [read_run(path) for path in options.runs]
+        return Evaluation(render([as_task3_table(runs, qrels)], options.format))
+    visual = find_visual_ids(options.runs, options.collection, options.visual_map, qrels if options.instances else {})
+    measures = parse_all(options.measures) if options.measures else LAB
+    experiment = read_experiment(options.qrels, options.runs, measures, options.average, visual, options.instances)
+    tables = _tables(options, experiment)
+    messages = (*_id_warnings(experiment), *_write_files(options, experiment))
+    return Evaluation(render(tables, options.format), messages)
+
+
+def _id_warnings(experiment: Experiment) -> list[str]:
+    """Warn about Task 2 runs whose formula ids were not mapped to visual ids (mapped runs have another kind)."""
+    unmapped = [
+        run
+        for run in experiment.runs
+        if run.kind == "task2" and any(set(row.posts) - {"-"} for row in run.rankings.values())
+    ]
+    return [
+        f"{run.name}: its formula ids are compared with visual ids as they are; map them with --collection DIR or --visual-map FILE"
+        for run in unmapped
+    ]
+
+
+def _task3_table(options: Options, qrels: Qrels) -> Table:
+    """Score Task 3 runs: AR, P@1, and text measures if the options give what they need."""
+    if not options.answers:
+        raise PorismError(
+            "these are judgments of Task 3 answers",
+            where=options.qrels,
+            fix="give the map of answers: --answers MAP (run, topic, answer id)",
+        )
+    texts = TextMeasures(
+        tokenizer=local_tokenizer(options.tokenizer) if options.tokenizer else OWN,
+        encoder=local_encoder(options.encoder) if options.encoder else None,
+        references=_task1_references(options),
+        flags=read_flags(options.flags) if options.flags else {},
+    )
+    return answer_table(
+        qrels, read_answer_map(options.answers), [read_run(path, "task3") for path in options.runs], texts
+    )
+
+
+def _task1_references(options: Options) -> list[Reference]:
+    """Return relevant Task 1 answers as references, with their texts from the collection."""
+    if not options.task1_runs:
+        return []
+    if not options.task1_qrels or not options.collection:
+        raise PorismError(
+            "references from Task 1 runs need qrels and texts", fix="give --task1-qrels FILE and --collection DIR"
+        )
+    from porism.evaluate.runs.id_lookup import CollectionLookup
+
+    qrels, runs = read_qrels(options.task1_qrels), [read_run(path) for path in options.task1_runs]
+    items = {item for grades in qrels.values() for item, grade in grades.items() if grade in RELEVANT}
+    return task1_references(runs, qrels, CollectionLookup(options.collection).bodies(items))
+
+
+def _tables(options: Options, experiment: Experiment) -> list[Table]:
+    """Return the requested tables; the means come first."""
+    from porism.corpus.topics.info import read_topic_info
+    from porism.evaluate.reports import tables
+
+    found = [tables.mean_table(experiment)]
+    if options.against:
+        found += tables.published_tables(experiment)
+    if options.subsets:
+        found.append(tables.subset_table(experiment, read_topic_info(options.subsets)))
+    if options.compare:
+        found.append(tables.comparison_table(tables.compare_runs(experiment, options.seed)))
+    if options.coverage:
+        found.append(tables.coverage_table(experiment))
+    if options.correlate:
+        found += [tables.measure_correlations(experiment), tables.run_correlations(experiment)]
+    if options.leave_team_out:
+        found.append(tables.left_out_table(experiment))
+    if options.per_topic:
+        found.append(tables.topic_table(experiment))
+    return found
+
+
+def _write_files(options: Options, experiment: Experiment) -> list[str]:
+    """Write the figures and the report; return a message for each file."""
+    messages = []
+    if options.plots:
+        messages += [f"wrote {path}" for path in write_figures(experiment, options.plots, options.plot_format)]
+    if options.report:
+        from porism.corpus.topics.info import read_topic_info
+        from porism.evaluate.reports.html_report import write_report
+
+        infos = read_topic_info(options.subsets) if options.subsets else None
+        write_report(experiment, options.report, options.title, infos, options.seed)
+        messages.append(f"wrote {options.report}")
+    return messages

@@ -1,0 +1,212 @@
+"""The report of an experiment: tables and figures in one HTML file that needs no other file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from porism import __version__
+from porism.corpus.topics.info import TopicInfo
+from porism.evaluate.comparison.coverage import DEPTHS, judged_rates
+from porism.evaluate.comparison.significance import Comparison, bootstrap, differences
+from porism.evaluate.experiment import Experiment, teams
+from porism.evaluate.measures.curves import CurvePoint, precision_by_depth, recall_by_depth
+from porism.evaluate.measures.score import Scores
+from porism.evaluate.qrels import count
+from porism.evaluate.reports import svg, tables
+from porism.evaluate.reports.table import Table, as_html
+from porism.files import atomic_file
+
+TICKS = [(math.log10(depth), str(depth)) for depth in (1, 10, 100, 1000)]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """A run with its means, the bootstrap interval of the first measure, and which means are the best of all runs."""
+
+    run: str
+    topics: int
+    means: tuple[float, ...]
+    low: float
+    high: float
+    best: tuple[bool, ...]
+    colour: str
+
+
+class Figure(NamedTuple):
+    """A picture as SVG, with its caption."""
+
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The pictures of the report, by section."""
+
+    spread: Figure
+    heat: Figure
+    bars: tuple[Figure, ...]
+    curves: tuple[Figure, ...]
+    differences: tuple[Figure, ...]
+
+
+class Section(NamedTuple):
+    """A table with its heading."""
+
+    heading: str
+    table: Table
+
+
+def write_report(
+    experiment: Experiment,
+    path: str | Path,
+    title: str = "",
+    infos: Mapping[str, TopicInfo] | None = None,
+    seed: int = 2022,
+) -> None:
+    """Write the report. Sections that need several runs, several teams or topic information are left out without them."""
+    import jinja2
+
+    source = files("porism.evaluate.reports").joinpath("report.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    page = environment.from_string(source).render(
+        title=title or "Report of an experiment",
+        version=__version__,
+        experiment=experiment,
+        counts=count(experiment.qrels),
+        rows=leaderboard(experiment, seed),
+        measure=str(experiment.measures[0]),
+        figures=draw_figures(experiment),
+        sections=[(section.heading, as_html(section.table)) for section in _sections(experiment, infos, seed)],
+    )
+    with atomic_file(path) as out:
+        out.write(page)
+
+
+def leaderboard(experiment: Experiment, seed: int) -> list[LeaderboardRow]:
+    """Return the runs by their first measure, best first."""
+    first = experiment.measures[0]
+    tops = [max(scores.mean(measure) for scores in experiment.scores) for measure in experiment.measures]
+    rows = []
+    for number, scores in enumerate(experiment.scores):
+        low, high = bootstrap(scores.row(first), seed=seed)
+        means = tuple(map(scores.mean, experiment.measures))
+        best = tuple(abs(mean - top) < 5e-5 for mean, top in zip(means, tops, strict=True))
+        rows.append(LeaderboardRow(scores.run, len(scores.topics), means, low, high, best, svg.colour(number)))
+    return sorted(rows, key=lambda row: -row.means[0])
+
+
+def hardest_first(experiment: Experiment) -> list[str]:
+    """Return the topics in the order of all figures: ascending by the mean of the first measure over all runs."""
+    first = experiment.measures[0]
+    every = experiment.scores
+    topics = [topic for topic in every[0].topics if all(topic in scores.values[first] for scores in every)]
+    return sorted(topics, key=lambda topic: (sum(scores.values[first][topic] for scores in every), topic))
+
+
+def draw_figures(experiment: Experiment) -> Figures:
+    """Draw all figures of the report."""
+    first = experiment.measures[0]
+    order = hardest_first(experiment)
+
+    def by_topic(scores: Scores) -> dict[str, float]:
+        return {topic: scores.values[first][topic] for topic in order}
+
+    every = experiment.scores
+    return Figures(
+        spread=Figure("", svg.boxes({scores.run: scores.row(first) for scores in every}, f"{first} over topics")),
+        heat=Figure(
+            "", svg.heat({scores.run: by_topic(scores) for scores in every}, f"{first} of every run and topic")
+        ),
+        bars=tuple(
+            Figure(scores.run, svg.bars(by_topic(scores), f"{first} of {scores.run} by topic", number))
+            for number, scores in enumerate(every)
+        ),
+        curves=_curves(experiment),
+        differences=_differences(experiment),
+    )
+
+
+def _curves(experiment: Experiment) -> tuple[Figure, ...]:
+    qrels, runs = experiment.qrels, experiment.runs
+    judged = {
+        run.name: [CurvePoint(depth, rate) for depth, rate in judged_rates(run, qrels, DEPTHS).items()] for run in runs
+    }
+    return (
+        Figure(
+            "Precision of judged hits, by depth",
+            _curve({run.name: precision_by_depth(run, qrels) for run in runs}, "precision"),
+        ),
+        Figure(
+            "Recall, by depth; unjudged hits keep their ranks",
+            _curve({run.name: recall_by_depth(run, qrels) for run in runs}, "recall"),
+        ),
+        Figure("Share of judged hits, by depth", _curve(judged, "judged")),
+    )
+
+
+def _curve(series: Mapping[str, Sequence[CurvePoint]], label: str) -> str:
+    """Draw curves over the logarithm of the depth."""
+    points = {name: [(math.log10(depth), value) for depth, value in row] for name, row in series.items()}
+    return svg.lines(points, label, TICKS)
+
+
+def _differences(experiment: Experiment) -> tuple[Figure, ...]:
+    """Draw the differences of the best run to each other run, topic by topic."""
+    first = experiment.measures[0]
+    best = max(experiment.scores, key=lambda scores: scores.mean(first))
+    number = experiment.scores.index(best)
+    found = []
+    for scores in experiment.scores:
+        if scores is not best:
+            values = dict(sorted(differences(best, scores, first).items(), key=lambda pair: -pair[1]))
+            most = max(0.1, *(abs(value) for value in values.values()))
+            picture = svg.bars(values, "difference by topic", number, low=-most, high=most)
+            found.append(Figure(f"{best.run} minus {scores.run}", picture))
+    return tuple(found)
+
+
+def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> list[Section]:
+    """Return the tables below the figures, those that apply."""
+    found: list[Section] = []
+    if len(experiment.scores) > 1:
+        found.append(Section("Is the difference real?", _comparison_table(tables.compare_runs(experiment, seed))))
+    if len(experiment.scores) > 2:
+        found.append(Section("Do the measures agree?", tables.measure_correlations(experiment)))
+    if infos:
+        found.append(Section("By kind of topic", tables.subset_table(experiment, infos)))
+    found.append(Section("How much was judged?", tables.coverage_table(experiment)))
+    if len(teams(experiment.runs)) > 1:
+        found.append(Section("Is the pool fair to new systems?", tables.left_out_table(experiment)))
+    return found
+
+
+def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
+    """The comparison in fewer columns, to fit a page."""
+    rows = tuple(
+        (
+            svg.shorten(one.one, 28),
+            svg.shorten(one.two, 28),
+            str(one.measure),
+            one.difference,
+            f"{one.low:.3f} to {one.high:.3f}",
+            one.p_randomisation,
+            one.p_holm,
+            f"{one.wins} / {one.losses} / {one.ties}",
+        )
+        for one in comparisons
+    )
+    columns = ("run", "against", "measure", "difference", "95% interval", "p", "p Holm", "won / lost / tied")
+    notes = (
+        "p: paired randomisation test, two-sided, 10,000 rounds. p Holm: corrected over the pairs of a measure. "
+        "Interval: bootstrap over topics. Marked rows: p Holm below 0.05.",
+    )
+    marked = tables.significant_rows(comparisons)
+    return Table("comparison", columns, rows, "Comparison", notes, digits=4, marked=marked)

@@ -1,0 +1,74 @@
+"""Map the formula ids of Task 2 runs to visual ids, by which formulas are judged."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from porism.errors import PorismError
+from porism.evaluate.qrels import Qrels
+from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run
+from porism.files import open_text
+
+
+def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Run:
+    """Return a Task 2 run of visual ids, each at the best rank of its formulas; equal scores keep the order of the file.
+
+    A hit whose post is `-` is a visual id already. Formulas that the map lacks are left out, but at least one must be known.
+    """
+    known = 0
+    mapped: dict[str, Ranking] = {}
+    for topic, ranking in run.rankings.items():
+        posts = ranking.posts or [""] * len(ranking.items)
+        order = sorted(range(len(ranking.items)), key=lambda place: -ranking.scores[place])[:limit]
+        first: dict[str, float] = {}
+        for place in order:
+            name = ranking.items[place] if posts[place] == "-" else visual.get(ranking.items[place])
+            if name is not None:
+                known += 1
+                first.setdefault(name, ranking.scores[place])
+        if first:
+            mapped[topic] = Ranking(list(first), list(first.values()))
+    if not known:
+        raise PorismError(
+            f"no formula id of run {run.name} is in the map",
+            fix="give the formulas of the collection that the run was made on",
+        )
+    return replace(run, rankings=mapped, kind="trec")
+
+
+def read_visual_map(path: str | Path) -> dict[str, str]:
+    """Read a table that maps formula ids to visual ids: with a header that names `id` (or `formula_id`) and `visual_id`,
+    or two columns without header."""
+    with open_text(path) as stream:
+        first = stream.readline().rstrip("\n").split("\t")
+        named = {name.strip().lower(): place for place, name in enumerate(first)}
+        key, value = named.get("id", named.get("formula_id", 0)), named.get("visual_id", 1)
+        found = {} if "visual_id" in named else {first[key]: first[value]} if len(first) == 2 else None
+        if found is None:
+            raise PorismError(
+                "no columns id and visual_id", where=f"{path}:1", fix="write a header that names them, or two columns"
+            )
+        for cells in csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if len(cells) > max(key, value):
+                found[cells[key]] = cells[value]
+    return found
+
+
+def find_visual_ids(
+    runs: Sequence[str | Path], collection: str | Path | None, table: str | Path | None, qrels: Qrels
+) -> dict[str, str] | None:
+    """Return the visual ids of all formulas in these runs and qrels, from a table or a collection; None without either."""
+    if table is not None:
+        return read_visual_map(table)
+    if collection is None:
+        return None
+    from porism.evaluate.runs.id_lookup import CollectionLookup
+
+    lookup = CollectionLookup(collection)
+    items = {item for path in runs for ranking in read_run(path).rankings.values() for item in ranking.items}
+    items.update(item for grades in qrels.values() for item in grades)
+    formulas = ((item, lookup.formula(int(item))) for item in sorted(items) if item.isdecimal())
+    return {item: str(formula.visual_id) for item, formula in formulas if formula is not None}
