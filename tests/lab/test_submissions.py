@@ -40,7 +40,7 @@ def test_the_report_names_line_and_fix(desk: Desk) -> None:
         "Red-task1-a-auto-both-P.tsv:2: E unknown-topic: there is no topic A.9\n  fix: use the topic ids of the task's topics"
     )
     assert (
-        "Red-task1-a-auto-both-P.tsv:3: F question-post: post 1 is a question; Task 1 asks for answers"
+        "Red-task1-a-auto-both-P.tsv:3: F question-post: post 1 is a question; Task 1 returns answers"
         in receipt.report[1]
     )
     assert desk.runs() == []
