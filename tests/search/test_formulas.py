@@ -128,6 +128,8 @@ def test_any_string_is_a_query(searcher: FormulaSearcher, query: str, mode: Mode
 def test_at_most_k_hits(searcher: FormulaSearcher) -> None:
     assert len(searcher.search("x", 3)) == 3
     assert len(searcher.search("x+y", 1000)) == searcher.store.formulas
+    assert searcher.search("x+y", 2**70) == searcher.search("x+y", 1000)
+    assert len(searcher.most_similar("x+y", 2**70).scores) == searcher.store.formulas
 
 
 def test_contributions_sum_to_the_score_and_scores_fall(searcher: FormulaSearcher) -> None:

@@ -52,7 +52,7 @@ class QueryFormula:
 class ReadQuery:
     """A query after parsing: title and body with a mark in place of each formula, the distinct formulas, tags, and notes for the user.
 
-    Queries compare by value, so that caches recognise a query that is asked again.
+    Queries compare by value, so that caches recognise a query that is repeated.
     """
 
     title: str

@@ -81,7 +81,7 @@ class FormulaSearcher:
 
     @classmethod
     def open(cls, directory: str | Path, *, collection: str | None = None) -> FormulaSearcher:
-        """Open a formula index; with `collection`, only one of the collection with this digest."""
+        """Open a formula index; with `collection`, check that it was built from the collection with this digest."""
         return cls(FormulaStore.open(directory, collection=collection))
 
     def search(self, latex: str, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
@@ -98,7 +98,7 @@ class FormulaSearcher:
         mode = check_choice(mode, "formula search", "mode", MODES)
         if not self.store.formulas:
             return FormulaPage([], 0)
-        depth = max(offset + k, DEPTH)
+        depth = min(max(offset + k, DEPTH), self.store.formulas)  # the posting lists allocate memory for `depth` hits
         scored = self.score(self.analyse(latex), depth, mode)
         order = scored.order()
         if mode == "diverse":
@@ -113,7 +113,7 @@ class FormulaSearcher:
         """Return the k most similar formulas as arrays; fewer candidates are examined than in `search`."""
         if not self.store.formulas:
             return SimilarFormulas(np.empty(0, np.int64), np.empty(0))
-        scored = self.score(self.analyse(latex), k)
+        scored = self.score(self.analyse(latex), min(k, self.store.formulas))
         order = scored.order()[:k]
         visual_ids = self.store.columns["visual"][scored.batch.rows[order]].astype(np.int64)
         return SimilarFormulas(visual_ids, scored.contributions[order].sum(axis=1))
