@@ -1,8 +1,9 @@
-"""Compiles with mypyc what every formula goes through; without a C compiler the same files run as they are, at about half the speed."""
+"""Compile with mypyc the modules that every formula passes through. Without a C compiler they run as Python, about half as fast."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -10,23 +11,24 @@ from setuptools import Extension, setup
 COMPILED = {
     ".": "hashing",
     "formula": "tree parsed binary",
-    "formula/latex": "convert repair source balance tame",
-    "formula/layout": "labels fences build rows tuples tangent",
-    "formula/operators": "parse apply chains calculus groups operands prefix scripts stack symbols table",
+    "formula/latex": "convert repair editable balance lone_brackets",
+    "formula/layout": "labels fences build joining tuples tangent",
+    "formula/operators": "parse application nary calculus groups operands prefix scripts stack symbols table",
     "formula/canonical": "rules hashed forms subexpressions",
     "index/analysis": "flat features",
 }
-# Commands that build something; the others only ask for names and versions.
+# Commands that build something; others only need names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}
 
 
 def extensions() -> list[Extension]:
-    """The compiled modules."""
+    """Return the modules to compile."""
     if not BUILDING & set(sys.argv):
         return []
     from mypyc.build import mypycify
 
-    files = [f"src/porism/{folder}/{name}.py" for folder, names in COMPILED.items() for name in names.split()]
+    root = Path("src/porism")
+    files = [str(root / folder / f"{name}.py") for folder, names in COMPILED.items() for name in names.split()]
     options = ["--ignore-missing-imports", "--follow-imports=silent", "--config-file="]
     made: list[Extension] = mypycify([*options, *files], opt_level="3", group_name="porism")
     for extension in made:

@@ -7,10 +7,10 @@ import unicodedata
 
 from lxml import etree
 
-from porism.formula.mathml.content import READ
-from porism.formula.mathml.content_read import read_element
-from porism.formula.mathml.content_shape import applied
-from porism.formula.operators.chains import Mark, build
+from porism.formula.mathml.content_operators import applied
+from porism.formula.mathml.content_reader import read_element
+from porism.formula.mathml.content_writer import READ
+from porism.formula.operators.nary import InfixOperator, nary_node
 from porism.formula.operators.table import REL, SYMBOLS
 from porism.formula.tree import Node
 
@@ -153,8 +153,14 @@ def _between(kind: str, labels: list[str], kids: list[Node]) -> Node:
     if kind == "infixop" and set(labels) == {"U!times"}:
         return applied(Node("U!times"), kids)
     if kind == "infixop":
-        return build(3 if set(labels) - {"U!plus", "O!minus"} else 2, [Mark(label) for label in labels], kids)
-    return build(REL, [Mark(label) for label in labels], kids) if len(labels) == len(kids) - 1 else Node("E!", kids)
+        return nary_node(
+            3 if set(labels) - {"U!plus", "O!minus"} else 2, [InfixOperator(label) for label in labels], kids
+        )
+    return (
+        nary_node(REL, [InfixOperator(label) for label in labels], kids)
+        if len(labels) == len(kids) - 1
+        else Node("E!", kids)
+    )
 
 
 def _construct(kind: str, kids: list[Node]) -> Node | None:

@@ -16,7 +16,7 @@ from bench._operators_gold import content_tree, semantic_tree, similarity
 from porism.formula import parse, parse_mathml
 from porism.formula.canonical.forms import canonical
 from porism.formula.canonical.subexpressions import subexpression_hashes
-from porism.formula.mathml.content_read import from_content
+from porism.formula.mathml.content_reader import from_content
 from porism.formula.operators.parse import is_opaque, operator_tree
 from porism.formula.tree import Node
 

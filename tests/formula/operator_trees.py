@@ -1,4 +1,4 @@
-"""What the tests of operator trees share: the list of constructs, and trees for property tests."""
+"""Shared by the tests of operator trees: the list of constructs, and trees for property tests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LABELS = st.sampled_from(
 
 
 def trees() -> st.SearchStrategy[Node]:
-    """Operator trees, also such as no formula has."""
+    """Generate operator trees, including some that no formula has."""
     return st.recursive(
         LEAVES,
         lambda inner: st.builds(lambda label, kids: Node(label, kids), LABELS, st.lists(inner, min_size=1, max_size=4)),

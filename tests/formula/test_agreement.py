@@ -1,4 +1,4 @@
-"""Our layout against the official files, on a sample; the whole is in the bench."""
+"""Agreement of our layout trees with the official files, on a sample; the bench compares all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_none_is_opaque(sample: list[tuple[str, str]]) -> None:
 
 
 def test_official_layout_strings(shared_data: Path) -> None:
-    """The official strings of the judged formulas, up to marks that we write as one. (Limits differ by design: `lim` is a name with scripts.)"""
+    """The official strings of the judged formulas, except characters for which we have one label. (Limits differ by design: `lim` is a name with scripts.)"""
     same = count = 0
     with open(shared_data / "formula-pool-2020/formulas.tsv", encoding="utf-8", newline="\n") as file:
         names = next(file).rstrip("\n").split("\t")

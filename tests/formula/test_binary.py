@@ -1,4 +1,4 @@
-"""Both trees as bytes."""
+"""The binary format of trees."""
 
 from __future__ import annotations
 
@@ -52,11 +52,8 @@ def test_any_tree_round_trips(tree: Node) -> None:
     assert end == 3 + len(pack_tree(tree))
 
 
-@pytest.mark.parametrize(("data", "found"), [(b"", "nothing"), (b"\x07", "format 7")])
-def test_another_format_is_named(data: bytes, found: str) -> None:
+@pytest.mark.parametrize(("data", "found"), [(b"", "are missing"), (b"\x07", "are stored in format 7")])
+def test_another_format_is_reported(data: bytes, found: str) -> None:
     with pytest.raises(PorismError) as caught:
         unpack(data)
-    assert (
-        str(caught.value)
-        == f"trees are stored in {found}; this version reads format 1\n  fix: build the collection again"
-    )
+    assert str(caught.value) == f"the trees {found}; this version reads format 1\n  fix: build the collection again"

@@ -1,4 +1,4 @@
-"""Canonical forms: the rules, spellings that are one and spellings that are not, and what holds for all formulas."""
+"""Canonical forms: the rules, spellings that are equal and spellings that are not, and properties of all formulas."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from porism.formula.canonical.forms import LEVELS, Level, canonical
 from porism.formula.canonical.rules import RULES, Rule
 from porism.formula.canonical.subexpressions import Hashes, subexpression_hashes
 from porism.formula.match.matcher import match
-from porism.formula.match.text import write
 from porism.formula.operators.parse import operator_tree
+from porism.formula.plaintext import tree_text
 from porism.formula.tree import Node
 
 HERE = Path(__file__).parent
@@ -41,27 +41,27 @@ def pairs(name: str) -> list[tuple[Level, str, str]]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_makes_its_two_spellings_one(rule: Rule) -> None:
+def test_a_rule_gives_its_two_spellings_one_tree(rule: Rule) -> None:
     left, right = canonical(tree_of(rule.left), "normalised"), canonical(tree_of(rule.right), "normalised")
-    assert write(left.tree) == write(right.tree)
+    assert tree_text(left.tree) == tree_text(right.tree)
     assert (rule.name in left.flags + right.flags) == rule.ambiguous
 
 
-def test_rules_have_names_of_their_own() -> None:
+def test_rules_have_unique_names() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
 @pytest.mark.parametrize(("level", "left", "right"), pairs("same.txt"))
-def test_spellings_that_are_one(level: Level, left: str, right: str) -> None:
+def test_equal_spellings(level: Level, left: str, right: str) -> None:
     for looser in LEVELS[LEVELS.index(level) :]:
-        assert write(canonical(tree_of(left), looser).tree) == write(canonical(tree_of(right), looser).tree)
+        assert tree_text(canonical(tree_of(left), looser).tree) == tree_text(canonical(tree_of(right), looser).tree)
         assert root_hash(left, looser) == root_hash(right, looser)
 
 
 @pytest.mark.parametrize(("level", "left", "right"), pairs("different.txt"))
-def test_spellings_that_are_not_one(level: Level, left: str, right: str) -> None:
+def test_different_spellings(level: Level, left: str, right: str) -> None:
     for stricter in LEVELS[: LEVELS.index(level) + 1]:
-        assert write(canonical(tree_of(left), stricter).tree) != write(canonical(tree_of(right), stricter).tree)
+        assert tree_text(canonical(tree_of(left), stricter).tree) != tree_text(canonical(tree_of(right), stricter).tree)
         if (left, right) not in SAME_HASH:
             assert root_hash(left, stricter) != root_hash(right, stricter)
 
@@ -75,7 +75,7 @@ def test_the_lists_are_long_enough() -> None:
     assert len(pairs("different.txt")) >= 60
 
 
-def test_the_mapping_is_kept() -> None:
+def test_the_names_of_variables_are_mapped() -> None:
     made = canonical(tree_of("ax+b=0"))
     assert sorted(made.names) == ["V!a", "V!b", "V!x"]
     assert sorted(made.names.values()) == ["V!v1", "V!v2", "V!v3"]
@@ -97,7 +97,7 @@ def test_hashes_are_in_pre_order_with_sizes() -> None:
     assert [row.size for row in rows] == [node.size() for node in tree.walk()] == [5, 3, 1, 1, 1]
 
 
-def test_hashes_of_sub_expressions_meet() -> None:
+def test_equal_sub_expressions_have_equal_hashes() -> None:
     """√(a+b) inside one formula and (y+x)^{1/2} inside another share a hash at level renamed."""
     left = {row.renamed for row in subexpression_hashes(tree_of(r"1+\sqrt{a+b}"))}
     right = subexpression_hashes(tree_of(r"(y+x)^{1/2}"))[0].renamed
@@ -129,14 +129,14 @@ def test_exchanged_operands_do_not_collide() -> None:
 @given(trees(), st.sampled_from(LEVELS))
 def test_canonical_forms_are_idempotent(tree: Node, level: Level) -> None:
     once = canonical(tree, level).tree
-    assert write(canonical(once, level).tree) == write(once)
+    assert tree_text(canonical(once, level).tree) == tree_text(once)
 
 
 @settings(max_examples=300, deadline=None)
 @given(trees(), st.integers(0, 5))
-def test_the_order_of_free_operands_does_not_matter(tree: Node, turn: int) -> None:
+def test_the_order_of_commutative_operands_does_not_matter(tree: Node, turn: int) -> None:
     other = shuffled(canonical(tree, "normalised").tree, turn)
-    assert write(canonical(other, "commutative").tree) == write(canonical(tree, "commutative").tree)
+    assert tree_text(canonical(other, "commutative").tree) == tree_text(canonical(tree, "commutative").tree)
     assert subexpression_hashes(other)[0].commutative == subexpression_hashes(tree)[0].commutative
 
 
@@ -145,7 +145,7 @@ def test_the_order_of_free_operands_does_not_matter(tree: Node, turn: int) -> No
 def test_names_do_not_matter_when_renamed(tree: Node, names: list[str], turn: int) -> None:
     normal = canonical(tree, "normalised").tree
     other = shuffled(renamed(normal, dict(zip(["V!a", "V!b", "V!c", "V!x", "V!y"], names, strict=True))), turn)
-    assert write(canonical(other, "renamed").tree) == write(canonical(normal, "renamed").tree)
+    assert tree_text(canonical(other, "renamed").tree) == tree_text(canonical(normal, "renamed").tree)
     assert subexpression_hashes(other)[0].renamed == subexpression_hashes(normal)[0].renamed
 
 
@@ -153,6 +153,6 @@ def test_names_do_not_matter_when_renamed(tree: Node, names: list[str], turn: in
 @given(trees(), trees())
 def test_equal_hashes_mean_equal_trees(left: Node, right: Node) -> None:
     for level in LEVELS:
-        same = write(canonical(left, level).tree) == write(canonical(right, level).tree)
+        same = tree_text(canonical(left, level).tree) == tree_text(canonical(right, level).tree)
         hashes = [getattr(subexpression_hashes(tree)[0], level) for tree in (left, right)]
         assert same == (hashes[0] == hashes[1])

@@ -1,4 +1,4 @@
-"""Content MathML out and in."""
+"""Writing and reading Content MathML."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from operator_trees import LINES
 
 from porism.formula import parse
 from porism.formula.canonical.forms import canonical
-from porism.formula.match.text import write
-from porism.formula.mathml.content import to_content
-from porism.formula.mathml.content_read import from_content
+from porism.formula.mathml.content_reader import from_content
+from porism.formula.mathml.content_writer import to_content
 from porism.formula.operators.parse import is_opaque, operator_tree
+from porism.formula.plaintext import tree_text
 
 MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
 
 
-def test_standard_elements_where_there_are_any() -> None:
+def test_standard_elements_are_used_where_they_exist() -> None:
     assert to_content(operator_tree(parse("x^2+1").layout)) == (
         f"{MATH}<apply><plus/><apply><power/><ci>x</ci><cn>2</cn></apply><cn>1</cn></apply></math>"
     )
 
 
 @pytest.mark.parametrize("latex", [line[0] for line in LINES])
-def test_what_is_written_is_well_formed(latex: str) -> None:
+def test_content_mathml_is_well_formed(latex: str) -> None:
     root = etree.fromstring(to_content(operator_tree(parse(latex).layout)).encode())
     assert root.tag.endswith("math")
     assert len(root) == 1
@@ -52,9 +52,9 @@ SAME = [
 
 
 @pytest.mark.parametrize("latex", SAME)
-def test_out_and_in_again_is_the_same_tree(latex: str) -> None:
+def test_writing_and_reading_gives_the_same_tree(latex: str) -> None:
     tree = canonical(operator_tree(parse(latex).layout), "normalised").tree
-    assert write(canonical(from_content(to_content(tree)), "normalised").tree) == write(tree)
+    assert tree_text(canonical(from_content(to_content(tree)), "normalised").tree) == tree_text(tree)
 
 
 READS = [
@@ -93,11 +93,11 @@ READS = [
 
 @pytest.mark.parametrize(("text", "tree"), READS)
 def test_content_of_latexml_is_read(text: str, tree: str) -> None:
-    assert write(from_content(f"{MATH}{text}</math>")) == tree
+    assert tree_text(from_content(f"{MATH}{text}</math>")) == tree
 
 
 @pytest.mark.shared
-def test_official_trees_are_near_ours(shared_data: Path) -> None:
+def test_official_trees_are_similar_to_ours(shared_data: Path) -> None:
     csv.field_size_limit(sys.maxsize)
     folder = shared_data / "arqmath-format/topic-formulas"
     with open(folder / "2021_formulas_latex.tsv", encoding="utf-8") as file:
@@ -108,7 +108,9 @@ def test_official_trees_are_near_ours(shared_data: Path) -> None:
             theirs = from_content(row[4])
             if not is_opaque(theirs) and "(" not in latex[row[0]]:
                 ours = operator_tree(parse(latex[row[0]]).layout)
-                equal += write(canonical(ours, "commutative").tree) == write(canonical(theirs, "commutative").tree)
+                equal += tree_text(canonical(ours, "commutative").tree) == tree_text(
+                    canonical(theirs, "commutative").tree
+                )
                 count += 1
     assert count > 100
     assert equal / count > 0.85

@@ -1,4 +1,4 @@
-"""User text becomes MathML: repairs, problems and their places, limits."""
+"""Conversion of user text to MathML: repairs, problems and their positions, limits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from porism.formula import parse, tangent
 from porism.formula.latex.convert import MAX_LENGTH, to_mathml
-from porism.formula.latex.repair import _rows, commands, patterns
-from porism.formula.latex.tame import tame
-from porism.formula.show import underlined
+from porism.formula.latex.lone_brackets import protect_brackets
+from porism.formula.latex.repair import _rows, commands, pattern_repairs
+from porism.formula.report import underlined
 
 HERE = Path(__file__).parent
 
@@ -21,14 +21,14 @@ def error_cases() -> list[tuple[str, str]]:
     return [tuple(block.split("\n", 1)) for block in blocks]  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("latex", "said"), error_cases())
-def test_what_is_said_of_bad_input(latex: str, said: str) -> None:
+@pytest.mark.parametrize(("latex", "message"), error_cases())
+def test_problems_of_bad_input(latex: str, message: str) -> None:
     problems = parse(latex).problems
-    assert "\n".join(underlined(latex, problem).split("\n", 1)[1] for problem in problems) == said
+    assert "\n".join(underlined(latex, problem).split("\n", 1)[1] for problem in problems) == message
 
 
 @pytest.mark.parametrize("row", _rows("repairs.tsv"), ids=lambda row: row[0])
-def test_every_repair_by_pattern_has_an_example_that_needs_it(row: list[str]) -> None:
+def test_every_pattern_has_an_example_that_needs_it(row: list[str]) -> None:
     name, _, _, example = row
     made = to_mathml(example)
     assert name in made.repairs
@@ -36,12 +36,12 @@ def test_every_repair_by_pattern_has_an_example_that_needs_it(row: list[str]) ->
 
 
 @pytest.mark.parametrize("name", commands())
-def test_every_taught_command_is_understood(name: str) -> None:
+def test_every_added_command_is_converted(name: str) -> None:
     assert to_mathml(f"\\{name}" + "{x}" * commands()[name].count("#")).problems == ()
 
 
 def test_patterns_are_read_in_order() -> None:
-    assert [name for name, _, _ in patterns()] == [row[0] for row in _rows("repairs.tsv")]
+    assert [repair.name for repair in pattern_repairs()] == [row[0] for row in _rows("repairs.tsv")]
 
 
 def test_a_problem_on_a_later_line_is_shown_on_that_line() -> None:
@@ -49,7 +49,7 @@ def test_a_problem_on_a_later_line_is_shown_on_that_line() -> None:
     assert underlined(latex, parse(latex).problems[0]) == "+\\foo b\n ^^^^ unknown command \\foo"
 
 
-def test_the_path_is_recorded() -> None:
+def test_the_converter_is_recorded() -> None:
     assert parse("x").path == "math-core"
     assert parse("x" * (MAX_LENGTH + 1)).path == "opaque"
 
@@ -75,7 +75,7 @@ def test_the_path_is_recorded() -> None:
     ],
     ids=lambda latex: latex[:12],
 )
-def test_hostile_text_is_read_or_kept_as_tokens(latex: str) -> None:
+def test_hostile_text_is_converted_or_kept_as_tokens(latex: str) -> None:
     parsed = parse(latex)
     assert parsed.layout.size() < 20_000
     assert len(parsed.mathml) < 2_000_000
@@ -83,19 +83,19 @@ def test_hostile_text_is_read_or_kept_as_tokens(latex: str) -> None:
     assert parsed.operators.size() > 0
 
 
-def test_what_is_too_long_says_so() -> None:
+def test_too_long_a_text_is_reported() -> None:
     problem = parse("x" * (MAX_LENGTH + 5)).problems[0]
     assert (problem.message, problem.start, problem.end) == ("longer than 20,000 characters", 20_000, 20_005)
 
 
-def test_what_is_too_deep_says_so() -> None:
+def test_too_deep_nesting_is_reported() -> None:
     assert parse("{" * 101 + "x" + "}" * 101).problems[0].message == "nested deeper than 100 levels"
     assert parse("(" * 101 + "x" + ")" * 101).problems[0].message == "nested deeper than 100 levels"
 
 
-def test_lone_brackets_are_made_harmless_and_look_the_same() -> None:
-    assert tame("f(x)+g(y)+h(z)+(a)+(b)+(c)+(d)") == "f(x)+g(y)+h(z)+(a)+(b)+(c)+(d)"
-    assert tame("(" * 7 + "x") == "{({}}" * 7 + "x"
+def test_unclosed_brackets_are_protected_and_look_the_same() -> None:
+    assert protect_brackets("f(x)+g(y)+h(z)+(a)+(b)+(c)+(d)") == "f(x)+g(y)+h(z)+(a)+(b)+(c)+(d)"
+    assert protect_brackets("(" * 7 + "x") == "{({}}" * 7 + "x"
     assert tangent(parse("(" * 8 + "x").layout) == "[(" * 8 + "[V!x]" + "]" * 8
 
 

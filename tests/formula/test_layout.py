@@ -1,4 +1,4 @@
-"""Layout trees: golden files by construct, one tree whoever wrote the MathML, the written form."""
+"""Layout trees: golden files by construct, the same tree whatever converter wrote the MathML, the Tangent format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.formula import Node, elements_of, from_tangent, parse, parse_mathml, row_of, tangent
-from porism.formula.text import readable
+from porism.formula.plaintext import readable
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -25,7 +25,7 @@ def golden_cases() -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("latex", "lines"), golden_cases())
 def test_golden(latex: str, lines: list[str]) -> None:
-    """Each case: the LaTeX, the layout as Tangent-S writes it, one line for a terminal, and the repairs if any."""
+    """Each case: the LaTeX, the layout tree in the Tangent format, one line of Unicode, and the repairs if any."""
     parsed = parse(latex)
     found = [tangent(parsed.layout), readable(parsed.layout)]
     if parsed.repairs:
@@ -68,7 +68,7 @@ def test_golden(latex: str, lines: list[str]) -> None:
         ),
     ],
 )
-def test_one_tree_whoever_wrote_the_mathml(latex: str, mathml: str) -> None:
+def test_one_tree_whatever_converter_wrote_the_mathml(latex: str, mathml: str) -> None:
     given = parse_mathml(f'<math xmlns="http://www.w3.org/1998/Math/MathML" alttext="x">{mathml}</math>')
     assert tangent(given.layout) == tangent(parse(latex).layout)
 
@@ -80,7 +80,7 @@ def test_rows_and_elements() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[", "[x", "x]", "[V!x]]", "[V!x,z[V!y]]", "[a][b]", "[V!x,"])
-def test_a_text_that_is_no_tree_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_tree_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a layout tree"):
         from_tangent(text)
 

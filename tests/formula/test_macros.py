@@ -40,6 +40,6 @@ def test_macros_of_a_document_are_expanded(latex: str, same: str) -> None:
     assert parsed.problems == ()
 
 
-def test_problems_are_told_where_the_user_typed() -> None:
+def test_problems_have_positions_in_the_users_text() -> None:
     problem = parse(r"\def\a{\foo}x+\a").problems[0]
     assert (problem.message, problem.start) == (r"unknown command \foo", 14)

@@ -1,4 +1,4 @@
-"""Matching: where, how strictly, with which bindings."""
+"""Matching: where a pattern occurs, at which level, with which bindings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from porism.cli import main
 from porism.formula import parse
 from porism.formula.canonical.forms import canonical
 from porism.formula.match.matcher import find, match
-from porism.formula.match.text import write
 from porism.formula.operators.parse import operator_tree
+from porism.formula.plaintext import tree_text
 from porism.formula.tree import Node
 
 
@@ -78,13 +78,13 @@ def test_the_loosest_level_can_be_set() -> None:
 def test_wildcards_bind_to_whole_sub_expressions() -> None:
     found = match(tree_of("?a^2-?b^2"), tree_of("(x+1)^2-y^2"))
     assert found is not None
-    assert [(name, write(node)) for name, node in found.bindings] == [("?a", "U!plus(V!x, N!1)"), ("?b", "V!y")]
+    assert [(name, tree_text(node)) for name, node in found.bindings] == [("?a", "U!plus(V!x, N!1)"), ("?b", "V!y")]
 
 
 def test_one_wildcard_takes_the_rest_of_a_sum() -> None:
     found = match(tree_of("?a+1"), tree_of("1+x+y"), whole=True)
     assert found is not None
-    assert [(name, write(node)) for name, node in found.bindings] == [("?a", "U!plus(V!x, V!y)")]
+    assert [(name, tree_text(node)) for name, node in found.bindings] == [("?a", "U!plus(V!x, V!y)")]
 
 
 def test_pairs_have_places_on_both_sides() -> None:
@@ -98,7 +98,7 @@ def test_pairs_have_places_on_both_sides() -> None:
     assert all(pair.pattern_places and pair.target_places for pair in found.pairs)
 
 
-def test_a_search_too_long_says_so() -> None:
+def test_an_exhausted_search_is_reported() -> None:
     products = [Node("U!times", [Node(f"?x{i}"), Node(f"?y{i}")]) for i in range(7)]
     pattern = Node("U!plus", [*products, Node("U!times", [Node("?z"), Node("?z")])])
     target = Node("U!plus", [Node("U!times", [Node(f"V!a{i}"), Node(f"V!b{i}")]) for i in range(8)])
@@ -143,7 +143,7 @@ def test_the_command_prints_level_pairs_and_bindings(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_the_command_says_no(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_no_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "x^2", "x+1", "--level", "written"]) == 1
     out = capsys.readouterr()
     assert out.out == ""
@@ -159,7 +159,7 @@ def test_the_command_writes_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"match": None, "exhausted": False}
 
 
-def test_a_wildcard_does_not_stand_for_nothing() -> None:
+def test_a_wildcard_does_not_match_a_missing_operand() -> None:
     pattern = parse(r"\sum_{?i=1}^n ?x", wildcards=True).operators
     assert match(pattern, parse(r"\sum_{k=1}^n").operators) is None
     assert match(pattern, parse(r"\sum_{k=1}^n k^2").operators) is not None

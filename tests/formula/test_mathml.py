@@ -1,4 +1,4 @@
-"""MathML in and out: ill-formed files, safety, places."""
+"""Reading and writing MathML: ill-formed files, safety, places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from porism.formula import parse, parse_mathml, tangent
-from porism.formula.mathml.clean import clean, light, read
+from porism.formula.mathml.clean import clean, read
+from porism.formula.mathml.highlight import add_class
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from porism.formula.mathml.clean import clean, light, read
         ("<math><mtable></mtable></math>", "[M!1x1,w[W!]]"),
     ],
 )
-def test_reads_what_it_is_given(text: str, layout: str) -> None:
+def test_any_mathml_is_read(text: str, layout: str) -> None:
     assert tangent(parse_mathml(text).layout) == layout
 
 
@@ -43,7 +44,7 @@ def test_reads_what_it_is_given(text: str, layout: str) -> None:
         "<math><mi mathvariant='&quot;&gt;&lt;b'>x</mi></math>",
     ],
 )
-def test_only_harmless_mathml_comes_out(text: str) -> None:
+def test_only_harmless_mathml_is_written(text: str) -> None:
     made = parse_mathml(text).mathml
     fromstring(made)
     assert not re.search(r"<(?:script|img|svg|maction|annotation)|<[^>]*(?:on\w+=|href|javascript:|url\()", made)
@@ -54,12 +55,12 @@ def test_colours_and_columns_survive() -> None:
     assert "text-align: left" in parse(r"\begin{cases}1\\2\end{cases}").mathml
 
 
-def test_cleaning_changes_nothing_that_is_clean() -> None:
+def test_clean_mathml_stays_as_it_is() -> None:
     mathml = parse(r"\frac{a}{b}+\begin{pmatrix}1&2\end{pmatrix}\text{if }\textbf{v}").mathml
     assert clean(read(mathml)) == mathml
 
 
-def test_places_name_the_elements() -> None:
+def test_places_are_the_numbers_of_elements() -> None:
     parsed = parse(r"\frac{a}{b}+x^2")
     elements = list(fromstring(parsed.mathml).iter())
     for node in parsed.layout.walk():
@@ -72,9 +73,11 @@ def test_places_name_the_elements() -> None:
             )
 
 
-def test_lights_places() -> None:
-    assert light(parse("a+b").mathml, [1, 3]) == '<math><mi class="lit">a</mi><mo>+</mo><mi class="lit">b</mi></math>'
-    assert light(parse("a").mathml, {0}, "found") == '<math class="found"><mi>a</mi></math>'
+def test_classes_of_places() -> None:
+    assert (
+        add_class(parse("a+b").mathml, [1, 3]) == '<math><mi class="lit">a</mi><mo>+</mo><mi class="lit">b</mi></math>'
+    )
+    assert add_class(parse("a").mathml, {0}, "found") == '<math class="found"><mi>a</mi></math>'
 
 
 @pytest.mark.parametrize(

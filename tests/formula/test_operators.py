@@ -1,4 +1,4 @@
-"""Operator trees, construct by construct, and on anything at all."""
+"""Operator trees, construct by construct and for any input."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from hypothesis import strategies as st
 from operator_trees import LINES
 
 from porism.formula import parse
-from porism.formula.match.text import write
 from porism.formula.operators.parse import ambiguities, is_opaque, operator_tree
 from porism.formula.operators.table import SYMBOLS
+from porism.formula.plaintext import tree_text
 from porism.formula.tree import Node, attach, chain, link_elements
 
 
 @pytest.mark.parametrize(("latex", "tree"), LINES, ids=[line[0] for line in LINES])
 def test_a_construct_has_its_tree(latex: str, tree: str) -> None:
-    assert write(operator_tree(parse(latex).layout)) == tree
+    assert tree_text(operator_tree(parse(latex).layout)) == tree
 
 
-def test_operators_know_their_places() -> None:
+def test_operators_have_places() -> None:
     tree = operator_tree(parse("a+b=c").layout)
     seen = sorted(place for node in tree.walk() for place in node.places)
     assert len(seen) == len(set(seen)) == 5
 
 
-def test_a_guess_between_function_and_product_is_named() -> None:
-    guesses = [(kind, write(node)) for kind, node in ambiguities(parse("c(x)+a(b+c)+f(x)").layout)]
+def test_a_guess_between_function_and_product_is_reported() -> None:
+    guesses = [(kind, tree_text(node)) for kind, node in ambiguities(parse("c(x)+a(b+c)+f(x)").layout)]
     assert guesses == [("application", "O!apply(V!c, V!x)"), ("product", "V!a")]
 
 
-def test_only_a_lone_bracket_is_opaque() -> None:
+def test_only_an_unmatched_bracket_is_opaque() -> None:
     assert is_opaque(operator_tree(parse("(a+b").layout))
     assert not is_opaque(operator_tree(parse("(a+b)").layout))
 
@@ -81,7 +81,7 @@ TOKENS = st.sampled_from(
 
 
 def layouts() -> st.SearchStrategy[Node]:
-    """Layout trees of any form, also such as no converter writes."""
+    """Generate layout trees of any form, including some that no converter gives."""
 
     def row(parts: list[tuple[str, list[tuple[str, Node]]]]) -> Node:
         nodes = []
@@ -128,7 +128,7 @@ def test_operators_without_operands(latex: str) -> None:
 
 
 @pytest.mark.shared
-def test_nearly_all_real_formulas_are_understood(shared_data: Path) -> None:
+def test_nearly_all_real_formulas_are_parsed(shared_data: Path) -> None:
     with open(shared_data / "slice/formulas.tsv", encoding="utf-8") as file:
         formulas = list(dict.fromkeys(line.rstrip("\n").split("\t")[5] for line in file))[1::40]
     full = sum(not is_opaque(operator_tree(parse(latex).layout)) for latex in formulas)

@@ -1,9 +1,9 @@
-"""The features of the lab's systems, on the test vectors of their descriptions."""
+"""Math tuples, on the test vectors of their description."""
 
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.formula.layout.tuples import mathtuples, symbol_pairs
+from porism.formula.layout.tuples import mathtuples
 
 
 def test_mathtuples_of_the_reference_example() -> None:
@@ -58,7 +58,7 @@ def test_mathtuples_of_a_fraction_with_a_root() -> None:
     assert {"(f!,[o,u])", "(r!,v!x,w)"} <= set(tokens)
 
 
-def test_one_symbol_gives_its_terminal_alone() -> None:
+def test_one_symbol_gives_only_its_terminal() -> None:
     assert mathtuples(parse("x").layout) == ["#(start)#", "(v!x,!0)", "(v!x,!0,-)", "#(end)#"]
 
 
@@ -67,29 +67,9 @@ def test_without_locations() -> None:
     assert len(tokens) == 17
 
 
-def test_long_paths_are_counted_and_marks_are_spelled() -> None:
+def test_long_paths_are_run_length_coded_and_marks_spelled() -> None:
     tokens = mathtuples(parse("a+b+c+d<e").layout)
     assert "(+,v!d,n,5n)" not in tokens
     assert "(+,v!d,n,nnnnn)" in tokens
     assert "(v!d,lt,n,6n)" in tokens
     assert "(comma,v!b,n)" in mathtuples(parse("a,b").layout)
-
-
-def test_symbol_pairs_of_the_layout() -> None:
-    pairs = symbol_pairs(parse("x^2+1=y").layout, window=4)
-    short = {(a.split("!")[-1], b if b == "0!" else b.split("!")[-1], path) for a, b, path in pairs}
-    assert len(pairs) == 13
-    assert short == {
-        ("x", "2", "a"), ("2", "0!", "n"), ("x", "+", "n"), ("x", "1", "nn"), ("x", "=", "nnn"), ("x", "y", "nnnn"), ("+", "1", "n"),
-        ("+", "=", "nn"), ("+", "y", "nnn"), ("1", "=", "n"), ("1", "y", "nn"), ("=", "y", "n"), ("y", "0!", "n"),
-    }  # fmt: skip
-
-
-def test_symbol_pairs_of_the_operator_tree() -> None:
-    pairs = symbol_pairs(parse("x^2+1=y").operators, window=4)
-    short = {(a.split("!")[-1], b.split("!")[-1], path) for a, b, path in pairs if b != "0!"}
-    assert len(pairs) == 16
-    assert short == {
-        ("eq", "plus", "0"), ("eq", "1", "01"), ("eq", "SUP", "00"), ("eq", "2", "001"), ("eq", "x", "000"), ("plus", "SUP", "0"),
-        ("plus", "2", "01"), ("plus", "x", "00"), ("SUP", "x", "0"), ("SUP", "2", "1"), ("plus", "1", "1"), ("eq", "y", "1"),
-    }  # fmt: skip

@@ -22,12 +22,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 when the whole formula was understood, 1 when a part of it was not."""
     from porism.formula import parse, parse_mathml
-    from porism.formula.show import as_json, as_text, understood
+    from porism.formula.report import formula_json, formula_text, understood
 
     text = sys.stdin.read().rstrip("\n") if args.latex == "-" else args.latex
     parsed = parse_mathml(text) if text.lstrip().startswith("<math") else parse(text, wildcards=args.wildcards)
     if args.json:
-        print(json.dumps(as_json(parsed), ensure_ascii=False))
+        print(json.dumps(formula_json(parsed), ensure_ascii=False))
     else:
-        print(as_text(parsed))
+        print(formula_text(parsed))
     return 0 if understood(parsed) else 1

@@ -26,16 +26,16 @@ def run(args: argparse.Namespace) -> int:
     """0 when P occurs in T, 1 when not."""
     from porism.formula import parse
     from porism.formula.match.matcher import find
-    from porism.formula.match.text import as_json, as_lines
+    from porism.formula.match.report import match_json, match_lines
     from porism.formula.operators.parse import operator_tree
 
     pattern = operator_tree(parse(args.pattern, wildcards=True).layout)
     target = operator_tree(parse(args.target).layout)
     found = find(pattern, target, args.level, args.whole)
     if args.json:
-        print(json.dumps(as_json(found), ensure_ascii=False))
+        print(json.dumps(match_json(found), ensure_ascii=False))
     elif found.match is not None:
-        print("\n".join(as_lines(found.match)))
+        print("\n".join(match_lines(found.match)))
     if found.match is None and not args.json:
         print("no match; the search was given up" if found.exhausted else "no match", file=sys.stderr)
     return 0 if found.match is not None else 1

@@ -1,4 +1,4 @@
-"""What is a formula? LaTeX or MathML becomes trees; no I/O; never raises on user text."""
+"""Formulas: LaTeX or MathML becomes trees. Nothing here does I/O, and user text never raises."""
 
 from __future__ import annotations
 

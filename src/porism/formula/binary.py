@@ -1,9 +1,9 @@
-"""Both trees of a formula as bytes, for the index: small, quick to read, and numbered so that an old file is known for what it is.
+"""The binary format of a formula's two trees, as the index stores them.
 
-A version byte, then the layout tree, then the operator tree. Each tree is a head of four numbers (nodes, places, bytes of edges, bytes of
-labels; 32 bits) and then, node by node in pre-order: how many children (16 bits each), how many places (16 bits each), all places
-(16 bits each), all edges (one letter each; none in an operator tree), all labels (UTF-8, NUL between). Little-endian throughout, so that
-numpy can look at the numbers in place.
+A version byte, then the layout tree, then the operator tree. Each tree has a header of four 32-bit numbers (nodes, places, bytes of edges,
+bytes of labels). Then follow, for all nodes in pre-order: the numbers of children (16 bits each), the numbers of places (16 bits each), the
+places (16 bits each), the edges (one letter each; none in an operator tree) and the labels (UTF-8, separated by NUL). Numbers are
+little-endian, so that numpy can read them in place.
 """
 
 from __future__ import annotations
@@ -11,36 +11,46 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.formula.parsed import Parsed
 from porism.formula.tree import Node
 
 VERSION = 1
+
+
+class Trees(NamedTuple):
+    """The two trees of a formula."""
+
+    layout: Node
+    operators: Node
+
+
 _HEAD = struct.Struct("<4I")
 _SWAP = sys.byteorder == "big"
 
 
 def pack(parsed: Parsed) -> bytes:
-    """The layout tree and the operator tree of a formula."""
+    """Return the layout tree and the operator tree of a formula as bytes."""
     return bytes((VERSION,)) + pack_tree(parsed.layout) + pack_tree(parsed.operators)
 
 
-def unpack(data: bytes) -> tuple[Node, Node]:
-    """The layout tree and the operator tree."""
+def unpack(data: bytes) -> Trees:
+    """Return the layout tree and the operator tree."""
     _check(data)
     layout, at = unpack_tree(data, 1)
-    return layout, unpack_tree(data, at)[0]
+    return Trees(layout, unpack_tree(data, at)[0])
 
 
 def unpack_layout(data: bytes) -> Node:
-    """The layout tree alone."""
+    """Return the layout tree alone."""
     _check(data)
     return unpack_tree(data, 1)[0]
 
 
 def unpack_operators(data: bytes) -> Node:
-    """The operator tree alone, without reading the layout tree."""
+    """Return the operator tree alone, without reading the layout tree."""
     _check(data)
     nodes, places, edges, labels = _HEAD.unpack_from(data, 1)
     return unpack_tree(data, 1 + _HEAD.size + 4 * nodes + 2 * places + edges + labels)[0]
@@ -48,14 +58,12 @@ def unpack_operators(data: bytes) -> Node:
 
 def _check(data: bytes) -> None:
     if not data or data[0] != VERSION:
-        found = f"format {data[0]}" if data else "nothing"
-        raise PorismError(
-            f"trees are stored in {found}; this version reads format {VERSION}", fix="build the collection again"
-        )
+        found = f"are stored in format {data[0]}" if data else "are missing"
+        raise PorismError(f"the trees {found}; this version reads format {VERSION}", fix="build the collection again")
 
 
 def pack_tree(root: Node) -> bytes:
-    """One tree."""
+    """Return one tree as bytes."""
     nodes = list(root.walk())
     children = array("H", [len(node.children) for node in nodes])
     counts = array("H", [len(node.places) for node in nodes])
@@ -69,8 +77,8 @@ def pack_tree(root: Node) -> bytes:
     return b"".join((head, children.tobytes(), counts.tobytes(), places.tobytes(), edges, labels))
 
 
-def unpack_tree(data: bytes, at: int = 0) -> tuple[Node, int]:
-    """The tree that starts at an offset, and the offset after it."""
+def unpack_tree(data: bytes, at: int) -> tuple[Node, int]:
+    """Return the tree that starts at an offset, and the offset after it."""
     count, place_count, edge_bytes, label_bytes = _HEAD.unpack_from(data, at)
     at += _HEAD.size
     numbers = array("H")
@@ -85,7 +93,7 @@ def unpack_tree(data: bytes, at: int = 0) -> tuple[Node, int]:
 
 
 def _build(labels: list[str], numbers: list[int], count: int, edges: str) -> Node:
-    """Nodes from the last to the first: children are made before their parent, which takes them from the top of a stack."""
+    """Build the nodes from the last to the first. Children come before their parent, which takes them from the top of a stack."""
     stack: list[Node] = []
     place = len(numbers)
     edge = len(edges)

@@ -1,12 +1,13 @@
-"""The door: a string becomes a formula with its trees, whatever the string is."""
+"""Parse a formula: any LaTeX or MathML becomes a layout tree and an operator tree."""
 
 from __future__ import annotations
 
 import html
 import re
+from typing import NamedTuple
 
 from porism.formula.latex.convert import to_mathml
-from porism.formula.latex.macros import Macros
+from porism.formula.latex.macros import Macro, Macros
 from porism.formula.layout.build import TooLarge, layout_tree
 from porism.formula.layout.opaque import opaque_tree
 from porism.formula.mathml.clean import clean, read
@@ -14,7 +15,7 @@ from porism.formula.operators.parse import operator_tree
 from porism.formula.problems import Problem
 from porism.formula.tree import Node
 
-# The first element that is no wrapper tells Content from Presentation MathML.
+# The first element inside the wrappers distinguishes Content from Presentation MathML.
 _FIRST = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^>]*)?>\s*)*<(?:\w+:)?([a-z]+)")
 _CONTENT = frozenset(
     (
@@ -34,27 +35,38 @@ _CONTENT = frozenset(
         "vector",
     )
 )
+_TAG = re.compile(r"<[^>]*>")
+
+
+class Origin(NamedTuple):
+    """What a formula was parsed from: all arguments of `parse` or `parse_mathml`."""
+
+    latex: str
+    mathml: str = ""
+    content: str = ""
+    wildcards: bool = False
+    macros: frozenset[tuple[str, Macro]] = frozenset()
 
 
 class Parsed:
-    """A formula: its text, its clean MathML, its trees, and what happened on the way.
+    """A formula: its LaTeX, its clean MathML and its trees. Two are equal when they were parsed from the same input.
 
-    `path` names the converter (`math-core`, `latex2mathml`, `opaque`; `mathml` or `content` for MathML); `repairs` names what was mended before;
-    `problems` have positions in the user's text. MathML and operator tree are made when first asked for.
+    `path` names the converter (`math-core`, `latex2mathml`, `opaque`; for MathML `mathml` or `content`). `repairs` names the repairs of
+    the LaTeX. `problems` have positions in the user's text. MathML and operator tree are made on first use.
     """
 
-    __slots__ = ("_mathml", "_operators", "_source", "latex", "layout", "path", "problems", "repairs")
+    __slots__ = ("_mathml", "_operators", "_source", "layout", "origin", "path", "problems", "repairs")
 
     def __init__(
         self,
-        latex: str,
+        origin: Origin,
         layout: Node,
         source: str,
         path: str,
         repairs: tuple[str, ...] = (),
         problems: tuple[Problem, ...] = (),
     ) -> None:
-        self.latex = latex
+        self.origin = origin
         self.layout = layout
         self.path = path
         self.repairs = repairs
@@ -64,13 +76,15 @@ class Parsed:
         self._operators: Node | None = None
 
     @property
+    def latex(self) -> str:
+        """The LaTeX as the user typed it; empty for MathML without any."""
+        return self.origin.latex
+
+    @property
     def mathml(self) -> str:
-        """Clean Presentation MathML; the places of nodes are the numbers of its elements in document order."""
+        """Clean Presentation MathML. The places of nodes are the numbers of its elements in document order."""
         if self._mathml is None:
-            if self.path == "opaque":
-                self._mathml = _as_text(self.latex)
-            else:
-                self._mathml = clean(read(self._source))
+            self._mathml = self._source if self.path == "opaque" else clean(read(self._source))
         return self._mathml
 
     @property
@@ -80,60 +94,71 @@ class Parsed:
             self._operators = operator_tree(self.layout)
         return self._operators
 
+    def __eq__(self, other: object) -> bool:
+        """Compare what the formulas were parsed from, so that caches of queries recognise them."""
+        return self.origin == other.origin if isinstance(other, Parsed) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash what the formula was parsed from."""
+        return hash(self.origin)
+
 
 def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> Parsed:
-    """A formula from LaTeX; any string gives a result.
+    """Parse LaTeX; any string gives a result.
 
-    `\\qvar{x}` is a wildcard always, `?x` only when `wildcards` is set (in posts a question mark is punctuation). `macros` are the
+    `\\qvar{x}` is always a wildcard, `?x` only with `wildcards` (in posts a question mark is punctuation). `macros` are the
     user's commands, as `macros.definitions` reads them from a document.
     """
+    origin = Origin(latex, "", "", wildcards, frozenset(macros.items()) if macros else frozenset())
     made = to_mathml(latex, macros, wildcards)
     if made.path == "opaque":
-        return Parsed(latex, opaque_tree(latex), "", "opaque", made.repairs, made.problems)
-    # math-core writes \operatorname{<} with the sign as it is.
+        return _opaque(origin, latex, made.repairs, made.problems)
+    # math-core does not escape the `<` of \operatorname{<}.
     source = made.mathml.replace("<</", "&lt;</")
     if made.path != "math-core" or "<mtext><" in source:
         source = clean(read(source))
-    return _finish(latex, source, made.path, made.repairs, made.problems)
+    return _parsed(origin, source, made.path, made.repairs, made.problems)
 
 
 def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
-    """A formula from MathML of any origin, also ill-formed; any string gives a result.
+    """Parse MathML of any origin, also ill-formed; any string gives a result.
 
-    Presentation MathML is read as it is drawn, with the operator tree of `content` (Content MathML) where that is given; what is Content
-    MathML alone gives the operator tree and is drawn from it.
+    Presentation MathML gives the layout tree, and the operator tree unless `content` (Content MathML) gives that. Content MathML alone
+    gives the operator tree; the layout tree then comes from its Presentation MathML.
     """
+    origin = Origin(latex, text, content)
     first = _FIRST.match(text)
     if first and (first[1] in _CONTENT or "MathML-Content" in first[0]):
-        from porism.formula.mathml.content_read import from_content
-        from porism.formula.mathml.present import present
+        from porism.formula.mathml.content_reader import from_content
+        from porism.formula.mathml.presentation import to_presentation
 
         operators = from_content(text)
-        parsed = _finish(latex, clean(read(present(operators))), "content", (), ())
+        parsed = _parsed(origin, clean(read(to_presentation(operators))), "content", (), ())
         parsed._operators = operators
         return parsed
-    parsed = _finish(latex, clean(read(text)), "mathml", (), ())
+    parsed = _parsed(origin, clean(read(text)), "mathml", (), ())
     if content and parsed.path == "mathml":
-        from porism.formula.mathml.content_read import from_content
+        from porism.formula.mathml.content_reader import from_content
 
         parsed._operators = from_content(content)
     return parsed
 
 
-def _finish(latex: str, source: str, path: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
+def _parsed(origin: Origin, source: str, path: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
+    """Build the layout tree; a formula beyond the limits becomes opaque."""
     try:
-        return Parsed(latex, layout_tree(source), source, path, repairs, problems)
+        return Parsed(origin, layout_tree(source), source, path, repairs, problems)
     except TooLarge as error:
-        problem = Problem(str(error), 0, len(latex))
-        text = latex or " ".join(_TAG.sub(" ", source).split())
-        opaque = Parsed(latex, opaque_tree(text), "", "opaque", repairs, (*problems, problem))
-        opaque._mathml = _as_text(text)
-        return opaque
+        problem = Problem(str(error), 0, len(origin.latex))
+        text = origin.latex or " ".join(_TAG.sub(" ", source).split())
+        return _opaque(origin, text, repairs, (*problems, problem))
 
 
-_TAG = re.compile(r"<[^>]*>")
+def opaque(latex: str, problems: tuple[Problem, ...] = ()) -> Parsed:
+    """Return a formula that was not parsed: its trees have only its tokens, its MathML only its text."""
+    return _opaque(Origin(latex), latex, (), problems)
 
 
-def _as_text(text: str) -> str:
-    """What could not be read, shown as it was typed."""
-    return f"<math><mtext>{html.escape(text[:2000], quote=False)}</mtext></math>"
+def _opaque(origin: Origin, text: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
+    mathml = f"<math><mtext>{html.escape(text[:2000], quote=False)}</mtext></math>"
+    return Parsed(origin, opaque_tree(text), mathml, "opaque", repairs, problems)

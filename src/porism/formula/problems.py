@@ -1,4 +1,4 @@
-"""What is wrong with a formula, and where in the text that a person typed."""
+"""Problems in the LaTeX of a formula, with positions in the user's text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A remark on the characters from `start` to `end` of the user's text."""
+    """A problem with the characters from `start` to `end` of the user's text."""
 
     message: str
     start: int

@@ -1,10 +1,10 @@
-"""A formula is a tree whose every node knows its place."""
+"""The nodes of layout trees and operator trees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-# One letter an edge in a layout tree, as in Tangent-S: next, above, below, over, under, pre-above, pre-below, within, element.
+# The edges of a layout tree, as in Tangent-S: next, above, below, over, under, pre-above, pre-below, within, element.
 EDGES = "naboucdwe"
 _RANK = {edge: rank for rank, edge in enumerate(EDGES)}
 
@@ -12,9 +12,9 @@ _RANK = {edge: rank for rank, edge in enumerate(EDGES)}
 class Node:
     """A node of a layout tree or an operator tree.
 
-    `label` is typed as in Tangent-S (`V!x`, `N!2`, `+`, `O!divide`, `U!plus`, ...). In a layout tree `edges` has one letter of
-    `EDGES` for each child; in an operator tree it is empty and children are operands in order. `places` are the numbers of the
-    MathML elements (in document order) that the node itself stands for, so that it can be lit on a page.
+    `label` begins with a type as in Tangent-S (`V!x`, `N!2`, `+`, `O!divide`, `U!plus`, ...). In a layout tree `edges` has one letter of
+    `EDGES` for each child; in an operator tree it is empty and the children are the operands in order. `places` are the MathML elements
+    of the node itself, numbered in document order, so that a page can highlight them.
     """
 
     __slots__ = ("children", "edges", "label", "places")
@@ -28,7 +28,7 @@ class Node:
         self.places = places
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, in pre-order, however deep the tree is."""
+        """Yield this node and all below it in pre-order, however deep the tree is."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -36,16 +36,16 @@ class Node:
             stack.extend(reversed(node.children))
 
     def child(self, edge: str) -> Node | None:
-        """The child at an edge of a layout tree."""
+        """Return the child at an edge of a layout tree."""
         at = self.edges.find(edge)
         return self.children[at] if at >= 0 else None
 
     def size(self) -> int:
-        """How many nodes the tree has."""
+        """Return the number of nodes of the tree."""
         return sum(1 for _ in self.walk())
 
     def __eq__(self, other: object) -> bool:
-        """Equal labels and edges all the way down; places do not count."""
+        """Compare labels and edges all the way down; places do not count."""
         if not isinstance(other, Node):
             return NotImplemented
         stack = [(self, other)]
@@ -59,13 +59,13 @@ class Node:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """A short form for people who debug."""
+        """Return a short form for debugging."""
         inside = ", ".join(repr(c) for c in self.children[:9])
         return f"{self.label}({inside})" if self.children else self.label
 
 
 def attach(node: Node, edge: str, child: Node) -> None:
-    """Add a child at an edge of a layout tree, keeping the children in the order of `EDGES`."""
+    """Add a child at an edge of a layout tree and keep the children in the order of `EDGES`."""
     edges = node.edges
     if not edges:
         node.edges = edge
@@ -80,7 +80,7 @@ def attach(node: Node, edge: str, child: Node) -> None:
 
 
 def chain(row: list[Node]) -> Node:
-    """Link the nodes of a row by the edge `n`; gives the first."""
+    """Link the nodes of a row by the edge `n` and return the first."""
     for at in range(len(row) - 1, 0, -1):
         node = row[at - 1]
         node.children.insert(0, row[at])
@@ -89,7 +89,7 @@ def chain(row: list[Node]) -> Node:
 
 
 def row_of(node: Node) -> list[Node]:
-    """A node of a layout tree and all that follow it on its baseline."""
+    """Return a node of a layout tree and all that follow it on its baseline."""
     row = [node]
     while node.edges[:1] == "n":
         node = node.children[0]
@@ -98,14 +98,14 @@ def row_of(node: Node) -> list[Node]:
 
 
 def link_elements(node: Node, elements: list[Node]) -> None:
-    """Hang the first element of a group or table below its node by `w` and chain the rest by `e`."""
+    """Attach the first element of a group or table to its node by `w` and link the rest by `e`."""
     for at in range(len(elements) - 1, 0, -1):
         attach(elements[at - 1], "e", elements[at])
     attach(node, "w", elements[0])
 
 
 def elements_of(node: Node) -> list[Node]:
-    """The first nodes of the elements of a group or table, row by row."""
+    """Return the first node of each element of a group or table, row by row."""
     found = []
     element = node.child("w")
     while element is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.macros import DEFINES, Macros, definitions, expand_macros
-from porism.formula.latex.source import Source
 
 HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\DeclareMathOperator", "\\let")
 
@@ -14,7 +14,7 @@ def expand(latex: str, macros: Macros) -> str:
     """A formula without the given macros."""
     if not macros or "\\" not in latex:
         return latex
-    source = Source(latex)
+    source = EditableLatex(latex)
     expand_macros(source, macros)
     return source.text
 

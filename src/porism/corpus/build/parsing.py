@@ -13,7 +13,7 @@ from porism.corpus.build.options import Trees
 from porism.corpus.build.visual import VisualIds, visual_key
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
-from porism.formula.layout.opaque import opaque_tree
+from porism.formula.parsed import opaque
 from porism.parallel import Pool, ordered
 
 BATCH = 500
@@ -41,7 +41,7 @@ def _guarded(latex: str, mathml: str | None, content: str | None, official: bool
     except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
         # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is counted.
         fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(latex))
-        return _made(Parsed(latex, opaque_tree(latex), "", "opaque", (), (fault,)))
+        return _made(opaque(latex, (fault,)))
 
 
 def _parse_one(latex: str, mathml: str | None, content: str | None, official: bool) -> Made:

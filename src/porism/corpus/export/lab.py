@@ -190,7 +190,7 @@ def mathml_of_all(given: list[tuple[str, str | None, str | None]]) -> list[tuple
 def made(latex: str) -> tuple[str, str]:
     """Presentation and Content MathML of a formula; empty where it is not understood, as in the lab's files."""
     from porism.formula import parse
-    from porism.formula.mathml.content import to_content
+    from porism.formula.mathml.content_writer import to_content
 
     parsed = parse(latex)
     if parsed.path == "opaque":

@@ -1,11 +1,11 @@
-"""Braces, environments and `\\left ... \\right` that do not pair are paired, each with a problem at its place."""
+"""Balance braces, environments and `\\left ... \\right`, and note a problem for each one that had no partner."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from porism.formula.latex.source import Source
+from porism.formula.latex.editable import EditableLatex
 
 _MARK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\(?:left|right)(?![A-Za-z])|\\.|[{}&]", re.DOTALL)
 _NAME = re.compile(r"\{\s*([^{}]*?)\s*\}")
@@ -15,32 +15,32 @@ _SHOWN = {"{": "{", "left": "\\left"}
 
 
 class _Open(NamedTuple):
-    """Something that waits to be closed: `{`, `left`, or the name of an environment."""
+    """An unclosed opening: `{`, `left`, or the name of an environment, and its position."""
 
     kind: str
     start: int
     end: int
 
 
-def balance(source: Source) -> None:
-    """Close what is open and drop or open what is closed too often, in one pass from the left."""
-    scale = _Scale(source)
+def balance(source: EditableLatex) -> None:
+    """Close what is never closed; remove or open what is never opened. One pass from the left."""
+    balancer = _Balancer(source)
     for found in _MARK.finditer(source.text):
-        scale.weigh(found[0], *found.span())
-    scale.finish()
+        balancer.take(found[0], *found.span())
+    balancer.finish()
 
 
-class _Scale:
-    """What is open so far, and the edits that set it right."""
+class _Balancer:
+    """The openings that are not closed yet, and the edits that balance the text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: EditableLatex) -> None:
         self.source = source
         self.stack: list[_Open] = []
         self.edits: list[tuple[int, int, str]] = []
         self.cells = False
 
-    def weigh(self, mark: str, start: int, end: int) -> None:
-        """Take the next mark into account."""
+    def take(self, mark: str, start: int, end: int) -> None:
+        """Handle the next brace, command or cell mark."""
         if mark == "{":
             self.stack.append(_Open("{", start, end))
         elif mark == "}":
@@ -57,7 +57,7 @@ class _Scale:
             self.close(_name(mark), start, end, f"\\end{{{_name(mark)}}} has no \\begin")
 
     def close(self, kind: str, start: int, end: int, complaint: str, past: tuple[str, ...] | None = None) -> None:
-        """Close the innermost open thing of a kind and what is open inside it; without one the mark goes."""
+        """Close the innermost opening of a kind and everything inside it; without one remove the mark."""
         for at in range(len(self.stack) - 1, -1, -1):
             if self.stack[at].kind == kind:
                 self.close_above(at + 1, start)
@@ -69,7 +69,7 @@ class _Scale:
         self.note(kind, complaint, start, end)
 
     def close_above(self, level: int, at: int) -> None:
-        """Close all that is open above a level of the stack."""
+        """Close all openings above a level of the stack."""
         while len(self.stack) > level:
             kind, start, end = self.stack.pop()
             self.edits.append((at, at, _CLOSERS.get(kind) or f"\\end{{{kind}}}"))
@@ -77,7 +77,7 @@ class _Scale:
             self.note(kind, f"{shown} is never closed", start, end)
 
     def right(self, start: int, end: int) -> None:
-        """Pair a `\\right` with its `\\left`, or give it one."""
+        """Pair a `\\right` with its `\\left`, or insert one."""
         if self.stack and self.stack[-1].kind == "left":
             self.stack.pop()
         else:
@@ -85,7 +85,7 @@ class _Scale:
             self.note("left", "\\right has no \\left", start, end)
 
     def cell(self, mark: str, start: int, end: int) -> None:
-        """A cell or row of a table ends: nothing may stay open in it; outside a table there are no cells."""
+        """End a cell or row of a table: nothing may stay open in it. Outside a table there are no cells."""
         if any(kind not in _CLOSERS for kind, _, _ in self.stack):
             while self.stack[-1].kind in _CLOSERS:
                 kind, first, last = self.stack.pop()
@@ -99,20 +99,20 @@ class _Scale:
             self.note("cells", "& outside a table", start, end)
 
     def note(self, kind: str, complaint: str, start: int, end: int) -> None:
-        """Record a repair and the problem that made it needful."""
-        self.source.repaired(_REPAIRS.get(kind, "environments"))
-        self.source.problem(complaint, start, end)
+        """Note a repair and the problem that it repairs."""
+        self.source.note_repair(_REPAIRS.get(kind, "environments"))
+        self.source.note_problem(complaint, start, end)
 
     def finish(self) -> None:
-        """Close what is still open and do the edits."""
+        """Close what is still open and apply the edits."""
         end = len(self.source.text)
         self.close_above(0, end)
         if self.cells:
             self.edits += [(0, 0, "\\begin{matrix}"), (end, end, "\\end{matrix}")]
-        # From the right, so that places stay true; at one place first what is taken out, then what is put in, in the order it was made.
+        # From the right, so that positions stay valid; at one position first removals, then insertions in the order they were made.
         order = sorted(range(len(self.edits)), key=lambda at: (self.edits[at][0], self.edits[at][1], at), reverse=True)
         for start, stop, new in (self.edits[at] for at in order):
-            self.source.splice(start, stop, new)
+            self.source.replace(start, stop, new)
 
 
 def _name(mark: str) -> str:

@@ -1,7 +1,7 @@
-"""LaTeX to Presentation MathML by a library: math-core, else latex2mathml, else nothing (the caller makes an opaque node).
+"""Convert LaTeX to Presentation MathML with a library: math-core, else latex2mathml, else not at all (the formula becomes opaque).
 
-Most formulas go straight through. One that looks suspect is prepared first; one that the converter refuses is mended and tried again,
-then tried with unknown commands kept as names, then given to latex2mathml.
+Most formulas convert at once. Some need preparation first. A formula that math-core refuses is repaired and tried again, then tried with
+unknown commands kept as names, then given to latex2mathml.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import functools
 import re
 from typing import Any, NamedTuple
 
+from porism.formula.latex.editable import EditableLatex
+from porism.formula.latex.lone_brackets import protect_brackets
 from porism.formula.latex.macros import Macros
-from porism.formula.latex.repair import commands, mend, nudge, prepare, suspect
-from porism.formula.latex.source import Source
-from porism.formula.latex.tame import tame
+from porism.formula.latex.repair import commands, needs_preparation, prepare, repair, repair_at
 from porism.formula.problems import Problem
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
 MAX_PROBLEMS = 20
-MAX_NUDGES = 8
+MAX_POINT_REPAIRS = 8
 
 
 class Converted(NamedTuple):
-    """What a converter made of a formula. `path` is `math-core`, `latex2mathml` or `opaque`."""
+    """The MathML of a formula. `path` names the converter: `math-core`, `latex2mathml` or `opaque` (no MathML)."""
 
     mathml: str
     path: str
@@ -32,7 +32,7 @@ class Converted(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """Why the converter refused a text, and where in the text as it was given to it."""
+    """Why the converter refused a text, and at which position of the text that it was given."""
 
     problem: Problem
     at: int
@@ -49,40 +49,46 @@ def _core(lenient: bool = False) -> Any:
 
 
 def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False) -> Converted:
-    """MathML of any string; never raises. `macros` are the user's own commands, `wildcards` lets `?x` be one."""
-    if macros is None and not wildcards and len(latex) <= MAX_LENGTH and not suspect(latex) and not _nested(latex):
+    """Convert any string; never raise. `macros` are the user's own commands; with `wildcards`, `?x` is a wildcard."""
+    if (
+        macros is None
+        and not wildcards
+        and len(latex) <= MAX_LENGTH
+        and not needs_preparation(latex)
+        and not _nested(latex)
+    ):
         core = _core()
         try:
-            return Converted(core(tame(latex), displaystyle=False), "math-core")
-        except Exception:  # any refusal of the library means: mend and try again
+            return Converted(core(protect_brackets(latex), displaystyle=False), "math-core")
+        except Exception:  # whatever the library raises, repair and try again
             pass
     return _carefully(latex, macros, wildcards)
 
 
 def command_mathml(latex: str) -> str:
-    """MathML of a command that another converter did not know; empty when this one does not either."""
+    """Return the MathML of one command, empty when math-core does not know it."""
     core = _core()
     try:
-        mathml: str = core(tame(latex), displaystyle=False)
+        mathml: str = core(protect_brackets(latex), displaystyle=False)
     except Exception:
         return ""
     return mathml
 
 
 def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
-    """The slow way: prepare, try, mend, try again."""
+    """Prepare, convert, repair, convert again."""
     if len(latex) > MAX_LENGTH:
-        return _refused(Source(""), Problem(f"longer than {MAX_LENGTH:,} characters", MAX_LENGTH, len(latex)))
-    source = Source(latex)
+        return _refused(EditableLatex(""), Problem(f"longer than {MAX_LENGTH:,} characters", MAX_LENGTH, len(latex)))
+    source = EditableLatex(latex)
     prepare(source, macros, wildcards)
     if (deep := _nested(source.text)) or len(source.text) > 2 * MAX_LENGTH:
-        return _refused(source, source.located(f"nested deeper than {MAX_NESTING} levels", deep, deep + 1))
+        return _refused(source, source.problem(f"nested deeper than {MAX_NESTING} levels", deep, deep + 1))
     made = _try(source)
     if isinstance(made, _Refusal):
-        mend(source)
+        repair(source)
         made = _try(source)
-    for _ in range(MAX_NUDGES):
-        if not isinstance(made, _Refusal) or not nudge(source, made.problem.message, made.at):
+    for _ in range(MAX_POINT_REPAIRS):
+        if not isinstance(made, _Refusal) or not repair_at(source, made.problem.message, made.at):
             break
         source.problems.append(made.problem)
         made = _try(source)
@@ -91,23 +97,23 @@ def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
     return Converted(made, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
 
 
-def _leniently(source: Source, problem: Problem) -> Converted:
-    """Unknown commands stay as names; if that does not help, another library may."""
+def _leniently(source: EditableLatex, problem: Problem) -> Converted:
+    """Convert with unknown commands kept as names; if that fails, use latex2mathml."""
     core = _core(lenient=True)
     try:
-        mathml = core(tame(source.text), displaystyle=False)
+        mathml = core(protect_brackets(source.text), displaystyle=False)
     except Exception:
-        return _by_another(source, problem)
+        return _with_latex2mathml(source, problem)
     for found in _unknown(mathml, source.text):
-        source.problem(f"unknown command {found[0]}", *found.span())
+        source.note_problem(f"unknown command {found[0]}", *found.span())
     return Converted(mathml, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
 
 
-def _by_another(source: Source, problem: Problem) -> Converted:
+def _with_latex2mathml(source: EditableLatex, problem: Problem) -> Converted:
     from latex2mathml.converter import convert
 
     if len(source.text) > MAX_LENGTH // 4:
-        # Its time grows with the square of the length.
+        # It takes time quadratic in the length.
         return _refused(source, problem)
     try:
         mathml = convert(source.text)
@@ -117,14 +123,14 @@ def _by_another(source: Source, problem: Problem) -> Converted:
     return Converted(mathml, "latex2mathml", tuple(source.repairs), problems)
 
 
-def _refused(source: Source, problem: Problem) -> Converted:
+def _refused(source: EditableLatex, problem: Problem) -> Converted:
     return Converted("", "opaque", tuple(source.repairs), (*source.problems, problem)[:MAX_PROBLEMS])
 
 
-def _try(source: Source) -> str | _Refusal:
+def _try(source: EditableLatex) -> str | _Refusal:
     core = _core()
     try:
-        mathml: str = core(tame(source.text), displaystyle=False)
+        mathml: str = core(protect_brackets(source.text), displaystyle=False)
         return mathml
     except Exception as error:
         return _refusal(str(error), source)
@@ -134,13 +140,13 @@ _UNKNOWN = re.compile(r'<merror class="math-core-unknown-cmd"><mtext>([^<]*)</mt
 
 
 def _unknown(mathml: str, text: str) -> list[re.Match[str]]:
-    """Where the commands that the converter did not know stand in the text."""
+    """Return the positions of the commands that the converter did not know."""
     names = {found[1] for found in _UNKNOWN.finditer(mathml)}
     return [found for found in re.finditer(r"\\(?:[A-Za-z]+|.)", text) if found[0] in names]
 
 
 def _nested(latex: str) -> int:
-    """Where braces, brackets of `\\left` and environments nest deeper than the limit; 0 when they do not."""
+    """Return the position where braces and `\\left` nest deeper than the limit; 0 when they do not."""
     if latex.count("{") + latex.count("\\left") <= MAX_NESTING:
         return 0
     depth = 0
@@ -159,7 +165,7 @@ _NESTING = re.compile(r"\\(?:left|right)(?![A-Za-z])|\\.|[{}]", re.DOTALL)
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\?.", re.DOTALL)
 
-# What the converter says, and what we say: pattern, message.
+# Messages of the converter as patterns, and our messages.
 _MESSAGES = [
     (re.compile(r'Unknown command "(.*)"\.'), r"unknown command \1"),
     (re.compile(r'Unknown environment "(.*)"\.'), r"unknown environment \1"),
@@ -177,10 +183,10 @@ _MESSAGES = [
 ]
 
 
-def _refusal(message: str, source: Source) -> _Refusal:
+def _refusal(message: str, source: EditableLatex) -> _Refusal:
     found = re.match(r"(\d+): (.*)", message, re.DOTALL)
     if not found:
-        return _Refusal(source.located("the converter refused it", 0, len(source.text)), 0)
+        return _Refusal(source.problem("the converter refused it", 0, len(source.text)), 0)
     start = min(int(found[1]), len(source.text))
     said = found[2]
     for pattern, ours in _MESSAGES:
@@ -188,4 +194,4 @@ def _refusal(message: str, source: Source) -> _Refusal:
             said = match.expand(ours)
             break
     token = _TOKEN.match(source.text, start)
-    return _Refusal(source.located(said, start, token.end() if token else start), start)
+    return _Refusal(source.problem(said, start, token.end() if token else start), start)

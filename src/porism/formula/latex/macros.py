@@ -1,11 +1,11 @@
-"""User macros: definitions are read, taken out of the text, and expanded with a budget so that no formula can explode."""
+"""Read macro definitions from LaTeX and expand macros, within limits so that no formula can explode."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from porism.formula.latex.source import Source
+from porism.formula.latex.editable import EditableLatex
 
 MAX_EXPANSIONS = 1000
 MAX_GROWTH = 20_000
@@ -19,7 +19,7 @@ _SPACE = re.compile(r"\s*")
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """What a command stands for: a body with `#1`..`#9`; `default` is the value of an optional first argument."""
+    """A macro: a body with `#1`..`#9`, and the default of an optional first argument."""
 
     body: str
     arguments: int = 0
@@ -30,7 +30,7 @@ Macros = dict[str, Macro]
 
 
 def definitions(text: str) -> Macros:
-    """All macros that a text defines, as in the preamble of a document; the last definition of a name wins."""
+    """Return all macros that a text defines, such as the preamble of a document. The last definition of a name wins."""
     found: Macros = {}
     at = 0
     while True:
@@ -42,8 +42,8 @@ def definitions(text: str) -> Macros:
             found[name] = macro
 
 
-def expand_macros(source: Source, macros: Macros | None = None) -> None:
-    """Take the definitions out of a formula and expand them and the given ones."""
+def expand_macros(source: EditableLatex, macros: Macros | None = None) -> None:
+    """Remove the definitions from a formula, and expand their macros and the given ones."""
     known = dict(macros or {})
     at = 0
     while True:
@@ -52,17 +52,17 @@ def expand_macros(source: Source, macros: Macros | None = None) -> None:
             break
         name, macro, end = _definition(source.text, start)
         if not name:
-            source.problem(f"{start[0]} defines nothing", start.start(), start.end())
+            source.note_problem(f"{start[0]} defines nothing", start.start(), start.end())
         elif macro is not None:
             known[name] = macro
-        source.splice(start.start(), end, "")
+        source.replace(start.start(), end, "")
         at = start.start()
-        source.repaired("macros")
+        source.note_repair("macros")
     if known:
         _expand(source, known)
 
 
-def _expand(source: Source, known: Macros) -> None:
+def _expand(source: EditableLatex, known: Macros) -> None:
     budget, at = MAX_EXPANSIONS, 0
     while True:
         found = _COMMAND.search(source.text, at)
@@ -73,20 +73,20 @@ def _expand(source: Source, known: Macros) -> None:
             at = found.end()
             continue
         if budget == 0 or len(source.text) > source.length + MAX_GROWTH:
-            source.problem(f"{found[0]} expands without end; the rest stays as it is", found.start(), found.end())
+            source.note_problem(f"{found[0]} expands without end; the rest stays as it is", found.start(), found.end())
             return
         budget -= 1
         body, end = _applied(macro, source.text, found.end())
         # A command that ends in a letter must not run into the letter after it.
         if re.search(r"\\[A-Za-z]+\Z", body) and source.text[end : end + 1].isalpha():
             body += " "
-        source.splice(found.start(), end, body)
+        source.replace(found.start(), end, body)
         at = found.start()
-        source.repaired("macros")
+        source.note_repair("macros")
 
 
 def _applied(macro: Macro, text: str, at: int) -> tuple[str, int]:
-    """The body with its arguments, and where the text goes on."""
+    """Return the body with its arguments filled in, and the position after the arguments."""
     values: list[str] = []
     if macro.default is not None:
         value = macro.default
@@ -105,12 +105,11 @@ def _applied(macro: Macro, text: str, at: int) -> tuple[str, int]:
 
 
 def _value(values: list[str], number: int) -> str:
-    value = values[number - 1] if number <= len(values) else ""
-    return value
+    return values[number - 1] if number <= len(values) else ""
 
 
 def _argument(text: str, at: int) -> tuple[str, int]:
-    """The next argument, without its braces, and where it ends."""
+    """Return the next argument without its braces, and its end."""
     space = _SPACE.match(text, at)
     at = space.end() if space else at
     if at >= len(text):
@@ -124,7 +123,7 @@ def _argument(text: str, at: int) -> tuple[str, int]:
 
 
 def _group_end(text: str, at: int) -> int:
-    """Just after the brace that closes the one at `at`; the end of the text when none does."""
+    """Return the position after the brace that closes the one at `at`, or the end of the text."""
     depth = 0
     for found in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, at):
         depth += (found[0] == "{") - (found[0] == "}")
@@ -134,7 +133,7 @@ def _group_end(text: str, at: int) -> int:
 
 
 def _definition(text: str, start: re.Match[str]) -> tuple[str, Macro | None, int]:
-    """The name, the macro and the end of a definition that starts here."""
+    """Return the name, the macro and the end of a definition that starts here."""
     kind, at = start[0], start.end()
     if text[at : at + 1] == "*":
         at += 1

@@ -1,4 +1,4 @@
-"""User LaTeX becomes LaTeX that a converter takes. Each repair has a name; patterns are data (`repairs.tsv` and its neighbours)."""
+"""Repair user LaTeX so that the converter accepts it. Each repair has a name; the patterns are in `repairs.tsv` and the other tables."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import functools
 import html
 import re
 from importlib import resources
+from typing import NamedTuple
 
 from porism.formula.latex.balance import balance
+from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.macros import DEFINES, Macros, expand_macros
-from porism.formula.latex.source import Source
 
-# What a converter would take but read wrongly: these texts are repaired before the first try.
-_SUSPECT = ("$", "%", "</", "<br", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
-_SUSPECT_CHARACTERS = re.compile(
+# Texts with these marks the converter would accept but misread, so they are prepared before the first try.
+_MARKS = ("$", "%", "</", "<br", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
+_MARKED_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
 )
 _WRAPPED = re.compile(r"\s*(?:(\$\$?)(.*)\1|\\\[(.*)\\\]|\\\((.*)\\\))\s*\Z", re.DOTALL)
@@ -43,15 +44,23 @@ def _rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
 
 
+class PatternRepair(NamedTuple):
+    """A row of `repairs.tsv`."""
+
+    name: str
+    pattern: re.Pattern[str]
+    replacement: str
+
+
 @functools.cache
-def patterns() -> list[tuple[str, re.Pattern[str], str]]:
-    """Name, pattern and replacement of every repair of `repairs.tsv`, in order."""
-    return [(row[0], re.compile(row[1]), row[2]) for row in _rows("repairs.tsv")]
+def pattern_repairs() -> list[PatternRepair]:
+    """Return the repairs of `repairs.tsv` in order."""
+    return [PatternRepair(row[0], re.compile(row[1]), row[2]) for row in _rows("repairs.tsv")]
 
 
 @functools.cache
 def commands() -> dict[str, str]:
-    """Commands that the converter is taught, as macros."""
+    """Return the commands of `commands.tsv` as macros for the converter."""
     return {row[0]: row[1] for row in _rows("commands.tsv")}
 
 
@@ -66,22 +75,22 @@ def _unicode() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile("[" + "".join(table) + "]"), table
 
 
-def suspect(latex: str) -> bool:
-    """Whether a text must be prepared before the converter sees it; cheap, because most must not."""
-    for mark in _SUSPECT:
+def needs_preparation(latex: str) -> bool:
+    """Check whether a text must be prepared before conversion. Cheap, because most texts need no preparation."""
+    for mark in _MARKS:
         if mark in latex:
             return True
-    if ("&" in latex and _ENTITY.search(latex)) or ("\\begin" in latex and _renamed(latex)):
+    if ("&" in latex and _ENTITY.search(latex)) or ("\\begin" in latex and _has_renamed_environment(latex)):
         return True
-    return not (latex.isascii() and latex.isprintable()) and _SUSPECT_CHARACTERS.search(latex) is not None
+    return not (latex.isascii() and latex.isprintable()) and _MARKED_CHARACTERS.search(latex) is not None
 
 
-def _renamed(latex: str) -> bool:
+def _has_renamed_environment(latex: str) -> bool:
     return any(found[2] in _environments() for found in _ENVIRONMENT.finditer(latex))
 
 
-def prepare(source: Source, macros: Macros | None = None, wildcards: bool = False) -> None:
-    """Repairs that are right for every text: entities, dollar signs, macros, numbered environments, wildcards."""
+def prepare(source: EditableLatex, macros: Macros | None = None, wildcards: bool = False) -> None:
+    """Apply the repairs that are right for every text: entities, dollar signs, macros, numbered environments, wildcards."""
     source.sub(_CONTROL, " ", "control characters")
     if "&" in source.text:
         for _ in range(2):
@@ -95,33 +104,33 @@ def prepare(source: Source, macros: Macros | None = None, wildcards: bool = Fals
     wrapped = _WRAPPED.match(source.text)
     if wrapped:
         group = next(number for number in (2, 3, 4) if wrapped[number] is not None)
-        source.splice(wrapped.end(group), len(source.text), "")
-        source.splice(0, wrapped.start(group), "")
-        source.repaired("dollar signs")
+        source.replace(wrapped.end(group), len(source.text), "")
+        source.replace(0, wrapped.start(group), "")
+        source.note_repair("dollar signs")
     if macros or DEFINES.search(source.text):
         expand_macros(source, macros)
     source.sub(_QVAR, _wildcard, "wildcards")
     if wildcards:
         source.sub(_WILDCARD, r"\\qvar{\1}", "wildcards")
     if "\\begin" in source.text:
-        source.sub(_ENVIRONMENT, _drawn, "environment names")
+        source.sub(_ENVIRONMENT, _renamed, "environment names")
     source.sub(_unicode()[0], lambda found: _unicode()[1][found[0]], "Unicode")
     source.sub(_PARENTHESES, r"\1$", "dollar signs")
     if "$" in source.text:
         _dollars(source)
 
 
-def mend(source: Source) -> None:
-    """Repairs for a text that the converter refuses."""
-    for name, pattern, new in patterns():
+def repair(source: EditableLatex) -> None:
+    """Apply the repairs for a text that the converter refuses."""
+    for name, pattern, new in pattern_repairs():
         source.sub(pattern, new, name)
     _braced_tables(source)
     source.sub(_ENTITY, _unescaped, "HTML entities")
     balance(source)
 
 
-# What the converter complains of, and what put at that place helps: complaint, text, name of the repair.
-_NUDGES = {
+# What to insert at the position of a complaint of the converter: complaint, text, name of the repair.
+_INSERTIONS = {
     "an argument is missing at the end": ("{}", "missing arguments"),
     "an argument is missing": ("{}", "missing arguments"),
     "a script has no text": ("{}", "missing arguments"),
@@ -131,43 +140,43 @@ _NUDGES = {
 }
 
 
-def nudge(source: Source, complaint: str, at: int) -> bool:
-    """One small repair at the place that the converter names; False when none is known."""
+def repair_at(source: EditableLatex, complaint: str, at: int) -> bool:
+    """Repair one position that the converter complains about. Return False when no repair is known."""
     if complaint.startswith("unknown environment "):
         name = re.escape(complaint.removeprefix("unknown environment "))
         return source.sub(re.compile(rf"\\(?:begin|end)\s*\{{\s*{name}\s*\}}"), "", "environments")
-    if complaint not in _NUDGES:
+    if complaint not in _INSERTIONS:
         return False
-    text, name = _NUDGES[complaint]
-    source.splice(at, at, text)
-    source.repaired(name)
+    text, name = _INSERTIONS[complaint]
+    source.replace(at, at, text)
+    source.note_repair(name)
     return True
 
 
 def _unescaped(found: re.Match[str]) -> str:
     char = html.unescape(found[0])
-    # A character that has no place in a formula stays as it was typed.
+    # A character that cannot occur in a formula stays as it was typed.
     return found[0] if _CONTROL.search(char) else {"\xa0": "~", "\\": "\\backslash "}.get(char, char)
 
 
 def _wildcard(found: re.Match[str]) -> str:
-    """LaTeXML with the wildcard package took a question mark and its neighbour for a wildcard."""
+    """Undo what LaTeXML with the wildcard package did: it read a question mark and its neighbour as a wildcard."""
     name = found[1].strip()
     if name == "missing":
         return "?"
     return f"\\qvar{{{name}}}" if re.fullmatch(r"[A-Za-z0-9]+", name) else "?" + name
 
 
-def _drawn(found: re.Match[str]) -> str:
+def _renamed(found: re.Match[str]) -> str:
     kind, name = found[1], found[2]
     if name not in _environments():
         return found[0]
-    drawn = _environments()[name]
-    return f"\\{kind}{{{drawn}}}" if drawn else ""
+    new = _environments()[name]
+    return f"\\{kind}{{{new}}}" if new else ""
 
 
-def _dollars(source: Source) -> None:
-    """Inside `\\text{if $x>0$}` a dollar leaves text and enters it again; elsewhere it is stray."""
+def _dollars(source: EditableLatex) -> None:
+    """Replace dollar signs: inside `\\text{if $x>0$}` they end and begin text, elsewhere they are stray."""
     text, at, out = source.text, 0, []
     while True:
         found = _TEXT.search(text, at)
@@ -175,44 +184,46 @@ def _dollars(source: Source) -> None:
         out += [(mark.start(), "") for mark in _ESCAPED_OR_DOLLAR.finditer(text, at, end) if mark[0] == "$"]
         if not found:
             break
-        depth, spot, math = 1, found.end(), False
-        while spot < len(text) and depth:
-            char = text[spot]
+        depth, position, math = 1, found.end(), False
+        while position < len(text) and depth:
+            char = text[position]
             if char == "\\":
-                spot += 2
+                position += 2
                 continue
             if char == "$":
-                out.append((spot, found[0] if math else "}"))
+                out.append((position, found[0] if math else "}"))
                 math = not math
             depth += (char == "{") - (char == "}")
-            spot += 1
+            position += 1
         if math:
             out.pop()
-        at = spot
-    for spot, new in out:
+        at = position
+    for position, new in out:
         if not new:
-            source.problem("stray $", spot, spot + 1)
-    for spot, new in reversed(out):
-        source.splice(spot, spot + 1, new)
+            source.note_problem("stray $", position, position + 1)
+    for position, new in reversed(out):
+        source.replace(position, position + 1, new)
     if out:
-        source.repaired("dollar signs")
+        source.note_repair("dollar signs")
 
 
-def _braced_tables(source: Source) -> None:
-    """Plain TeX's `\\matrix{a & b \\cr c & d}` becomes an environment."""
+def _braced_tables(source: EditableLatex) -> None:
+    """Rewrite plain TeX's `\\matrix{a & b \\cr c & d}` as an environment."""
     changed = False
     while True:
         found = _BRACED.search(source.text)
         if not found:
             break
-        depth, spot = 1, found.end()
-        while spot < len(source.text) and depth:
-            char = source.text[spot]
+        depth, position = 1, found.end()
+        while position < len(source.text) and depth:
+            char = source.text[position]
             depth += (char == "{") - (char == "}")
-            spot += 2 if char == "\\" else 1
+            position += 2 if char == "\\" else 1
         name = _BRACED_AS.get(found[1], found[1])
-        source.splice(min(spot, len(source.text)) - (depth == 0), min(spot, len(source.text)), f"\\end{{{name}}}")
-        source.splice(found.start(), found.end(), f"\\begin{{{name}}}")
+        source.replace(
+            min(position, len(source.text)) - (depth == 0), min(position, len(source.text)), f"\\end{{{name}}}"
+        )
+        source.replace(found.start(), found.end(), f"\\begin{{{name}}}")
         changed = True
     if changed:
-        source.repaired("old tables")
+        source.note_repair("old tables")

@@ -1,16 +1,16 @@
-"""From clean MathML to the symbol layout tree: what stands where, whoever wrote the MathML.
+"""Build the symbol layout tree of clean MathML, the same tree whatever converter wrote the MathML.
 
-A row is a chain over the edge `n`. Converters nest `mrow` as they please, so rows are flattened and brackets matched here (`fences`); a
+A row is a chain over the edge `n`. Converters nest `mrow` in different ways, so rows are flattened and brackets matched here (`fences`); a
 script on a closing bracket belongs to the whole bracket group. Labels are those of Tangent-S (`labels`):
 
 - `O!divide` with `o` and `u`; `O!binom` the same without a line; `O!root` with `w` and perhaps `c` (the index);
-- `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, the comma staying at the end of its
-  element), a table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element hangs by
-  `w`, each following one by `e` on the one before;
+- `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, each comma at the end of its element), a
+  table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element is attached by `w`, each
+  of the others by `e` to the one before;
 - scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and `u`;
-- `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be read.
+- `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be parsed.
 
-The text is scanned once and nodes are made when an element ends, so no depth of nesting can overflow anything.
+The text is scanned once and a node is made when its element ends, so no depth of nesting can overflow the stack.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from porism.formula.latex.unknown import known_symbol
+from porism.formula.layout.commands import command_label
 from porism.formula.layout.fences import group, group_whole
-from porism.formula.layout.labels import BARS, KNOWN, is_operator, token_labels
+from porism.formula.layout.labels import BARS, CACHED_LABELS, is_operator, token_labels
 from porism.formula.tree import Node, attach, chain, link_elements
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 8000
 
-# A start or end tag with the text after it; the end tag of a token is swallowed.
+# A start or end tag and the text after it, with the end tag of a token.
 _scan = re.compile(r"<(/?[a-z]+)([^>]*)>([^<]*)(?:</m(?:[ion]|text|s)>)?").findall
 _TOKENS = frozenset(("mi", "mo", "mn", "mtext", "ms"))
 # Elements whose children are arguments, not a row.
@@ -52,11 +52,11 @@ Row = list[Node]
 
 
 class TooLarge(Exception):
-    """The formula is nested or long beyond the limits; the caller makes it opaque."""
+    """The formula is too long or too deeply nested; the caller makes it opaque."""
 
 
 def layout_tree(mathml: str) -> Node:
-    """The layout tree of clean MathML; `W!` when there is nothing to see."""
+    """Return the layout tree of clean MathML; `W!` when nothing is visible."""
     if len(mathml) > 4 * MAX_ELEMENTS and mathml.count("<") > 2 * MAX_ELEMENTS:
         raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
     stack: list[tuple[str, int, str, list, bool]] = []  # type: ignore[type-arg]
@@ -66,7 +66,7 @@ def layout_tree(mathml: str) -> Node:
     for name, attributes, text in _scan(mathml):
         if name in _TOKENS:
             place += 1
-            labels = KNOWN.get(name + text)
+            labels = CACHED_LABELS.get(name + text)
             if labels is None:
                 labels = token_labels(name, text)
             if len(labels) == 1:
@@ -100,14 +100,14 @@ def layout_tree(mathml: str) -> Node:
 def _whole(row: Row, elements: int) -> Node:
     row = group(row)
     root = chain(row) if row else Node("W!", places=(0,))
-    # A level of nesting takes an element at least.
+    # A level of nesting takes at least one element.
     if elements > MAX_DEPTH and _nesting(root) > MAX_DEPTH:
         raise TooLarge(f"nested deeper than {MAX_DEPTH} levels")
     return root
 
 
 def _nesting(root: Node) -> int:
-    """How many edges other than `n` and `e` lie between the root and the deepest node."""
+    """Return the largest number of edges other than `n` and `e` between the root and a node."""
     deepest, stack = 0, [(root, 0)]
     while stack:
         node, depth = stack.pop()
@@ -118,7 +118,7 @@ def _nesting(root: Node) -> int:
 
 
 def _line(row: Row) -> Node:
-    """A row as one chain; `W!` when it is empty."""
+    """Link a row to one chain; `W!` when it is empty."""
     if len(row) > 1:
         row = group(row)
     return chain(row) if row else Node("W!")
@@ -144,14 +144,14 @@ def _root(rows: list[Row], place: int, attributes: str) -> Row:
     return [Node("O!root", [_line(rows[1]), _line(rows[0])], "cw", (place,))]
 
 
-# Where the scripts of each element go: on a symbol, on an operator, on a name of several letters (`lim`).
+# The edges for the scripts of each element: on a symbol, on an operator, on a name of several letters (`lim`).
 _AS_WRITTEN = {"msub": "b", "msup": "a", "msubsup": "ba", "munder": "u", "mover": "o", "munderover": "uo"}
 _ON_OPERATOR = {"msub": "u", "msup": "o", "msubsup": "uo", "munder": "u", "mover": "o", "munderover": "uo"}
 _ON_NAME = {"msub": "b", "msup": "a", "msubsup": "ba", "munder": "b", "mover": "a", "munderover": "ba"}
 
 
 def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
-    """What to do at the end of a script element."""
+    """Return the function for the end of a script element."""
     written, on_operator, on_name = _AS_WRITTEN[tag], _ON_OPERATOR[tag], _ON_NAME[tag]
     count = len(written) + 1
 
@@ -162,7 +162,7 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
         scripts = [group(row) for row in rows[1:]]
         if not any(scripts):
             return base
-        node = _carrier(base)
+        node = _base_of(base)
         before = base[:-1] if len(base) > 1 and base[-1] is node else []
         label = node.label
         edges = on_operator if is_operator(label) else on_name if label[0] == "V" and len(label) > 3 else written
@@ -176,12 +176,12 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
     return finish
 
 
-# A script on one of these belongs to it alone, also when a converter wraps what stands before it (`\left. x \right|_0`, `n!^2`).
+# A script on one of these belongs to it alone, even when a converter wraps what precedes it (`\left. x \right|_0`, `n!^2`).
 _POSTFIX = BARS | {"∣", "!"}
 
 
-def _carrier(row: Row) -> Node:
-    """The one node that scripts on a row hang on."""
+def _base_of(row: Row) -> Node:
+    """Return the one node that the scripts of a row are attached to."""
     if not row:
         return Node("W!")
     if len(row) == 1 or row[-1].label in _POSTFIX:
@@ -193,7 +193,7 @@ def _multiscripts(rows: list[Row], place: int, attributes: str) -> Row:
     if not rows:
         return []
     base = group(rows[0])
-    node = _carrier(base)
+    node = _base_of(base)
     before = base[:-1] if len(base) > 1 and base[-1] is node else []
     edges, at = ("uo" if is_operator(node.label) else "ba"), 0
     for row in rows[1:]:
@@ -221,7 +221,7 @@ def _table_row(rows: list[Row], place: int, attributes: str) -> Row:
 
 
 def _table(rows: list[Row], place: int, attributes: str) -> Row:
-    # Converters differ in what they draw after the last row and column with something in it.
+    # Converters differ in the empty rows and columns at the end of a table.
     while len(rows) > 1 and all(map(_empty, rows[-1])):
         rows.pop()
     wide = max((at + 1 for row in rows for at, node in enumerate(row) if not _empty(node)), default=1)
@@ -241,9 +241,9 @@ def _enclosed(row: Row, place: int, attributes: str) -> Row:
 
 
 def _error(row: Row, place: int, attributes: str) -> Row:
-    """A converter did not know a command: another may; else it stays a symbol of that name."""
+    """Label a command that the converter did not know: perhaps math-core knows it, else it is a symbol of that name."""
     text = "".join(node.label.removeprefix("T!") for node in row)
-    return [Node(known_symbol(text) if text[:1] == "\\" else "E!" + text, None, "", (place,))]
+    return [Node(command_label(text) if text[:1] == "\\" else "E!" + text, None, "", (place,))]
 
 
 def _nothing(row: Row, place: int, attributes: str) -> Row:
@@ -255,7 +255,7 @@ def _prescripts(row: Row, place: int, attributes: str) -> Row:
 
 
 def _as_row(rows: list[Row]) -> Row:
-    """An element with the wrong number of arguments is read as a row."""
+    """Read an element with the wrong number of arguments as a row."""
     return [node for row in rows for node in row]
 
 

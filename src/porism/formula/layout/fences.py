@@ -1,26 +1,26 @@
-"""Brackets and bars in a flat row become groups, the same whether or not a converter nested them."""
+"""Group a flat row by its brackets and bars, the same way whether or not a converter nested them."""
 
 from __future__ import annotations
 
+from porism.formula.layout.joining import JOINABLE, join_neighbours
 from porism.formula.layout.labels import BARS, CLOSING, OPENING
-from porism.formula.layout.rows import TRIGGERS, tidy
 from porism.formula.tree import Node, attach, chain, link_elements
 
 _FENCES = frozenset(OPENING) | CLOSING | BARS
 
 
 def group(row: list[Node]) -> list[Node]:
-    """Match the brackets of a row. A script on a closing bracket goes to its group."""
+    """Match the brackets of a row. A script on a closing bracket belongs to its group."""
     if len(row) < 2:
         return row
     labels = {node.label for node in row}
-    if not labels.isdisjoint(TRIGGERS):
-        row = tidy(row)
+    if not labels.isdisjoint(JOINABLE):
+        row = join_neighbours(row)
     return row if labels.isdisjoint(_FENCES) else _match(row)
 
 
 def group_whole(row: list[Node]) -> list[Node]:
-    """What an `mrow` nests is a hint, not a rule: only a row that is one fenced group (also `\\left] a, b \\right[`) is changed."""
+    """Group an `mrow` that is exactly one fenced group (also `\\left] a, b \\right[`); any other stays flat."""
     if len(row) < 3 or row[0].children or row[0].label not in _FENCES or row[-1].label not in _FENCES:
         return row
     inside = row[1:-1]
@@ -40,7 +40,7 @@ def group_whole(row: list[Node]) -> list[Node]:
 
 
 def _match(row: list[Node]) -> list[Node]:
-    """Match brackets with a stack; what stays unmatched stays a plain symbol."""
+    """Match brackets with a stack. An unmatched bracket stays a plain symbol."""
     stack: list[tuple[Node, list[Node]]] = []
     out: list[Node] = []
     for at, node in enumerate(row):
@@ -50,10 +50,15 @@ def _match(row: list[Node]) -> list[Node]:
             out = []
         elif label in CLOSING:
             while stack and stack[-1][0].label in BARS:
-                out = _give_up(stack, out)
+                out = _drop_opening(stack, out)
             out = _close(stack, out, node)
         elif label in BARS:
-            if stack and stack[-1][0].label == label and out and (not _expects_operand(out[-1]) or _placeholder(out)):
+            if (
+                stack
+                and stack[-1][0].label == label
+                and out
+                and (not _expects_operand(out[-1]) or _is_placeholder(out))
+            ):
                 out = _close(stack, out, node)
             elif not node.children and (not out or _expects_operand(out[-1]) or _pairs_up(row, at)):
                 stack.append((node, out))
@@ -63,12 +68,12 @@ def _match(row: list[Node]) -> list[Node]:
         else:
             out.append(node)
     while stack:
-        out = _give_up(stack, out)
-    return _turned(out)
+        out = _drop_opening(stack, out)
+    return _french_intervals(out)
 
 
-def _turned(row: list[Node]) -> list[Node]:
-    """Square brackets left over around a separator are an interval with turned brackets: `]0,1[`, `[0,1[`, `]0,1]`."""
+def _french_intervals(row: list[Node]) -> list[Node]:
+    """Group unmatched square brackets around a separator, an interval in French notation: `]0,1[`, `[0,1[`, `]0,1]`."""
     left = [at for at, node in enumerate(row) if node.label in _SQUARE]
     for first, last in zip(left[-2::-1], left[:0:-1], strict=True):
         if last < len(row) and row[last].label in _SQUARE and not row[first].children:
@@ -91,19 +96,19 @@ def _close(stack: list[tuple[Node, list[Node]]], inside: list[Node], closing: No
     return outer
 
 
-def _placeholder(inside: list[Node]) -> bool:
-    """The dot of a norm without a name, `‖⋅‖`."""
+def _is_placeholder(inside: list[Node]) -> bool:
+    """Check for the dot of a norm without a name, `‖⋅‖`."""
     return len(inside) == 1 and inside[0].label == "⋅"
 
 
 def _expects_operand(node: Node) -> bool:
-    """After an operator or a comma a bar opens; after a value it closes."""
+    """Check for an operator or a comma: after it a bar opens, after a value it closes."""
     label = node.label
     return label[1:2] != "!" and label not in CLOSING and label not in BARS and label[0] not in "!′?"
 
 
 def _pairs_up(row: list[Node], at: int) -> bool:
-    """After a value, with no bar open: the bar opens when the bars from here to the end of the bracket come in pairs (`2|x|`)."""
+    """Check that the bars from here to the end of the bracket come in pairs (`2|x|`), so that a bar after a value opens."""
     label, count, depth = row[at].label, 0, 0
     for node in row[at:]:
         if node.label in OPENING:
@@ -117,10 +122,10 @@ def _pairs_up(row: list[Node], at: int) -> bool:
     return count % 2 == 0
 
 
-def _give_up(stack: list[tuple[Node, list[Node]]], inside: list[Node]) -> list[Node]:
-    """The innermost opening bracket has no partner. A brace before a table is the brace of `cases`."""
+def _drop_opening(stack: list[tuple[Node, list[Node]]], inside: list[Node]) -> list[Node]:
+    """Drop the innermost opening bracket, which has no partner. A brace before a table is the brace of `cases`."""
     opening, outer = stack.pop()
-    if inside and opening.label in OPENING and _bare_table(inside[0]):
+    if inside and opening.label in OPENING and _is_bare_table(inside[0]):
         table = inside[0]
         table.label = "M!" + opening.label + table.label[2:]
         table.places = opening.places + table.places
@@ -130,20 +135,20 @@ def _give_up(stack: list[tuple[Node, list[Node]]], inside: list[Node]) -> list[N
     return outer
 
 
-def _bare_table(node: Node) -> bool:
+def _is_bare_table(node: Node) -> bool:
     return node.label[:2] == "M!" and node.label[2:3].isdigit() and node.label != "M!1x1"
 
 
 def make_group(opening: Node, inside: list[Node], closing: Node) -> Node:
-    """One node for a bracket group: elements split at commas, the comma staying at the end of its element."""
+    """Return the node of a bracket group, with elements split at commas and each comma at the end of its element."""
     fences = opening.label + closing.label
     if fences == "||" and len(inside) == 1 and inside[0].label == "M!||1x1" and inside[0].edges == "w":
-        # Two bars on both sides are typed for double bars.
+        # Two bars on each side are double bars.
         node = inside[0]
         inside = [node.children[0]]
         opening.places += node.places
         fences = "‖‖"
-    if len(inside) == 1 and _bare_table(inside[0]) and inside[0].edges == "w":
+    if len(inside) == 1 and _is_bare_table(inside[0]) and inside[0].edges == "w":
         node = inside[0]
         node.label = "M!" + fences + node.label[2:]
         node.places = opening.places + node.places + closing.places
@@ -158,6 +163,6 @@ def make_group(opening: Node, inside: list[Node], closing: Node) -> Node:
         node = Node(f"M!{fences}1x{len(parts)}", None, "", opening.places + closing.places)
         link_elements(node, [chain(part) if part else Node("W!") for part in parts])
     for edge, child in zip(closing.edges, closing.children, strict=True):
-        # The closing bracket was read as an operator; the group is not one.
+        # The closing bracket was taken for an operator; the group is none.
         attach(node, {"o": "a", "u": "b"}.get(edge, edge), child)
     return node

@@ -1,12 +1,12 @@
-"""From the text of a MathML token to the labels of layout nodes.
+"""Labels of layout nodes from the text of MathML tokens.
 
-A label says what a token looks like, not which converter wrote it: `mi`, `mo` and `mn` are chosen differently by every converter, so
-the type comes from the characters. `V!x` a letter or a name or a symbol that stands for a value, `N!12` a number, `T!if` text, `?x` a
-wildcard, a bare text an operator or mark.
+A label describes how a token looks, whatever converter wrote it. Converters choose `mi`, `mo` and `mn` differently, so the type comes
+from the characters: `V!x` is a letter, a name or a symbol for a value, `N!12` a number, `T!if` text, `?x` a wildcard; an operator or mark
+has no type.
 
-What a label keeps: bold, blackboard, script and fraktur letters stay as their own characters (a reader sees them). What it drops:
-mathematical italic (the default), upright against italic, sizes, spaces, variation selectors, invisible operators. Marks that look
-alike (`symbols.tsv`) get one character.
+Bold, blackboard, script and fraktur letters keep their own characters, because a reader sees them. Labels drop mathematical italic (the
+default), upright against italic, sizes, spaces, variation selectors and invisible operators. Characters that look the same
+(`symbols.tsv`) get one label.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ OPENING = {
 CLOSING = frozenset(OPENING.values())
 BARS = frozenset("|‖")
 
-# Symbols that stand for a value, not for an operation between values.
+# Symbols for values, not for operations between values.
 OPERANDS = frozenset("∞∅…⋯⋮⋱⋰⊤⊥℘ℏ°□■◻△▽◊⋄★♠♡♢♣♭♮♯∠∡∢ℵℶℷℸℑℜℓ℧ð¶§")
 _DROP = dict.fromkeys([*range(0xFE00, 0xFE10), 0x00AD, 0x200B, *range(0x2060, 0x2065), 0x200C, 0x200D, 0xFEFF])
 _SPACE = re.compile(r"\s+")
-# A word of letters, a number, or one mark. LaTeXML and math-core put several into one token now and then.
+# A word of letters, a number, or one mark. LaTeXML and math-core sometimes put several into one token.
 _PARTS = re.compile(r"\\[A-Za-z]+|[^\W\d_]+(?: [^\W\d_]+)*|\d+(?:\.\d+)*|\S")
 # Alphabets of which LaTeXML makes one token per letter; upright and bold words stay whole.
 _SPELLED = re.compile(
@@ -52,29 +52,29 @@ def _read_symbols() -> dict[str, str]:
 
 
 _SAME = _read_symbols()
-# Labels already made, by element name + text: a formula's tokens are nearly always among them.
-KNOWN: dict[str, tuple[str, ...]] = {}
+# Cached labels by element name + text; nearly all tokens of a formula are among them.
+CACHED_LABELS: dict[str, tuple[str, ...]] = {}
 
 
 def is_operator(label: str) -> bool:
-    """Whether a label is that of an operator or mark, not of a symbol, group or wildcard."""
+    """Check whether a label is that of an operator or mark, not of a symbol, group or wildcard."""
     return label[1:2] != "!" and (label[0] != "?" or len(label) == 1)
 
 
 def token_labels(tag: str, text: str) -> tuple[str, ...]:
-    """The labels of a token element, its text escaped as in MathML; none when nothing is to be seen, several when a converter ran tokens together.
+    """Return the labels of a token element from its escaped text: none when nothing is visible, several when a converter merged tokens.
 
     >>> token_labels("mi", "x"), token_labels("mo", "-"), token_labels("mn", "12"), token_labels("mi", "ℝ")
     (('V!x',), ('−',), ('N!12',), ('V!ℝ',))
     """
     key = tag + text
-    found = KNOWN.get(key)
+    found = CACHED_LABELS.get(key)
     if found is None:
-        if len(KNOWN) > 50_000:
-            KNOWN.clear()
+        if len(CACHED_LABELS) > 50_000:
+            CACHED_LABELS.clear()
         found = _make(tag, text)
         if len(key) < 64:
-            KNOWN[key] = found
+            CACHED_LABELS[key] = found
     return found
 
 
@@ -92,7 +92,7 @@ def _make(tag: str, text: str) -> tuple[str, ...]:
     if text[0] == "?" and len(text) > 1 and tag == "mi":
         return (text,)
     if text.startswith("qvar_"):
-        # LaTeXML's wildcard package; in a post it took a question mark and its neighbour for one.
+        # LaTeXML's wildcard package; in posts it read a question mark and its neighbour as a wildcard.
         name = text[5:]
         return (
             ("?" + name,)
@@ -124,7 +124,7 @@ def _label(text: str) -> str:
 
 
 def bold(text: str) -> str:
-    """Text in bold letters, as LaTeXML writes `\\textbf`."""
+    """Return a text in bold letters, as LaTeXML writes `\\textbf`."""
     return "".join(_bold(char) for char in text)
 
 
@@ -135,7 +135,7 @@ def _bold(char: str) -> str:
 
 
 def _plain(char: str) -> str:
-    """Mathematical italic to plain, bold italic to bold; sans and typewriter to plain; other alphabets stay."""
+    """Return the plain letter for mathematical italic, sans and typewriter, bold for bold italic; others stay."""
     name = unicodedata.name(char, "") if "\U0001d400" <= char <= "\U0001d7ff" else ""
     if name.startswith(("MATHEMATICAL ITALIC", "MATHEMATICAL SANS-SERIF", "MATHEMATICAL MONOSPACE")):
         return unicodedata.normalize("NFKC", char)

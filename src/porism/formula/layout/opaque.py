@@ -1,4 +1,4 @@
-"""What cannot be read stays searchable: one opaque node that keeps the tokens."""
+"""Opaque trees: a formula that cannot be parsed stays searchable by its tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_TOKENS = 500
 
 
 def opaque_tree(latex: str) -> Node:
-    """An `E!` node with the formula's tokens (at most 500) as a row within."""
+    """Return an `E!` node that contains the tokens of a formula (at most 500) as a row."""
     node = Node("E!", places=(1,))
     row = []
     for found in _TOKEN.finditer(latex):

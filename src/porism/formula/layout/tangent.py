@@ -1,4 +1,4 @@
-"""The written form of a layout tree, as in Tangent-S: `[label next ,edge[...]]`."""
+"""The text format of layout trees in Tangent-S: `[label next ,edge[...]]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BACK = {value: key for key, value in _ESCAPES.items()}
 
 
 def tangent(node: Node) -> str:
-    """A layout tree as one line; x² is `[V!x,a[N!2]]`."""
+    """Write a layout tree as one line: x² is `[V!x,a[N!2]]`."""
     out: list[str] = []
     stack: list[Node | str] = [node]
     while stack:
@@ -31,7 +31,7 @@ def tangent(node: Node) -> str:
 
 
 def from_tangent(text: str) -> Node:
-    """The layout tree of one line written by `tangent`; raises ValueError when it is not one."""
+    """Read a layout tree that `tangent` wrote. Raise ValueError for any other text."""
     root = Node("")
     stack = [(root, "w")]
     at = 0
@@ -60,12 +60,12 @@ def from_tangent(text: str) -> Node:
 
 
 def escape(label: str) -> str:
-    """A label as written: the marks of the notation become entities; a wildcard keeps its question mark."""
+    """Escape a label: the marks of the notation become entities; a wildcard keeps its question mark."""
     if label[:1] == "?" and len(label) > 1:
         return "?" + _ESCAPE.sub(lambda found: _ESCAPES[found[0]], label[1:])
     return _ESCAPE.sub(lambda found: _ESCAPES[found[0]], label)
 
 
 def unescape(text: str) -> str:
-    """The label of a written one."""
+    """Return the label of an escaped one."""
     return _UNESCAPE.sub(lambda found: _BACK[found[0]], text)

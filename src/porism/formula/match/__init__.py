@@ -1,4 +1,4 @@
-"""Does a pattern occur in a formula, where, and how strictly?"""
+"""Find a pattern in a formula."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Does a pattern occur in a formula, where, and how strictly?
+"""Find a pattern in a formula: whether it occurs, where, and at which canonical level.
 
-Wildcards `?x` bind to whole sub-expressions, the same one at each occurrence; in a sum or product one wildcard may take several operands.
-At level `renamed` variables may be exchanged one for one. The pattern may be the whole formula, any sub-expression, some of the operands
-of an operator whose operands are free (`a+b` in `x+y+z`), or a part of a chain of relations. The strictest level that fits is reported.
+A wildcard `?x` binds to a sub-expression, the same one at each occurrence; in a sum or product one wildcard may take several operands.
+At level `renamed` variables may be exchanged one for one. The pattern may match the whole formula, any sub-expression, some of the operands
+of a commutative operator (`a+b` in `x+y+z`), or a part of a chain of relations. The strictest level that matches is reported.
 """
 
 from __future__ import annotations
@@ -13,99 +13,103 @@ from typing import Any
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.canonical.hashed import HashedNode, hashed_leaf, hashed_node
 from porism.formula.canonical.rules import normalise
-from porism.formula.match.search import Exhausted, Match, Pair, Search, is_wildcard
+from porism.formula.match.backtracking import Backtracking, Exhausted, Match, Pair, is_wildcard
 from porism.formula.tree import Node
 
-__all__ = ["BUDGET", "Found", "Match", "Pair", "Ready", "find", "match"]
+__all__ = ["BUDGET", "Match", "MatchResult", "Pair", "PreparedTree", "find", "match"]
 
-# Steps of search in all; enough for any formula a person writes, little enough to answer at once.
+# Steps of one search over all levels: enough for any formula that a person writes, few enough for an immediate answer.
 BUDGET = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The outcome of a search: a match or None; `exhausted` says that the search was given up, so that None proves nothing."""
+class MatchResult:
+    """A match or None. `exhausted` says that the search ran out of steps, so that None proves nothing."""
 
     match: Match | None
     exhausted: bool
 
 
-class Ready:
-    """An operator tree made ready to be compared many times: its terms as written and in normal form, each made when first needed."""
+class PreparedTree:
+    """An operator tree prepared for many comparisons: its hashed nodes as written and in normal form, each made on first use."""
 
-    __slots__ = ("_labels", "_needs", "_terms", "_tree")
+    __slots__ = ("_labels", "_nodes", "_required", "_tree")
 
     def __init__(self, tree: Node) -> None:
         self._tree = tree
-        self._terms: dict[bool, HashedNode] = {}
+        self._nodes: dict[bool, HashedNode] = {}
         self._labels: dict[bool, frozenset[str]] = {}
-        self._needs: dict[Level, frozenset[str]] = {}
+        self._required: dict[Level, frozenset[str]] = {}
 
-    def terms(self, level: Level) -> HashedNode:
-        """The tree as terms for a level."""
+    def nodes(self, level: Level) -> HashedNode:
+        """Return the root of the hashed nodes for a level."""
         written = level == "written"
-        found = self._terms.get(written)
+        found = self._nodes.get(written)
         if found is None:
-            found = self._terms[written] = _plain(self._tree) if written else normalise(self._tree, [])
+            found = self._nodes[written] = _as_written(self._tree) if written else normalise(self._tree, [])
         return found
 
     def labels(self, level: Level) -> frozenset[str]:
-        """The labels of these terms; those of the tree as written are known without making them."""
+        """Return the labels at a level. Those of level `written` need no hashed nodes."""
         written = level == "written"
         found = self._labels.get(written)
         if found is None:
-            found = self._labels[written] = _labels(self._tree) if written else _labels(self.terms(level))
+            found = self._labels[written] = _labels(self._tree) if written else _labels(self.nodes(level))
         return found
 
-    def needs(self, level: Level) -> frozenset[str]:
-        """The labels that a formula must have for this pattern to occur in it at a level."""
-        found = self._needs.get(level)
+    def required(self, level: Level) -> frozenset[str]:
+        """Return the labels that a formula must have for this pattern to occur in it at a level."""
+        found = self._required.get(level)
         if found is None:
-            order = [self.terms(level)]
-            for term in order:
-                if not is_wildcard(term.label):  # which stands for anything, whatever it is applied to
-                    order.extend(term.operands)
-            exchanged = ("?", "V!") if level == "renamed" else ("?",)
-            needed = [term.label for term in order if not term.label.startswith(exchanged)]
-            found = self._needs[level] = frozenset(needed)
+            order = [self.nodes(level)]
+            for node in order:
+                if not is_wildcard(node.label):  # a wildcard matches anything, whatever it is applied to
+                    order.extend(node.operands)
+            exchangeable = ("?", "V!") if level == "renamed" else ("?",)
+            labels = [node.label for node in order if not node.label.startswith(exchangeable)]
+            found = self._required[level] = frozenset(labels)
         return found
 
 
 def _labels(root: Node | HashedNode) -> frozenset[str]:
     order: list[Any] = [root]
-    for one in order:
-        order += one.children if isinstance(one, Node) else one.operands
-    return frozenset([one.label for one in order])
+    for node in order:
+        order += node.children if isinstance(node, Node) else node.operands
+    return frozenset([node.label for node in order])
 
 
 def match(pattern: Node, target: Node, level: Level = "renamed", whole: bool = False) -> Match | None:
-    """The strictest match of a pattern in a formula (both operator trees), no looser than `level`; None when there is none."""
+    """Return the strictest match of a pattern in a formula (both operator trees), no looser than `level`; None when there is none."""
     return find(pattern, target, level, whole).match
 
 
 def find(
-    pattern: Node | Ready, target: Node | Ready, level: Level = "renamed", whole: bool = False, budget: int = BUDGET
-) -> Found:
-    """As `match`, and says when the search was given up."""
-    asked = pattern if isinstance(pattern, Ready) else Ready(pattern)
-    given = target if isinstance(target, Ready) else Ready(target)
-    left = budget
+    pattern: Node | PreparedTree,
+    target: Node | PreparedTree,
+    level: Level = "renamed",
+    whole: bool = False,
+    budget: int = BUDGET,
+) -> MatchResult:
+    """Do what `match` does, and also report when the search ran out of steps."""
+    wanted = pattern if isinstance(pattern, PreparedTree) else PreparedTree(pattern)
+    formula = target if isinstance(target, PreparedTree) else PreparedTree(target)
+    steps = budget
     for name in LEVELS[: LEVELS.index(level) + 1]:
-        if not asked.needs(name) <= given.labels(name):
+        if not wanted.required(name) <= formula.labels(name):
             continue
-        search = Search(name, asked.terms(name), given.terms(name), left)
+        search = Backtracking(name, wanted.nodes(name), formula.nodes(name), steps)
         try:
             found = search.run(whole)
         except (Exhausted, RecursionError):
-            return Found(None, True)
+            return MatchResult(None, True)
         if found is not None:
-            return Found(found, False)
-        left = search.left
-    return Found(None, False)
+            return MatchResult(found, False)
+        steps = search.steps
+    return MatchResult(None, False)
 
 
-def _plain(tree: Node) -> HashedNode:
-    """The operator tree as terms, no rule applied."""
+def _as_written(tree: Node) -> HashedNode:
+    """Return the hashed nodes of an operator tree without applying any rule."""
     order = [tree]
     for node in order:
         order.extend(node.children)
@@ -113,9 +117,9 @@ def _plain(tree: Node) -> HashedNode:
     for node in reversed(order):
         count = len(node.children)
         if count:
-            kids = done[:count][::-1]
+            operands = done[:count][::-1]
             del done[:count]
-            done.append(hashed_node(node.label, kids, node.places))
+            done.append(hashed_node(node.label, operands, node.places))
         else:
             done.append(hashed_leaf(node.label, node.places))
     return done[0]

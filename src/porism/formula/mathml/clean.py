@@ -1,10 +1,9 @@
-"""MathML in and out: reads Presentation MathML of any origin, also ill-formed; writes clean MathML Core with any places lit."""
+"""Read Presentation MathML of any origin, also ill-formed, and write clean MathML Core."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -18,7 +17,7 @@ _BARE = re.compile(r"<(?!/?[A-Za-z]|!--|\?xml)")
 
 
 def read(text: str) -> Element:
-    """The `math` element of a MathML text."""
+    """Return the `math` element of a MathML text."""
     text = _plain(text)
     try:
         root = fromstring(text)
@@ -30,7 +29,7 @@ def read(text: str) -> Element:
 
 
 def is_well_formed(text: str) -> bool:
-    """Whether a MathML text can be read without mending; HTML's names of characters are allowed."""
+    """Check whether a MathML text is well-formed XML; HTML's named entities are allowed."""
     try:
         fromstring(_plain(text))
     except ParseError:
@@ -39,14 +38,14 @@ def is_well_formed(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Without name spaces, and with characters for HTML's names of them."""
+    """Remove namespaces and replace HTML's named entities by their characters."""
     if "xmlns" in text:
         text = _NAMESPACE.sub("", text)
     return _ENTITY.sub(_entity, text) if "&" in text else text
 
 
 def _unfence(root: Element) -> None:
-    """`mfenced` is a row with brackets and separators that nobody draws any more: write them out."""
+    """Replace `mfenced`, which browsers no longer support, by a row with brackets and separators."""
     for element in list(root.iter("mfenced")):
         children = list(element)
         separators = element.get("separators", ",").split() or [""]
@@ -72,7 +71,7 @@ def _entity(found: re.Match[str]) -> str:
 
 
 def _recover(text: str) -> Element:
-    """Official files hold raw `<` and `&`: escape what opens no tag, then let lxml mend the rest."""
+    """Read ill-formed MathML. Official files contain raw `<` and `&`: escape what opens no tag, then let lxml recover the rest."""
     from lxml import etree
 
     text = re.sub(r"<\?xml[^>]*\?>", "", text).strip()
@@ -86,13 +85,13 @@ def _recover(text: str) -> Element:
     )
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
-        return Element("math") if root is None else fromstring(_said_once(root))
+        return Element("math") if root is None else fromstring(_without_duplicates(root))
     except (etree.XMLSyntaxError, ParseError):
         return Element("math")
 
 
-def _said_once(root: Any) -> bytes:
-    """The mended tree as text. An attribute that is said twice survives the mending; one of them counts."""
+def _without_duplicates(root: Any) -> bytes:
+    """Return the recovered tree as text without repeated attributes, which lxml keeps."""
     from lxml import etree
 
     for element in root.iter("*"):
@@ -102,7 +101,7 @@ def _said_once(root: Any) -> bytes:
     return bytes(etree.tostring(root))
 
 
-# What MathML Core draws; everything else becomes a row.
+# The elements of MathML Core; any other becomes a row.
 _ELEMENTS = frozenset(
     [
         "math",
@@ -167,7 +166,7 @@ _ATTRIBUTES = frozenset(
     ]
 )
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
-# How the converter aligns columns, draws lines between them and colours; no address, no function.
+# The styles with which the converter aligns columns, draws lines and colours; no URL, no function.
 _SAFE_STYLE = re.compile(
     r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]+;?\s*)*\Z"
 )
@@ -175,7 +174,7 @@ _SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
 
 
 def clean(root: Element) -> str:
-    """Clean MathML Core of an element: known elements and harmless attributes only, one element out for each one in."""
+    """Write an element as clean MathML Core: known elements and harmless attributes only, one element for each one read."""
     out: list[str] = []
     stack: list[Element | str] = [root]
     while stack:
@@ -207,23 +206,7 @@ def _harmless(name: str, value: str) -> bool:
 
 
 def _text(element: Element) -> str:
-    """The text of a token; bold HTML inside becomes bold letters."""
+    """Return the text of a token; bold HTML inside becomes bold letters."""
     if not len(element):
         return element.text or ""
     return "".join(bold(text) if element[0].tag == "b" else text for text in element.itertext())
-
-
-_OPEN_TAG = re.compile(r"<([a-z]+)([^>]*)>")
-
-
-def light(mathml: str, places: Collection[int], class_name: str = "lit") -> str:
-    """Clean MathML with a class on the elements at these places (pre-order numbers, `math` is 0)."""
-    wanted = frozenset(places)
-    number = -1
-
-    def mark(found: re.Match[str]) -> str:
-        nonlocal number
-        number += 1
-        return f'<{found[1]} class="{class_name}"{found[2]}>' if number in wanted else found[0]
-
-    return _OPEN_TAG.sub(mark, mathml)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from porism.formula.operators.scripts import PLAIN, Rows
+from typing import NamedTuple
+
+from porism.formula.operators.scripts import PLAIN, Parser
 from porism.formula.operators.table import INT, REL, SEP, SYMBOLS
 from porism.formula.tree import Node, chain, row_of
 
 _D = frozenset(("V!d", "T!d", "V!𝕕", "V!ⅆ", "V!𝐝", "V!𝖽", "V!𝚍", "𝑑", "d", "ⅆ"))
 _PARTIAL = frozenset(("∂", "V!∂", "𝜕"))
-_SIGNS_OF_INTEGRALS = {"O!double-integral": 2, "O!triple-integral": 3, "O!quadruple-integral": 4}
-SLASHED = _D | _PARTIAL  # what a derivative typed with a slash begins with
+_INTEGRAL_COUNTS = {"O!double-integral": 2, "O!triple-integral": 3, "O!quadruple-integral": 4}
+DERIVATIVE_STARTS = _D | _PARTIAL  # the first tokens of a derivative typed with a slash
 _SLASHES = frozenset(("/", "∕"))
-# An integral inside an integral inside ...: beyond this the signs are read as plain prefixes.
+# With more integrals inside integrals than this, the signs are read as plain prefixes.
 _NESTED = 8
 
 
 def differential(tokens: list[Node], at: int) -> int:
-    """How many tokens the differential that begins here has (`d x`, `d μ (x)`, `dx` as one name); 0 when none does."""
+    """Return the number of tokens of the differential that begins here (`d x`, `d μ (x)`, `dx` as one name); 0 when none does."""
     token = tokens[at]
     label = token.label
     if label in _D:
@@ -33,18 +35,25 @@ def differential(tokens: list[Node], at: int) -> int:
     return 1 if label[:3] in ("V!d", "T!d") and len(label) == 4 and token.edges in PLAIN else 0
 
 
-def variable(rows: Rows, tokens: list[Node]) -> Node:
-    """What a differential differentiates by; all its tokens are given."""
+def variable(parser: Parser, tokens: list[Node]) -> Node:
+    """Return the variable of a differential from all its tokens."""
     if len(tokens) == 1:
         token = tokens[0]
         return Node("V!" + token.label[3:], None, "", token.places)
-    named = rows.row(tokens[1:])
+    named = parser.row(tokens[1:])
     order = tokens[0].child("a")
-    return named if order is None else Node("O!measure", [named, rows.chain(order)])
+    return named if order is None else Node("O!measure", [named, parser.chain(order)])
 
 
-def closing(tokens: list[Node], start: int, label: str) -> tuple[int, int] | None:
-    """Where the differentials of an integral whose sign stands just before `start` begin and end."""
+class Span(NamedTuple):
+    """The positions of the first token and of the one after the last."""
+
+    start: int
+    end: int
+
+
+def closing_differentials(tokens: list[Node], start: int) -> Span | None:
+    """Return the positions of the differentials that close an integral whose sign is just before `start`."""
     depth = 0
     at = start
     size = len(tokens)
@@ -52,7 +61,7 @@ def closing(tokens: list[Node], start: int, label: str) -> tuple[int, int] | Non
         symbol = SYMBOLS.get(tokens[at].label)
         if symbol is not None:
             if symbol.form == INT:
-                depth += _SIGNS_OF_INTEGRALS.get(symbol.label, 1)
+                depth += _INTEGRAL_COUNTS.get(symbol.label, 1)
                 if depth > _NESTED:
                     return None
             elif symbol.form in (REL, SEP):
@@ -67,25 +76,25 @@ def closing(tokens: list[Node], start: int, label: str) -> tuple[int, int] | Non
                 end = at + count
                 while end < size and (more := differential(tokens, end)):
                     end += more
-                return at, end
+                return Span(at, end)
         at += 1
     return None
 
 
-def integral(rows: Rows, label: str, body: list[Node], differentials: list[Node]) -> list[Node]:
-    """The body and the variables of an integral."""
+def integral(parser: Parser, label: str, body: list[Node], differentials: list[Node]) -> list[Node]:
+    """Return the body and the variables of an integral."""
     names = []
     at = 0
     while at < len(differentials):
         count = differential(differentials, at) or 1
-        names.append(variable(rows, differentials[at : at + count]))
+        names.append(variable(parser, differentials[at : at + count]))
         at += count
-    value = rows.row(body) if body else Node("N!1")
+    value = parser.row(body) if body else Node("N!1")
     return [value, names[0] if len(names) == 1 else Node(f"M!L-{len(names)}", names)]
 
 
-def in_numerator(tokens: list[Node], start: int) -> int:
-    """The place of a fraction `dx / ...` that closes the integral begun before `start`; -1 when there is none."""
+def fraction_with_differential(tokens: list[Node], start: int) -> int:
+    """Return the position of a fraction `dx / ...` that closes the integral whose sign is before `start`; -1 when there is none."""
     for at in range(start, len(tokens)):
         token = tokens[at]
         if token.label == "O!divide":
@@ -99,26 +108,41 @@ def in_numerator(tokens: list[Node], start: int) -> int:
     return -1
 
 
-def take_numerator(token: Node) -> tuple[Node, list[Node]]:
+class SplitFraction(NamedTuple):
     """A fraction without the differential in its numerator, and the differential."""
+
+    fraction: Node
+    differential: list[Node]
+
+
+def split_numerator(token: Node) -> SplitFraction:
+    """Take the differential out of the numerator of a fraction."""
     row = [_bare(node) for node in row_of(token.children[token.edges.index("o")])]
     taken, rest = row[-2:], row[:-2]
     over = chain(rest) if rest else Node("N!1")
     under = token.children[token.edges.index("u")]
     scripts = [(e, c) for e, c in zip(token.edges, token.children, strict=True) if e not in "noue"]
     edges = "".join(edge for edge, _ in scripts)
-    return Node("O!divide", [over, under, *(c for _, c in scripts)], "ou" + edges, token.places), taken
+    fraction = Node("O!divide", [over, under, *(c for _, c in scripts)], "ou" + edges, token.places)
+    return SplitFraction(fraction, taken)
 
 
 def _bare(node: Node) -> Node:
-    """A copy of a token that does not know what follows it."""
+    """Return a copy of a token without what follows it."""
     if node.edges[:1] != "n":
         return node
     return Node(node.label, node.children[1:], node.edges[1:], node.places)
 
 
-def slashed(tokens: list[Node], at: int) -> tuple[Node, int] | None:
-    """`dy/dx` or `d/dx` typed with a slash as a fraction, and where it ends; None when none begins here."""
+class SlashedDerivative(NamedTuple):
+    """`dy/dx` typed with a slash as a fraction, and the position after it."""
+
+    fraction: Node
+    end: int
+
+
+def slashed_derivative(tokens: list[Node], at: int) -> SlashedDerivative | None:
+    """Read `dy/dx` or `d/dx` typed with a slash as a fraction; None when none begins here."""
     marks = _D if tokens[at].label in _D else _PARTIAL
     for slash in (at + 2, at + 1):
         end = slash + 3
@@ -133,7 +157,7 @@ def slashed(tokens: list[Node], at: int) -> tuple[Node, int] | None:
             children, edges = [chain(over), chain(under)], "ou"
             if end < len(tokens):
                 children, edges = [tokens[end], *children], "nou"
-            return Node("O!divide", children, edges, tokens[slash].places), end
+            return SlashedDerivative(Node("O!divide", children, edges, tokens[slash].places), end)
     return None
 
 
@@ -142,7 +166,7 @@ def _is_letter(token: Node) -> bool:
 
 
 class Derivative:
-    """A fraction read as a derivative: by what, how often, and of what (None when that follows the fraction)."""
+    """A fraction read as a derivative: by what, of which order, and of what (None when that follows the fraction)."""
 
     __slots__ = ("by", "label", "of", "order", "places")
 
@@ -154,15 +178,15 @@ class Derivative:
         self.places = places
 
     def node(self, of: Node) -> Node:
-        """The operator node: of what, by what, how often."""
+        """Return the operator node: of what, by what, of which order."""
         children = [of, self.by]
         if self.order is not None:
             children.append(self.order)
         return Node(self.label, children, "", self.places)
 
 
-def derivative(rows: Rows, over: Node, under: Node, places: tuple[int, ...]) -> Derivative | None:
-    """`d/dx`, `dy/dx`, `d²y/dx²`, `∂²f/∂x∂y` as a derivative; None when a fraction is a plain one."""
+def derivative(parser: Parser, over: Node, under: Node, places: tuple[int, ...]) -> Derivative | None:
+    """Read a fraction such as `d/dx`, `dy/dx`, `d²y/dx²`, `∂²f/∂x∂y` as a derivative; None for a plain fraction."""
     first = over.label
     if first in _D:
         marks, label = _D, "O!diff"
@@ -183,16 +207,16 @@ def derivative(rows: Rows, over: Node, under: Node, places: tuple[int, ...]) -> 
     if len(names) > 6 or any(token.label in marks for token in above[1:]):
         return None
     order = over.child("a") or over.child("o")
-    by = [_by(rows, token, order is not None and len(names) == 1) for token in names]
+    by = [_by(parser, token, order is not None and len(names) == 1) for token in names]
     whole = by[0] if len(by) == 1 else Node(f"M!L-{len(by)}", by)
-    of = rows.row(above[1:]) if len(above) > 1 else None
-    return Derivative(label, whole, rows.chain(order) if order is not None else None, of, over.places + places)
+    of = parser.row(above[1:]) if len(above) > 1 else None
+    return Derivative(label, whole, parser.chain(order) if order is not None else None, of, over.places + places)
 
 
-def _by(rows: Rows, token: Node, repeated: bool) -> Node:
-    """One variable below; in `dx²` the exponent says how often, which the numerator says too."""
+def _by(parser: Parser, token: Node, repeated: bool) -> Node:
+    """Return one variable of the denominator. The exponent of `dx²` repeats the order, which the numerator has."""
     if repeated and "a" in token.edges:
         at = token.edges.index("a")
         children = token.children[:at] + token.children[at + 1 :]
         token = Node(token.label, children, token.edges[:at] + token.edges[at + 1 :], token.places)
-    return rows.row([token])
+    return parser.row([token])

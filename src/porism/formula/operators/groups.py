@@ -1,17 +1,28 @@
-"""What stands between brackets: groups, sets, intervals, tuples, matrices, cases, aligned lines."""
+"""Brackets and tables: groups, sets, intervals, tuples, matrices, cases, aligned lines."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from porism.formula.operators.scripts import PLAIN, Rows
+from porism.formula.operators.scripts import PLAIN, Parser
 from porism.formula.operators.table import REL, SYMBOLS
 from porism.formula.tree import Node, elements_of, row_of
 
 _LABEL = re.compile(r"M!(.*?)(\d+)x(\d+)$", re.S)
-_shapes: dict[str, tuple[str, int, int]] = {}
 
-# Fences around one value, and the node they make.
+
+class GroupShape(NamedTuple):
+    """The brackets of a group or table, and its numbers of rows and columns."""
+
+    fences: str
+    rows: int
+    columns: int
+
+
+_shapes: dict[str, GroupShape] = {}
+
+# Brackets around one value, and the label of their node.
 _AROUND = {
     "||": "F!abs",
     "‖‖": "O!norm",
@@ -33,19 +44,19 @@ _INTERVALS = {
 _SUCH_THAT = frozenset((":", "|", "∣", ";"))
 
 
-def shape(label: str) -> tuple[str, int, int]:
-    """The fences, rows and columns that an `M!` label of a layout tree names."""
+def group_shape(label: str) -> GroupShape:
+    """Return the fences, rows and columns that an `M!` label of a layout tree names."""
     found = _shapes.get(label)
     if found is None:
         match = _LABEL.match(label)
-        found = (match[1], int(match[2]), int(match[3])) if match else (label[2:], 1, 1)
+        found = GroupShape(match[1], int(match[2]), int(match[3])) if match else GroupShape(label[2:], 1, 1)
         if len(_shapes) < 10_000:
             _shapes[label] = found
     return found
 
 
-def parts_of(node: Node) -> list[list[Node]]:
-    """The rows of the elements of a group, without the commas that ended them."""
+def elements_of_group(node: Node) -> list[list[Node]]:
+    """Return the elements of a group as rows, without the commas at their ends."""
     parts = []
     for head in elements_of(node):
         tokens = row_of(head)
@@ -55,60 +66,60 @@ def parts_of(node: Node) -> list[list[Node]]:
     return parts
 
 
-def group_value(rows: Rows, node: Node) -> Node:
-    """The operator tree of a bracket group or table, its scripts aside."""
-    fences, high, wide = shape(node.label)
-    if high > 1:
-        return _table(rows, node, fences, high, wide)
-    parts = parts_of(node)
+def group_value(parser: Parser, node: Node) -> Node:
+    """Return the operator tree of a bracket group or table without its scripts."""
+    fences, height, width = group_shape(node.label)
+    if height > 1:
+        return _table(parser, node, fences, height, width)
+    parts = elements_of_group(node)
     if len(parts) == 1:
-        return _one(rows, node, fences, parts[0])
+        return _one_element(parser, node, fences, parts[0])
     if fences == "{}" and parts:
-        return _set(rows, node, parts)
-    return _several(rows, node, fences, [rows.row(part) for part in parts])
+        return _set(parser, node, parts)
+    return _many_elements(parser, node, fences, [parser.row(part) for part in parts])
 
 
-def _one(rows: Rows, node: Node, fences: str, tokens: list[Node]) -> Node:
+def _one_element(parser: Parser, node: Node, fences: str, tokens: list[Node]) -> Node:
     if len(tokens) == 1 and tokens[0].label == "O!binom" and tokens[0].edges in ("ou", "eou", "oue"):
-        return _binomial(rows, node, fences, tokens[0])
+        return _binomial(parser, node, fences, tokens[0])
     if fences in ("()", ""):
-        value = rows.row(tokens)
+        value = parser.row(tokens)
         if value.label == "W!" and fences and not value.children:
             return Node("M!V-0", None, "", node.places)
         return value
     if fences == "{}":
-        return _set(rows, node, [tokens])
+        return _set(parser, node, [tokens])
     if fences == "[]":
-        value = rows.row(tokens)
+        value = parser.row(tokens)
         alone = len(tokens) == 1 or value.label == "O!colon"
         return Node("M!D-[]", [value], "", node.places) if alone else value
     around = _AROUND.get(fences)
     if around is not None:
-        value = rows.row(tokens)
+        value = parser.row(tokens)
         if around == "F!abs" and value.label[:4] == "M!M-":
             around = "F!det"
         return Node(around, [value], "", node.places)
     if fences in ("⟨⟩", "⟪⟫"):
-        return _angle(rows, node, tokens)
-    return Node("O!fenced" + fences, [rows.row(tokens)], "", node.places)
+        return _angle(parser, node, tokens)
+    return Node("O!fenced" + fences, [parser.row(tokens)], "", node.places)
 
 
-def _binomial(rows: Rows, node: Node, fences: str, token: Node) -> Node:
+def _binomial(parser: Parser, node: Node, fences: str, token: Node) -> Node:
     label = "O!binomial" if fences == "()" else "O!binomial" + fences
-    children = [rows.chain(token.children[at]) for at in (token.edges.index("o"), token.edges.index("u"))]
+    children = [parser.chain(token.children[at]) for at in (token.edges.index("o"), token.edges.index("u"))]
     return Node(label, children, "", node.places + token.places)
 
 
-def _angle(rows: Rows, node: Node, tokens: list[Node]) -> Node:
-    """`⟨a|b⟩` and `⟨a; b⟩` are inner products too; `⟨x⟩` alone is what x generates."""
+def _angle(parser: Parser, node: Node, tokens: list[Node]) -> Node:
+    """Read angle brackets: `⟨a|b⟩` is an inner product too; `⟨x⟩` alone is what x generates."""
     for at, token in enumerate(tokens):
         if token.label in ("|", "∣") and 0 < at < len(tokens) - 1:
-            sides = [rows.row(tokens[:at]), rows.row(tokens[at + 1 :])]
+            sides = [parser.row(tokens[:at]), parser.row(tokens[at + 1 :])]
             return Node("O!inner-product", sides, "", node.places + token.places)
-    return Node("M!D-⟨⟩", [rows.row(tokens)], "", node.places)
+    return Node("M!D-⟨⟩", [parser.row(tokens)], "", node.places)
 
 
-def _several(rows: Rows, node: Node, fences: str, items: list[Node]) -> Node:
+def _many_elements(parser: Parser, node: Node, fences: str, items: list[Node]) -> Node:
     if len(items) == 2:
         interval = _INTERVALS.get(fences)
         if interval is not None:
@@ -123,8 +134,8 @@ def _several(rows: Rows, node: Node, fences: str, items: list[Node]) -> Node:
     return Node("O!fenced" + fences, items, "", node.places)
 
 
-def _set(rows: Rows, node: Node, parts: list[list[Node]]) -> Node:
-    """A set by its members, or by a condition after `:` or a bar."""
+def _set(parser: Parser, node: Node, parts: list[list[Node]]) -> Node:
+    """Read a set, given by its members or by a condition after `:` or a bar."""
     for number, tokens in enumerate(parts):
         for at, token in enumerate(tokens):
             if token.label in _SUCH_THAT and at + number > 0 and token.edges in PLAIN:
@@ -132,50 +143,50 @@ def _set(rows: Rows, node: Node, parts: list[list[Node]]) -> Node:
                 conditions = [part for part in [tokens[at + 1 :], *parts[number + 1 :]] if part]
                 if not conditions:
                     break
-                children = [_sequence(rows, members), _sequence(rows, conditions)]
+                children = [_sequence(parser, members), _sequence(parser, conditions)]
                 return Node("O!conditional-set", children, "", node.places + token.places)
-    items = [rows.row(part) for part in parts]
+    items = [parser.row(part) for part in parts]
     if len(items) == 1 and items[0].label == "W!" and not items[0].children:
         items = []
     return Node(f"M!S-{len(items)}", items, "", node.places)
 
 
-def _sequence(rows: Rows, parts: list[list[Node]]) -> Node:
-    items = [rows.row(part) for part in parts]
+def _sequence(parser: Parser, parts: list[list[Node]]) -> Node:
+    items = [parser.row(part) for part in parts]
     return items[0] if len(items) == 1 else Node(f"M!L-{len(items)}", items)
 
 
-def _table(rows: Rows, node: Node, fences: str, high: int, wide: int) -> Node:
+def _table(parser: Parser, node: Node, fences: str, height: int, width: int) -> Node:
     cells = [row_of(head) for head in elements_of(node)]
-    wide = max(1, len(cells) // high) if len(cells) != high * wide else wide
-    lines = [cells[at : at + wide] for at in range(0, len(cells), wide)]
+    width = max(1, len(cells) // height) if len(cells) != height * width else width
+    lines = [cells[at : at + width] for at in range(0, len(cells), width)]
     if fences == "{":
-        return Node("O!cases", [rows.row(cell) for line in lines for cell in line], "", node.places)
+        return Node("O!cases", [parser.row(cell) for line in lines for cell in line], "", node.places)
     if fences in ("", "1", "."):
         joined = [[token for cell in line for token in cell if token.label != "W!"] for line in lines]
         if (
-            (wide == 1 and any(map(_has_relation, joined)))
+            (width == 1 and any(map(_has_relation, joined)))
             or any(_begins_relation(cell) for line in lines for cell in line[1:])
             or _ends_open(lines)
         ):
-            return _lines(rows, node, [line for line in joined if line])
-    made = [Node("M!R!", [rows.row(cell) for cell in line]) for line in lines]
-    matrix = Node(f"M!M-{high}x{wide}", made, "", node.places)
+            return _lines(parser, node, [line for line in joined if line])
+    made = [Node("M!R!", [parser.row(cell) for cell in line]) for line in lines]
+    matrix = Node(f"M!M-{height}x{width}", made, "", node.places)
     around = _AROUND.get(fences)
     if around is not None:
         return Node("F!det" if around == "F!abs" else around, [matrix])
     return matrix
 
 
-def _lines(rows: Rows, node: Node, lines: list[list[Node]]) -> Node:
-    """Aligned lines: a line that begins with a relation goes on with the chain of the line before."""
+def _lines(parser: Parser, node: Node, lines: list[list[Node]]) -> Node:
+    """Read aligned lines. A line that begins with a relation continues the chain of the line before."""
     formulas: list[list[Node]] = []
     for line in lines:
         if formulas and _begins_relation(line):
             formulas[-1].extend(line)
         else:
             formulas.append(list(line))
-    items = [rows.row(formula) for formula in formulas]
+    items = [parser.row(formula) for formula in formulas]
     if not items:
         return Node("W!", None, "", node.places)
     return items[0] if len(items) == 1 else Node(f"M!L-{len(items)}", items, "", node.places)
@@ -191,7 +202,7 @@ def _has_relation(tokens: list[Node]) -> bool:
 
 
 def _ends_open(lines: list[list[list[Node]]]) -> bool:
-    """`a = & b`: the relation stands at the end of the cell before the mark."""
+    """Check for a relation at the end of a cell before the alignment mark: `a = & b`."""
     for line in lines:
         for cell in line[:-1]:
             symbol = SYMBOLS.get(cell[-1].label) if cell else None

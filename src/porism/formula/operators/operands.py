@@ -1,13 +1,13 @@
-"""Tokens that are values: letters, numbers, groups, fractions, texts. Each reader pushes what it read and gives the next place."""
+"""Parse operands: letters, numbers, groups, fractions, texts. Each function pushes an operand and returns the next position."""
 
 from __future__ import annotations
 
-from porism.formula.operators.apply import applies, apply_node, arguments_of, composed
+from porism.formula.operators.application import apply_node, arguments_of, decide, is_composition
 from porism.formula.operators.calculus import derivative
-from porism.formula.operators.chains import Mark
-from porism.formula.operators.groups import group_value, parts_of, shape
+from porism.formula.operators.groups import elements_of_group, group_shape, group_value
+from porism.formula.operators.nary import InfixOperator
 from porism.formula.operators.prefix import function_node
-from porism.formula.operators.scripts import PLAIN, Rows, scripted
+from porism.formula.operators.scripts import PLAIN, Guess, Parser, with_scripts
 from porism.formula.operators.stack import Stack
 from porism.formula.operators.table import (
     BETWEEN,
@@ -28,54 +28,54 @@ _BRACKETS = frozenset("()[]{}⟨⟩⌊⌋⌈⌉⟦⟧⟮⟯⟪⟫⎰⎱")
 _MODULO = frozenset(("V!mod", "T!mod", "mod", "V!Mod", "T!modulo"))
 
 
-def push(rows: Rows, stack: Stack, value: Node, token: Node, simple: bool) -> None:
-    """An operand with its scripts."""
-    stack.value(value if token.edges in PLAIN else scripted(rows, value, token), simple)
+def push(parser: Parser, stack: Stack, value: Node, token: Node, simple: bool) -> None:
+    """Push an operand with its scripts."""
+    stack.value(value if token.edges in PLAIN else with_scripts(parser, value, token), simple)
 
 
-def plain(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
-    """A token that is no operator."""
+def parse_operand(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
+    """Parse a token that is no operator."""
     token = tokens[at]
     label = token.label
     kind = label[:2]
     if kind == "V!":
-        return letter(rows, stack, tokens, at)
+        return letter(parser, stack, tokens, at)
     if kind == "N!" or (label[:1] == "?" and len(label) > 1):
-        push(rows, stack, Node(label, None, "", token.places), token, True)
+        push(parser, stack, Node(label, None, "", token.places), token, True)
     elif kind == "M!":
-        return bracket(rows, stack, tokens, at)
+        return bracket(parser, stack, tokens, at)
     elif kind == "O!":
-        return construct(rows, stack, tokens, at)
+        return construct(parser, stack, tokens, at)
     elif kind == "T!":
-        return text(rows, stack, tokens, at)
+        return text(parser, stack, tokens, at)
     elif label == "W!":
         if token.edges not in PLAIN:
-            push(rows, stack, Node("W!"), token, False)
+            push(parser, stack, Node("W!"), token, False)
         elif len(tokens) == 1:
             stack.value(Node("W!", None, "", token.places))
     else:
-        # A bracket without its partner is the one thing a row cannot explain; any other sign is a symbol.
+        # An unmatched bracket cannot be parsed; any other sign is a symbol.
         made = label if kind == "E!" else ("E!" if label in _BRACKETS else "V!") + label
-        push(rows, stack, Node(made, None, "", token.places), token, False)
+        push(parser, stack, Node(made, None, "", token.places), token, False)
     return at + 1
 
 
-def letter(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
-    """A letter or a name; before a bracket perhaps a function."""
+def letter(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
+    """Parse a letter or a name; before a bracket it may be a function."""
     token = tokens[at]
     if at + 1 < len(tokens) and tokens[at + 1].label[:2] == "M!":
         following = tokens[at + 1]
         arguments = arguments_of(following, token.label)
         if (
             arguments is not None
-            and not is_modulo(following)
-            and _application(rows, stack, token, following, arguments)
+            and not modulo_tokens(following)
+            and _application(parser, stack, token, following, arguments)
         ):
             return at + 2
     if at + 1 < len(tokens) and _is_function_name(token.label) and tokens[at + 1].label[:2] in ("V!", "C!"):
-        stack.prefix(FUN, PREC_FUNCTION, lambda value: function_node(rows, "F!" + token.label[2:], token, [value]))
+        stack.prefix(FUN, PREC_FUNCTION, lambda value: function_node(parser, "F!" + token.label[2:], token, [value]))
         return at + 1
-    push(rows, stack, Node(token.label, None, "", token.places), token, True)
+    push(parser, stack, Node(token.label, None, "", token.places), token, True)
     return at + 1
 
 
@@ -84,30 +84,32 @@ def _is_function_name(label: str) -> bool:
     return len(label) > 3 and label[2:].isalpha() and label.isascii() and not (label[2] == "d" and len(label) == 4)
 
 
-def _application(rows: Rows, stack: Stack, token: Node, following: Node, arguments: list[list[Node]]) -> bool:
+def _application(parser: Parser, stack: Stack, token: Node, following: Node, arguments: list[list[Node]]) -> bool:
     """Push the application of a letter or name to a group, unless it is a factor."""
     label = token.label
     if len(label) > 3 and label[3:].isalpha():
-        values = [rows.row(part) for part in arguments if part]
-        made = function_node(rows, "F!" + label[2:], token, values)
+        values = [parser.row(part) for part in arguments if part]
+        made = function_node(parser, "F!" + label[2:], token, values)
         made.places += following.places
-        push(rows, stack, made, following, False)
+        push(parser, stack, made, following, False)
         return True
-    yes, unsure = applies(token, arguments, shape(following.label)[0])
-    if not yes:
-        if unsure:
-            rows.unsure.append(("product", Node(label, None, "", token.places)))
+    decision = decide(token, arguments, group_shape(following.label).fences)
+    if not decision.applied:
+        if decision.uncertain:
+            parser.guesses.append(Guess("product", Node(label, None, "", token.places)))
         return False
     head = Node(label, None, "", token.places)
-    made = apply_node(rows, head if token.edges in PLAIN else scripted(rows, head, token), arguments, following.places)
-    push(rows, stack, made, following, True)
-    if unsure:
-        rows.unsure.append(("application", made))
+    made = apply_node(
+        parser, head if token.edges in PLAIN else with_scripts(parser, head, token), arguments, following.places
+    )
+    push(parser, stack, made, following, True)
+    if decision.uncertain:
+        parser.guesses.append(Guess("application", made))
     return True
 
 
-def is_modulo(token: Node) -> int:
-    """How many tokens the `mod` at the beginning of a bracket takes: one, three when typed as letters, 0 when there is none."""
+def modulo_tokens(token: Node) -> int:
+    """Return the number of tokens of a `mod` at the beginning of a bracket: one, three when typed as letters, 0 without it."""
     inside = token.child("w") if token.label[:4] == "M!()" else None
     if inside is None:
         return 0
@@ -118,39 +120,43 @@ def is_modulo(token: Node) -> int:
     return 0
 
 
-def bracket(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
-    """A group: `(mod n)`, functions in brackets applied to the next group, or a value."""
+def bracket(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
+    """Parse a group: `(mod n)`, functions in brackets applied to the next group, or a value."""
     token = tokens[at]
-    if (words := is_modulo(token)) and stack.have:
-        stack.between(INFIX, PREC_MODULO, Mark("O!modulo", token.places))
-        rest = parts_of(token)[0][words:]
-        stack.value(rows.row(rest) if rest else Node("W!"))
+    if (count := modulo_tokens(token)) and stack.has_operand:
+        stack.between(INFIX, PREC_MODULO, InfixOperator("O!modulo", token.places))
+        rest = elements_of_group(token)[0][count:]
+        stack.value(parser.row(rest) if rest else Node("W!"))
         return at + 1
-    value = group_value(rows, token)
+    value = group_value(parser, token)
     if token.edges not in PLAIN:
-        value = scripted(rows, value, token)
-    if at + 1 < len(tokens) and tokens[at + 1].label[:4] == "M!()" and composed(token):
+        value = with_scripts(parser, value, token)
+    if at + 1 < len(tokens) and tokens[at + 1].label[:4] == "M!()" and is_composition(token):
         following = tokens[at + 1]
         arguments = arguments_of(following)
         if arguments is not None:
-            push(rows, stack, apply_node(rows, value, arguments, following.places), following, False)
+            push(parser, stack, apply_node(parser, value, arguments, following.places), following, False)
             return at + 2
     stack.value(value)
     return at + 1
 
 
-def construct(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
-    """A fraction, a root, two things one above the other, something enclosed."""
+def construct(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
+    """Parse a fraction, a root, a stack of two rows, or something enclosed."""
     token = tokens[at]
     label = token.label
     over, under, inside = token.child("o"), token.child("u"), token.child("w")
     own = "ou"
     if label == "O!divide" and over is not None and under is not None:
-        found = derivative(rows, over, under, token.places)
+        found = derivative(parser, over, under, token.places)
         if found is None:
-            value = Node(label, [rows.chain(over), rows.chain(under)], "", token.places)
-            if at and _is_mixed(tokens[at - 1], over, under) and stack.values[-1].label == tokens[at - 1].label:
-                stack.values[-1] = Node("U!plus", [stack.values[-1], value])
+            value = Node(label, [parser.chain(over), parser.chain(under)], "", token.places)
+            if (
+                at
+                and _is_mixed_number(tokens[at - 1], over, under)
+                and stack.operands[-1].label == tokens[at - 1].label
+            ):
+                stack.operands[-1] = Node("U!plus", [stack.operands[-1], value])
                 return at + 1
         elif found.of is not None:
             value = found.node(found.of)
@@ -161,20 +167,20 @@ def construct(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
             value = found.node(Node("W!"))
     elif label == "O!root":
         index = token.child("c")
-        radicand = rows.chain(inside) if inside is not None else Node("W!")
-        value = Node(label, [radicand, rows.chain(index) if index is not None else Node("N!2")], "", token.places)
+        radicand = parser.chain(inside) if inside is not None else Node("W!")
+        value = Node(label, [radicand, parser.chain(index) if index is not None else Node("N!2")], "", token.places)
         own = "c"
     elif label == "O!binom":
-        value = Node("O!atop", [rows.chain(part) for part in (over, under) if part is not None], "", token.places)
+        value = Node("O!atop", [parser.chain(part) for part in (over, under) if part is not None], "", token.places)
     else:
-        value = Node(label, [rows.chain(inside)] if inside is not None else [], "", token.places)
+        value = Node(label, [parser.chain(inside)] if inside is not None else [], "", token.places)
         own = ""
-    push(rows, stack, value, _without(token, own), True)
+    push(parser, stack, value, _without(token, own), True)
     return at + 1
 
 
-def _is_mixed(before: Node, over: Node, under: Node) -> bool:
-    """`2 1/3`: a whole number before a proper fraction of numbers is added to it, not multiplied."""
+def _is_mixed_number(before: Node, over: Node, under: Node) -> bool:
+    """Check for a mixed number, `2 1/3`: an integer before a proper fraction of numbers is added, not multiplied."""
     parts = (before, over, under)
     if any(part.label[:2] != "N!" or part.edges not in PLAIN or not part.label[2:12].isdecimal() for part in parts):
         return False
@@ -182,7 +188,7 @@ def _is_mixed(before: Node, over: Node, under: Node) -> bool:
 
 
 def _without(token: Node, own: str) -> Node:
-    """A token as if the edges that are its own parts were not there, so that only scripts remain."""
+    """Return a token without the edges of its own parts, so that only scripts remain."""
     if not any(edge in own for edge in token.edges):
         return token
     kept = [(edge, child) for edge, child in zip(token.edges, token.children, strict=True) if edge not in own]
@@ -190,47 +196,47 @@ def _without(token: Node, own: str) -> Node:
 
 
 def begins_operand(token: Node) -> bool:
-    """Whether a token can be the beginning of an operand."""
+    """Check whether a token can begin an operand."""
     symbol = SYMBOLS.get(token.label)
     if symbol is None:
         return token.label[:2] != "T!" and token.label not in _BRACKETS
     return symbol.form not in BETWEEN and symbol.form != POST
 
 
-def text(rows: Rows, stack: Stack, tokens: list[Node], at: int) -> int:
-    """Words: a connective joins formulas, a name before a bracket is a function, a single word is a factor or unit."""
+def text(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
+    """Parse words: a connective joins formulas, a name before a bracket is a function, any other single word is a factor or unit."""
     token = tokens[at]
     words = token.label[2:].strip(" ,.;:").lower()
     joined = WORDS.get(words)
     if joined is not None and len(tokens) > 1:
-        stack.between(INFIX, PREC_WORD, Mark(joined, token.places))
+        stack.between(INFIX, PREC_WORD, InfixOperator(joined, token.places))
         return at + 1
-    if words == "mod" and stack.have and at + 1 < len(tokens):
-        stack.between(INFIX, PREC_MODULO, Mark("O!modulo", token.places))
+    if words == "mod" and stack.has_operand and at + 1 < len(tokens):
+        stack.between(INFIX, PREC_MODULO, InfixOperator("O!modulo", token.places))
         return at + 1
     leaf = Node(token.label, None, "", token.places)
     if " " not in token.label and words.isalpha() and at + 1 < len(tokens):
         following = tokens[at + 1]
         arguments = arguments_of(following) if following.label[:2] == "M!" else None
         if arguments is not None:
-            values = [rows.row(part) for part in arguments if part]
+            values = [parser.row(part) for part in arguments if part]
             name = "F!" + token.label[2:]
-            made = function_node(rows, name, token, values)
+            made = function_node(parser, name, token, values)
             made.places += following.places
-            push(rows, stack, made, following, False)
+            push(parser, stack, made, following, False)
             return at + 2
-    if " " in token.label.strip() or words in _LOOSE:
-        if stack.have:
-            stack.between(INFIX, PREC_WORD, Mark("O!text"))
-        push(rows, stack, leaf, token, False)
+    if " " in token.label.strip() or words in _CONNECTIVES:
+        if stack.has_operand:
+            stack.between(INFIX, PREC_WORD, InfixOperator("O!text"))
+        push(parser, stack, leaf, token, False)
         stack.after_text = True
         return at + 1
-    push(rows, stack, leaf, token, False)
+    push(parser, stack, leaf, token, False)
     return at + 1
 
 
 # Words that qualify a whole formula rather than multiply the symbol before them.
-_LOOSE = frozenset(
+_CONNECTIVES = frozenset(
     [
         "if",
         "for",

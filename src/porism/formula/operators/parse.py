@@ -1,65 +1,64 @@
-"""From the layout tree to the operator tree: what a formula does, by precedence.
+"""Parse the layout tree into the operator tree, by precedence.
 
-One pass over each row with a stack of open operators, driven by `operators_table.tsv`. Chosen forms: relations of one kind make one node
-with all operands (`a<b<c` is `O!lt(a, b, c)`), mixed ones an `O!chain` in which relation nodes stand between operands; sums are flat with
-`O!minus` around what is subtracted; an integral is (body, variable, lower, upper), any other big operator (body, lower, upper);
-`x_1` stays `O!SUB(x, 1)` here and becomes one name in the canonical form. Never raises; what is not understood becomes an `E!` node that
-keeps its symbols.
+One pass over each row with a stack of open operators, driven by `operators_table.tsv`. Relations of one kind make one node with all
+operands (`a<b<c` is `O!lt(a, b, c)`), different ones an `O!chain` with relation nodes between the operands. Sums are flat, with `O!minus`
+around what is subtracted. An integral has body, variable, lower and upper bound, any other big operator body, lower and upper bound.
+`x_1` is `O!SUB(x, 1)` here and one name in the canonical form. Nothing raises: what cannot be parsed becomes an `E!` node with its symbols.
 """
 
 from __future__ import annotations
 
-from porism.formula.operators.calculus import SLASHED, slashed
-from porism.formula.operators.operands import plain
-from porism.formula.operators.scripts import PLAIN, scripted
+from porism.formula.operators.calculus import DERIVATIVE_STARTS, slashed_derivative
+from porism.formula.operators.operands import parse_operand
+from porism.formula.operators.scripts import PLAIN, Guess, with_scripts
 from porism.formula.operators.stack import Stack
 from porism.formula.operators.symbols import HANDLERS
 from porism.formula.operators.table import BETWEEN, CONST, POST, SEP, SPELLED, SYMBOLS
 from porism.formula.tree import Node, row_of
 
-# Brackets within brackets: beyond this a row is kept as its symbols.
+# Rows nested deeper in brackets than this become their symbols.
 MAX_DEPTH = 80
-# Long rows of alternating operators can nest deep to the left; beyond this they are kept as their symbols.
+# Long rows of alternating operators nest deeply to the left; rows higher than this become their symbols.
 MAX_HEIGHT = 400
 _SIMPLE = frozenset(("V!", "N!"))
 _FINAL = frozenset((".", ",", ";", "?"))
 
 
 def operator_tree(layout: Node) -> Node:
-    """The operator tree of a layout tree; ordered operands, no edges."""
-    return Reader().chain(layout)
+    """Return the operator tree of a layout tree."""
+    return RowParser().chain(layout)
 
 
-def ambiguities(layout: Node) -> list[tuple[str, Node]]:
-    """Where the operator tree had to guess: what was guessed (`application` or `product`) and the node it concerns."""
-    reader = Reader()
-    reader.chain(layout)
-    return reader.unsure
+def ambiguities(layout: Node) -> list[Guess]:
+    """Return the ambiguous readings in the operator tree of a layout tree."""
+    parser = RowParser()
+    parser.chain(layout)
+    return parser.guesses
 
 
 def is_opaque(tree: Node) -> bool:
-    """Whether some part of an operator tree was not understood."""
+    """Check whether a part of an operator tree could not be parsed."""
     return any(node.label[:2] == "E!" for node in tree.walk())
 
 
-class Reader:
-    """Reads rows into operator nodes. `unsure` lists the guesses between application and product."""
+class RowParser:
+    """Parses rows into operator nodes. `guesses` lists the ambiguous readings as application or product."""
 
-    __slots__ = ("depth", "unsure")
+    __slots__ = ("depth", "guesses")
 
     def __init__(self) -> None:
         self.depth = 0
-        self.unsure: list[tuple[str, Node]] = []
+        self.guesses: list[Guess] = []
 
     def chain(self, head: Node) -> Node:
-        """The operator tree of the row that begins with this node."""
+        """Return the operator tree of the row that begins with this node."""
         label = head.label
         if head.edges == "" and label[1:2] == "!" and label[0] in "NV" and label not in SYMBOLS:
             return Node(label, None, "", head.places)
         return self.row(row_of(head))
 
     def row(self, tokens: list[Node]) -> Node:
-        """The operator tree of a row."""
+        """Return the operator tree of a row."""
         while len(tokens) > 1 and tokens[-1].label in _FINAL and tokens[-1].edges in PLAIN:
             tokens = tokens[:-1]
         size = len(tokens)
@@ -69,14 +68,14 @@ class Reader:
         if self.depth >= MAX_DEPTH:
             return fragments(tokens)
         self.depth += 1
-        tree = self.one(tokens[0]) if size == 1 else None
+        tree = self.single(tokens[0]) if size == 1 else None
         if tree is None:
-            tree = self.several(tokens)
+            tree = self.many(tokens)
         self.depth -= 1
         return tree if size < MAX_HEIGHT // 2 or _height(tree) <= MAX_HEIGHT else fragments(tokens)
 
-    def one(self, token: Node) -> Node | None:
-        """A row of one token, when that is a letter, a number or an operator by itself."""
+    def single(self, token: Node) -> Node | None:
+        """Return the tree of a row of one token: a letter, a number or an operator by itself; None for any other."""
         label = token.label
         symbol = SYMBOLS.get(label)
         if symbol is None:
@@ -87,17 +86,17 @@ class Reader:
         else:
             return None
         leaf = Node(label, None, "", token.places)
-        return leaf if token.edges in PLAIN else scripted(self, leaf, token)
+        return leaf if token.edges in PLAIN else with_scripts(self, leaf, token)
 
-    def several(self, tokens: list[Node]) -> Node:
-        """A row read with a stack of open operators."""
+    def many(self, tokens: list[Node]) -> Node:
+        """Parse a row with a stack of open operators."""
         size = len(tokens)
         stack = Stack()
         at = 0
         while at < size:
             label = tokens[at].label
-            if label in SLASHED and (found := slashed(tokens, at)) is not None:
-                tokens = [*tokens[:at], found[0], *tokens[found[1] :]]
+            if label in DERIVATIVE_STARTS and (found := slashed_derivative(tokens, at)) is not None:
+                tokens = [*tokens[:at], found.fraction, *tokens[found.end :]]
                 size = len(tokens)
                 label = "O!divide"
             symbol = SYMBOLS.get(label)
@@ -116,38 +115,38 @@ class Reader:
                 if (
                     label[:2] in _SIMPLE
                     and token.edges in PLAIN
-                    and (label[0] == "N" or _alone(label, tokens, at, size))
+                    and (label[0] == "N" or _is_plain_letter(label, tokens, at, size))
                 ):
-                    # The commonest tokens need nothing of what follows.
-                    if stack.have:
-                        if label[0] == "N" and _continues(stack.values[-1], label, tokens[at - 1]):
-                            last = stack.values[-1]
-                            stack.values[-1] = Node(last.label + label[2:], None, "", last.places + token.places)
+                    # The most frequent tokens need none of what follows.
+                    if stack.has_operand:
+                        if label[0] == "N" and _continues_number(stack.operands[-1], label, tokens[at - 1]):
+                            last = stack.operands[-1]
+                            stack.operands[-1] = Node(last.label + label[2:], None, "", last.places + token.places)
                             at += 1
                             continue
                         stack.juxtapose(True)
-                    stack.values.append(Node(label, None, "", token.places))
-                    stack.have = True
+                    stack.operands.append(Node(label, None, "", token.places))
+                    stack.has_operand = True
                     at += 1
                     continue
-                at = plain(self, stack, tokens, at)
+                at = parse_operand(self, stack, tokens, at)
             else:
                 at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
         return stack.finish()
 
 
-def _alone(label: str, tokens: list[Node], at: int, size: int) -> bool:
-    """Whether a letter is just a letter: no bracket follows that it might be applied to."""
+def _is_plain_letter(label: str, tokens: list[Node], at: int, size: int) -> bool:
+    """Check that no bracket follows a letter, to which it might be applied."""
     return len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
 
 
-def _continues(last: Node, label: str, before: Node) -> bool:
-    """Digits in groups of three, parted by blanks, are one number."""
+def _continues_number(last: Node, label: str, before: Node) -> bool:
+    """Check for digits in groups of three, separated by blanks, which are one number."""
     return last.label[:2] == "N!" == before.label[:2] and len(label) == 5 and label[2:].isdigit() and not last.children
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:
-    """A function's name typed letter by letter (`sin` without a backslash) as one token; None when there is none here."""
+    """Return the name of a function typed letter by letter (`sin` without a backslash) as one token; None when there is none here."""
     for letters, name in SPELLED[tokens[at].label][tokens[at + 1].label]:
         end = at + 1 + len(letters)
         if end <= len(tokens) and [token.label for token in tokens[at + 1 : end]] == letters:
@@ -159,7 +158,7 @@ def spelled(tokens: list[Node], at: int) -> Node | None:
 
 
 def fragments(tokens: list[Node]) -> Node:
-    """Symbols without structure."""
+    """Return the symbols of a row without structure."""
     leaves = [
         Node(node.label if node.label[1:2] == "!" else "V!" + node.label, None, "", node.places)
         for token in tokens[:1]

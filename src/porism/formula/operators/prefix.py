@@ -1,48 +1,50 @@
-"""Operators that wait for what follows them: signs, functions without brackets, limits, sums, quantifiers."""
+"""Nodes of prefix operators: functions, limits, sums and other big operators, quantifiers."""
 
 from __future__ import annotations
 
-from porism.formula.operators.scripts import Rows, above
+from typing import NamedTuple
+
+from porism.formula.operators.scripts import Parser, with_superscript
 from porism.formula.operators.table import QUANT, REL, SYMBOLS
 from porism.formula.tree import Node, row_of
 
 _BINDER_ENDS = frozenset((",", ":", ";", ".", "∣", "|", "⇒", "⇔"))
 
 
-def bounds(rows: Rows, token: Node) -> list[Node]:
-    """What stands below and above a big operator: nothing, the lower bound, or both."""
+def bounds(parser: Parser, token: Node) -> list[Node]:
+    """Return the bounds of a big operator: none, the lower bound, or both."""
     under = token.child("u") or token.child("b")
     over = token.child("o") or token.child("a")
     if under is None and over is None:
         return []
-    lower = rows.chain(under) if under is not None else Node("W!")
-    return [lower] if over is None else [lower, rows.chain(over)]
+    lower = parser.chain(under) if under is not None else Node("W!")
+    return [lower] if over is None else [lower, parser.chain(over)]
 
 
-def with_bounds(rows: Rows, label: str, token: Node, parts: list[Node]) -> Node:
-    """A sum, product, limit or integral with its parts, then its bounds."""
-    return Node(label, [*parts, *bounds(rows, token)], "", token.places)
+def with_bounds(parser: Parser, label: str, token: Node, parts: list[Node]) -> Node:
+    """Return a sum, product, limit or integral with its parts, then its bounds."""
+    return Node(label, [*parts, *bounds(parser, token)], "", token.places)
 
 
-def marked(rows: Rows, label: str, token: Node, operands: list[Node]) -> Node:
-    """A prefix such as `∂_x f`: the label says that something hangs on the operator, and it comes last."""
+def with_indices(parser: Parser, label: str, token: Node, operands: list[Node]) -> Node:
+    """Return an operator with scripts, such as `∂_x f`: the label gets a mark for each script, and the scripts come last."""
     under = token.child("u") or token.child("b")
     over = token.child("o") or token.child("a")
     children = list(operands)
     if under is not None:
         label += "_"
-        children.append(rows.chain(under))
+        children.append(parser.chain(under))
     if over is not None:
         label += "^"
-        children.append(rows.chain(over))
+        children.append(parser.chain(over))
     return Node(label, children, "", token.places)
 
 
-def function_node(rows: Rows, label: str, token: Node, arguments: list[Node]) -> Node:
-    """A named function: `sin²x` is the square of `sin x`, `sin⁻¹x` the inverse function of x, `log_2 n` has its base last."""
+def function_node(parser: Parser, label: str, token: Node, arguments: list[Node]) -> Node:
+    """Return a named function: `sin²x` is the square of `sin x`, `sin⁻¹x` the inverse function, `log_2 n` has its base last."""
     under = token.child("b") or token.child("u")
     if under is not None:
-        arguments = [*arguments, rows.chain(under)]
+        arguments = [*arguments, parser.chain(under)]
         label += "_"
     over = token.child("a") or token.child("o")
     if over is None:
@@ -51,21 +53,29 @@ def function_node(rows: Rows, label: str, token: Node, arguments: list[Node]) ->
     if len(tokens) == 2 and tokens[0].label == "−" and tokens[1].label == "N!1":
         inverse = Node("O!inverse", [Node(label, None, "", token.places)], "", tokens[0].places + tokens[1].places)
         return Node("O!apply", [inverse, *arguments])
-    return above(rows, Node(label, arguments, "", token.places), tokens)
+    return with_superscript(parser, Node(label, arguments, "", token.places), tokens)
 
 
-def binder_end(tokens: list[Node], start: int) -> tuple[int, int, int]:
-    """Where the bound variables of a quantifier end, where what it says of them begins, and where that ends.
+class QuantifierScope(NamedTuple):
+    """Positions after a quantifier: the end of its bound variables, and the start and end of its statement."""
 
-    After a comma or colon it says all that follows; without one it ends before the next implication.
+    variables_end: int
+    start: int
+    end: int
+
+
+def quantifier_scope(tokens: list[Node], first: int) -> QuantifierScope:
+    """Return the scope of a quantifier whose bound variables begin at `first`.
+
+    After a comma or colon the statement is all that follows; without one it ends before the next implication.
     """
-    end, rest = _binder(tokens, start)
-    if rest > end or rest >= len(tokens):
-        return end, rest, len(tokens)
-    for at in range(rest, len(tokens)):
+    variables_end, start = _binder(tokens, first)
+    if start > variables_end or start >= len(tokens):
+        return QuantifierScope(variables_end, start, len(tokens))
+    for at in range(start, len(tokens)):
         if tokens[at].label in ("⇒", "⇔", "∧", "∨"):
-            return end, rest, at
-    return end, rest, len(tokens)
+            return QuantifierScope(variables_end, start, at)
+    return QuantifierScope(variables_end, start, len(tokens))
 
 
 def _binder(tokens: list[Node], start: int) -> tuple[int, int]:
@@ -93,7 +103,7 @@ def _binder(tokens: list[Node], start: int) -> tuple[int, int]:
 
 
 def _names_follow(tokens: list[Node], at: int) -> bool:
-    """In `∀x,y ∈ A` the comma parts names, not the binder from the rest."""
+    """Check that a comma separates bound variables, as in `∀x,y ∈ A`, not the variables from the statement."""
     for token in tokens[at + 1 :]:
         if token.label[:2] != "V!" and token.label != ",":
             symbol = SYMBOLS.get(token.label)

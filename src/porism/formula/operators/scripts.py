@@ -1,26 +1,30 @@
-"""What hangs on a symbol: indices, powers, and the superscripts that are not powers."""
+"""Scripts: indices, powers, accents, and superscripts that are not powers."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from porism.formula.operators.table import FUNCTIONS
 from porism.formula.tree import Node, row_of
 
 
-class Rows(Protocol):
-    """Reads a row of a layout tree; the parts of the operator reader know each other through this.
+class Guess(NamedTuple):
+    """An ambiguous reading: `application` or `product`, and its node."""
 
-    `unsure` collects the guesses between application and product.
-    """
+    reading: str
+    node: Node
 
-    unsure: list[tuple[str, Node]]
+
+class Parser(Protocol):
+    """The parser of rows, as the modules of this package see it. It collects the ambiguous readings."""
+
+    guesses: list[Guess]
 
     def row(self, tokens: list[Node]) -> Node:
-        """The operator tree of a row."""
+        """Return the operator tree of a row."""
 
     def chain(self, head: Node) -> Node:
-        """The operator tree of the row that begins with this node."""
+        """Return the operator tree of the row that begins with this node."""
 
 
 # Edges that are not scripts.
@@ -49,7 +53,7 @@ _MARKS = {
     "♭": "O!flat",
 }
 _SIGNS = {"+": "U!plus", "−": "O!minus", "±": "O!plus-or-minus"}
-# What stands over or under a symbol.
+# Accents over or under a symbol.
 _ACCENTS = {
     "¯": "O!bar",
     "^": "O!hat",
@@ -81,44 +85,48 @@ _orders: dict[str, tuple[tuple[str, int], ...]] = {}
 
 
 def _scripts(edges: str) -> tuple[tuple[str, int], ...]:
-    """The scripts among the edges of a token, nearest first, and where they stand among its children."""
+    """Return the scripts among the edges of a token, nearest first, with their positions among its children."""
     found = _orders.get(edges)
     if found is None:
         found = _orders[edges] = tuple((edge, edges.index(edge)) for edge in "oubadc" if edge in edges)
     return found
 
 
-def scripted(rows: Rows, value: Node, token: Node) -> Node:
-    """A value with everything that hangs on its token, nearest first: over, under, below, above, before."""
+def with_scripts(parser: Parser, value: Node, token: Node) -> Node:
+    """Add the scripts of a token to its value, nearest first: over, under, below, above, before."""
     children = token.children
     for edge, at in _scripts(token.edges):
         child = children[at]
         if edge in "ou":
-            value = _over(rows, value, child, edge, token.label)
+            value = _over_or_under(parser, value, child, edge, token.label)
         elif edge == "b":
-            value = Node("O!SUB", [value, rows.chain(child)])
+            value = Node("O!SUB", [value, parser.chain(child)])
         elif edge == "a":
-            value = above(rows, value, row_of(child))
+            value = with_superscript(parser, value, row_of(child))
         else:
-            value = Node("O!presub" if edge == "d" else "O!presup", [value, rows.chain(child)])
+            value = Node("O!presub" if edge == "d" else "O!presup", [value, parser.chain(child)])
     return value
 
 
-def _over(rows: Rows, value: Node, child: Node, edge: str, label: str) -> Node:
+def _over_or_under(parser: Parser, value: Node, child: Node, edge: str, label: str) -> Node:
     accent = _ACCENTS.get(child.label)
     if accent is not None and "n" not in child.edges:
         if edge == "u" and accent == "O!bar":
             accent = "O!underline"
-        notes = [rows.chain(note) for kind, note in zip(child.edges, child.children, strict=True) if kind in "ouab"]
+        notes = [parser.chain(note) for kind, note in zip(child.edges, child.children, strict=True) if kind in "ouab"]
         return Node(accent, [value, *notes], "", child.places)
     if label[1:2] != "!":
-        # The layout has the scripts of operators (and wildcards) over and under them.
-        return above(rows, value, row_of(child)) if edge == "o" else Node("O!SUB", [value, rows.chain(child)])
-    return Node("O!over" if edge == "o" else "O!under", [value, rows.chain(child)])
+        # In the layout tree the scripts of operators and wildcards are over and under them.
+        return (
+            with_superscript(parser, value, row_of(child))
+            if edge == "o"
+            else Node("O!SUB", [value, parser.chain(child)])
+        )
+    return Node("O!over" if edge == "o" else "O!under", [value, parser.chain(child)])
 
 
-def above(rows: Rows, value: Node, tokens: list[Node]) -> Node:
-    """A superscript: primes first, then a mark, an inverse, an index in brackets, or a power."""
+def with_superscript(parser: Parser, value: Node, tokens: list[Node]) -> Node:
+    """Add a superscript: primes first, then a mark, an inverse, an index in brackets, or a power."""
     primes = 0
     places: tuple[int, ...] = ()
     at = 0
@@ -133,11 +141,11 @@ def above(rows: Rows, value: Node, tokens: list[Node]) -> Node:
         value = Node("O!prime" if primes == 1 else f"O!prime-{primes}", [value], "", places)
         nested = tokens[at - 1].child("o") or tokens[at - 1].child("a")
         if nested is not None:
-            value = above(rows, value, row_of(nested))
+            value = with_superscript(parser, value, row_of(nested))
         tokens = tokens[at:]
         if not tokens:
             return value
-    return _power(rows, value, tokens)
+    return _power(parser, value, tokens)
 
 
 def _prime_count(label: str) -> int:
@@ -147,7 +155,7 @@ def _prime_count(label: str) -> int:
     return count
 
 
-def _power(rows: Rows, value: Node, tokens: list[Node]) -> Node:
+def _power(parser: Parser, value: Node, tokens: list[Node]) -> Node:
     first = tokens[0]
     if len(tokens) == 1:
         label = first.label
@@ -161,14 +169,14 @@ def _power(rows: Rows, value: Node, tokens: list[Node]) -> Node:
             made = "O!limit-from" if value.label[:2] == "N!" else "O!SUP"
             return Node(made, [value, Node(sign, None, "", first.places)])
         if label[:2] == "M!" and label[2:] in ("()1x1", "[]1x1") and first.edges in PLAIN and _is_name(value):
-            return Node("O!upper", [value, rows.row(tokens)], "", first.places)
+            return Node("O!upper", [value, parser.row(tokens)], "", first.places)
     elif len(tokens) == 2 and first.label == "−" and tokens[1].label == "N!1" and is_function_like(value):
         return Node("O!inverse", [value], "", first.places + tokens[1].places)
-    return Node("O!SUP", [value, rows.row(tokens)])
+    return Node("O!SUP", [value, parser.row(tokens)])
 
 
 def _is_name(value: Node) -> bool:
-    """A letter, perhaps with an index or a prime: what carries an index in brackets. A number in brackets has a power."""
+    """Check for a letter, perhaps with an index or a prime: its superscript in brackets is an index, not a power."""
     while value.label in ("O!SUB", "O!prime") and value.children:
         value = value.children[0]
     return value.label[:2] in ("V!", "F!")
@@ -184,7 +192,7 @@ def _may_be_matrix(value: Node) -> bool:
 
 
 def is_function_like(value: Node) -> bool:
-    """A letter that usually names a function, or the name of one."""
+    """Check for the name of a function, or a letter that usually is one."""
     while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime") and value.children:
         value = value.children[0]
     label = value.label

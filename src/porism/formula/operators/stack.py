@@ -4,98 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from porism.formula.operators.chains import IMPLICIT, Mark, build
+from porism.formula.operators.nary import IMPLICIT, InfixOperator, nary_node
 from porism.formula.operators.table import FUN, INFIX, MUL, PREC_ARGUMENT, PREC_IMPLICIT, PREC_WORD
 from porism.formula.tree import Node
 
 
-class Open:
-    """An operator whose operands are not complete. A prefix has `close`, which makes its node; others have marks."""
+class OpenOperator:
+    """An operator whose operands are not complete. A prefix has `close`, which makes its node; others have a `run` of operators of one precedence."""
 
-    __slots__ = ("close", "form", "marks", "prec", "start")
+    __slots__ = ("close", "form", "prec", "run", "start")
 
     def __init__(
-        self, prec: int, form: int, start: int, marks: list[Mark] | None, close: Callable[[Node], Node] | None
+        self, prec: int, form: int, start: int, run: list[InfixOperator] | None, close: Callable[[Node], Node] | None
     ) -> None:
         self.prec = prec
         self.form = form
         self.start = start
-        self.marks = marks
+        self.run = run
         self.close = close
 
 
 class Stack:
-    """Operands and open operators; `have` says whether the last thing read was an operand."""
+    """Operands and open operators. `has_operand` says whether the last token was an operand."""
 
-    __slots__ = ("after_text", "have", "logic", "ops", "values")
+    __slots__ = ("after_text", "has_operand", "logic", "operands", "operators")
 
     def __init__(self) -> None:
-        self.values: list[Node] = []
-        self.ops: list[Open] = []
-        self.have = False
+        self.operands: list[Node] = []
+        self.operators: list[OpenOperator] = []
+        self.has_operand = False
         self.after_text = False
         self.logic = 0
 
     def value(self, node: Node, simple: bool = False) -> None:
-        """An operand. After another operand it multiplies; inside a function's argument only simple ones do (`sin 2πx`)."""
-        if self.have:
+        """Push an operand. After another operand it multiplies; within the argument of a function only simple ones do (`sin 2πx`)."""
+        if self.has_operand:
             self.juxtapose(simple)
-        self.values.append(node)
-        self.have = True
+        self.operands.append(node)
+        self.has_operand = True
 
     def juxtapose(self, simple: bool) -> None:
-        """Two operands side by side: a product, or a sequence after words."""
+        """Join two adjacent operands: a product, or a sequence after words."""
         if self.after_text:
             self.after_text = False
-            self.between(INFIX, PREC_WORD, Mark("O!text"))
-        elif simple and self.ops and (self.ops[-1].form == FUN or self.ops[-1].prec == PREC_ARGUMENT):
+            self.between(INFIX, PREC_WORD, InfixOperator("O!text"))
+        elif simple and self.operators and (self.operators[-1].form == FUN or self.operators[-1].prec == PREC_ARGUMENT):
             self.between(MUL, PREC_ARGUMENT, IMPLICIT)
         else:
             self.between(MUL, PREC_IMPLICIT, IMPLICIT)
 
-    def between(self, form: int, prec: int, mark: Mark) -> None:
-        """An operator between operands: closes what binds tighter, joins a run of its own kind, or opens a new one."""
-        values, ops = self.values, self.ops
-        if not self.have:
-            values.append(Node("W!"))
-        while ops and ops[-1].prec > prec:
+    def between(self, form: int, prec: int, operator: InfixOperator) -> None:
+        """Push an operator between operands: close what binds tighter, join a run of the same kind, or open a new one."""
+        operands, operators = self.operands, self.operators
+        if not self.has_operand:
+            operands.append(Node("W!"))
+        while operators and operators[-1].prec > prec:
             self.reduce()
-        if ops:
-            top = ops[-1]
+        if operators:
+            top = operators[-1]
             if top.prec == prec:
-                marks = top.marks
-                if marks is not None and top.form == form and (form != INFIX or marks[0].label == mark.label):
-                    marks.append(mark)
-                    self.have = False
+                run = top.run
+                if run is not None and top.form == form and (form != INFIX or run[0].label == operator.label):
+                    run.append(operator)
+                    self.has_operand = False
                     return
                 self.reduce()
-        ops.append(Open(prec, form, len(values) - 1, [mark], None))
-        self.have = False
+        operators.append(OpenOperator(prec, form, len(operands) - 1, [operator], None))
+        self.has_operand = False
 
     def prefix(self, form: int, prec: int, close: Callable[[Node], Node]) -> None:
-        """An operator before its operand."""
-        if self.have:
+        """Push an operator before its operand."""
+        if self.has_operand:
             self.juxtapose(False)
-        self.ops.append(Open(prec, form, len(self.values), None, close))
-        self.have = False
+        self.operators.append(OpenOperator(prec, form, len(self.operands), None, close))
+        self.has_operand = False
 
     def reduce(self) -> None:
         """Close the innermost operator."""
-        top = self.ops.pop()
-        values = self.values
-        if top.marks is None:
+        top = self.operators.pop()
+        operands = self.operands
+        if top.run is None:
             assert top.close is not None
-            values[-1] = top.close(values[-1])
+            operands[-1] = top.close(operands[-1])
         else:
-            start = top.start
-            operands = values[start:]
-            del values[start:]
-            values.append(build(top.form, top.marks, operands))
+            own = operands[top.start :]
+            del operands[top.start :]
+            operands.append(nary_node(top.form, top.run, own))
 
     def finish(self) -> Node:
-        """Close everything; an operator at the end of the row has a blank operand."""
-        if not self.have:
-            self.values.append(Node("W!"))
-        while self.ops:
+        """Close everything. An operator at the end of the row gets an empty operand."""
+        if not self.has_operand:
+            self.operands.append(Node("W!"))
+        while self.operators:
             self.reduce()
-        return self.values[-1]
+        return self.operands[-1]

@@ -1,4 +1,4 @@
-"""What each symbol does in a row, read from the table beside this file."""
+"""The operator table: how each symbol acts in a row (`operators_table.tsv`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUANT: Final = 12
 SEP: Final = 13
 CONST: Final = 14
 LEAF: Final = 15
-# Forms that only the reader makes: a function waiting for its argument, a fraction d/dx waiting for what it is applied to.
+# A form that only the parser makes: a fraction d/dx that waits for its operand.
 DIFF: Final = 16
 
 _FORMS = {
@@ -41,10 +41,8 @@ _FORMS = {
     "leaf": LEAF,
 }
 
-# Forms that stand between two operands (or wait for the first).
+# Forms of operators between two operands.
 BETWEEN: Final = frozenset((REL, ADD, MUL, INFIX, SEP))
-# Forms that begin an operand.
-BEGIN: Final = frozenset((BIG, INT, LIM, FUN, NEAR, PRE, QUANT, CONST, LEAF))
 
 PREC_IMPLICIT: Final = 30
 PREC_SIGN: Final = 23
@@ -56,7 +54,7 @@ PREC_WORD: Final = 3
 
 
 class Symbol(NamedTuple):
-    """A line of the table."""
+    """A row of the table."""
 
     form: int
     prec: int
@@ -73,7 +71,7 @@ def _load() -> dict[str, Symbol]:
         for symbol in symbols.split(" "):
             own = "F!" + symbol[2:] if label == "F!" else label
             table.setdefault(symbol, Symbol(_FORMS[form], int(prec), own))
-    # A name of two words stands in the table with a blank.
+    # In the table a blank separates symbols, so names of two words are added here.
     for name, label in (("V!lim sup", "O!limit-supremum"), ("V!lim inf", "O!limit-infimum")):
         table[name] = Symbol(LIM, PREC_BODY, label)
     return table
@@ -81,7 +79,7 @@ def _load() -> dict[str, Symbol]:
 
 SYMBOLS: Final = _load()
 
-# Two symbols typed one after the other that mean one.
+# Two adjacent symbols that mean one.
 PAIRS: Final = {
     (":", "="): ":=",
     ("<", "="): "<=",
@@ -94,21 +92,19 @@ PAIRS: Final = {
     (">", ">"): "≫",
 }
 
-# Letters that name functions whatever their argument is.
+# Letters that are functions whatever their argument is.
 FUNCTIONS: Final = frozenset("fghFGHPQTLKNWSUDΓΦΨΘΛφϕψζχ") | frozenset("𝒪ℱℒ𝔼ℙ𝒩℘")
 # Letters before a bracket that are factors, not functions, unless there are several arguments.
 FACTORS: Final = frozenset("eiπ∞dn0")
-# Capital letters that are as often matrices or sets as functions: a function unless the argument is a sum.
-MATRICES: Final = frozenset("ABCIMXYZRVEJO")
 
-# Names that people type letter by letter.
+# Names of functions that people type letter by letter.
 _TYPED = ("sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "lim", "max", "min", "gcd", "lcm", "det", "mod")
 _LONGER = ("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "limsup", "liminf")
-# By first and second letter: the letters that follow the first, and the name; longer names first.
+# By first and second letter: the letters after the first, and the name; longer names first.
 SPELLED: Final[dict[str, dict[str, list[tuple[list[str], str]]]]] = {}
 for _name in (*_LONGER, *_TYPED):
     _letters = [f"V!{letter}" for letter in _name]
     SPELLED.setdefault(_letters[0], {}).setdefault(_letters[1], []).append((_letters[1:], f"V!{_name}"))
 
-# Words that join or qualify formulas, with the label of the node they make.
+# Words that join formulas, and the labels of their nodes.
 WORDS: Final = {"and": "U!and", "or": "U!or", "iff": "U!iff", "if and only if": "U!iff", "implies": "O!implies"}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from porism.formula import parse
-from porism.formula.mathml.cover import lit
+from porism.formula.mathml.highlight import highlight
 
 if TYPE_CHECKING:
     from porism.search.display.results import Extract, FormulaResults, HighlightedSegment, Results
@@ -44,7 +44,7 @@ def _text(text: str, highlighted: bool) -> str:
 
 def _formula(piece: HighlightedSegment, formula: Callable[[str, str], str]) -> str:
     mathml = piece.mathml or parse(piece.text).mathml
-    return formula(piece.text, lit(mathml, piece.highlighted_nodes) if piece.highlighted_nodes else mathml)
+    return formula(piece.text, highlight(mathml, piece.highlighted_nodes) if piece.highlighted_nodes else mathml)
 
 
 def _list(items: Iterable[str], caption: str) -> str:
@@ -64,7 +64,7 @@ def results_html(results: Results) -> str:
 def formulas_html(results: FormulaResults) -> str:
     """Return a page of formulas for a notebook."""
     shown = (
-        lit(hit.mathml, hit.highlighted_nodes)
+        highlight(hit.mathml, hit.highlighted_nodes)
         + "".join(f" <small>{html.escape(one.name)} to {html.escape(one.value)}</small>" for one in hit.bindings)
         for hit in results.hits
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 from porism.formula import Parsed, parse
-from porism.formula.match.matcher import Ready
+from porism.formula.match.matcher import PreparedTree
 from porism.index.analysis.features import COMMUTATIVE, RENAMED, part_terms
 from porism.index.analysis.flat import FlatLayout, flat_layout, flat_operators
 from porism.index.analysis.terms import code
@@ -29,9 +29,9 @@ class ComparableFormula:
         return flat_layout(self.parsed.layout)
 
     @cached_property
-    def operators(self) -> Ready:
+    def operators(self) -> PreparedTree:
         """The operator tree, prepared for matching."""
-        return Ready(self.parsed.operators)
+        return PreparedTree(self.parsed.operators)
 
 
 @lru_cache(MAX_TREES)
@@ -49,5 +49,5 @@ def mathml_of(latex: str) -> str:
 @lru_cache(MAX_TEXTS)
 def part_codes(latex: str) -> frozenset[int]:
     """Return the codes of the sub-expressions of a formula, the same under which posts are indexed."""
-    tree = flat_operators(parsed_formula(latex).operators.terms("normalised"))
+    tree = flat_operators(parsed_formula(latex).operators.nodes("normalised"))
     return frozenset(code(term) for term in part_terms([[]], [tree])[0] if term[0] in (COMMUTATIVE, RENAMED))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from porism.formula import parse_mathml
 from porism.formula.canonical.forms import Level
 from porism.formula.match.matcher import match
-from porism.formula.mathml.present import present
-from porism.formula.text import readable
+from porism.formula.mathml.presentation import to_presentation
+from porism.formula.plaintext import readable
 from porism.formula.tree import Node
 from porism.index.analysis.classes import VARIABLE, kind
 from porism.index.analysis.flat import FlatLayout, flat_layout
@@ -76,7 +76,7 @@ def readable_bindings(bindings: Iterable[tuple[str, Node]]) -> list[Binding]:
 def _readable(node: Node) -> str:
     if node.label[:2] in ("V!", "N!") and not node.children:
         return _name(node.label)
-    text = readable(parse_mathml(present(node)).layout)
+    text = readable(parse_mathml(to_presentation(node)).layout)
     return text if len(text) <= MAX_VALUE_LENGTH else text[: MAX_VALUE_LENGTH - 1] + "…"
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.formula.match.matcher import Ready, find
-from porism.formula.match.search import is_wildcard
+from porism.formula.match.backtracking import is_wildcard
+from porism.formula.match.matcher import PreparedTree, find
 from porism.index.analysis.classes import trait
 from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN
 from porism.index.formulas.store import FormulaStore
@@ -81,7 +81,7 @@ def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -
     Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED rows with the necessary labels are matched.
     """
     found: dict[int, Level] = {}
-    pattern = Ready(query.parsed.operators)
+    pattern = PreparedTree(query.parsed.operators)
     for row in _with_needed_labels(pattern, store, np.array(rows, np.int64))[:MAX_MATCHED].tolist():
         match = find(pattern, store.trees(row)[1], budget=MATCH_BUDGET).match
         if match is not None:
@@ -89,9 +89,11 @@ def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -
     return found
 
 
-def _with_needed_labels(pattern: Ready, store: FormulaStore, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _with_needed_labels(
+    pattern: PreparedTree, store: FormulaStore, rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
     """Return those of the rows, in order, that have all labels which the pattern needs even under renaming."""
-    needed = [store.labels.get(label, -1) for label in pattern.needs("renamed")]
+    needed = [store.labels.get(label, -1) for label in pattern.required("renamed")]
     complete = np.zeros(len(rows), np.bool_)
     if -1 not in needed:
         columns = store.columns

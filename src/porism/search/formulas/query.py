@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from porism.formula import Parsed, parse
-from porism.formula.match.search import is_wildcard
+from porism.formula.match.backtracking import is_wildcard
 from porism.index.analysis.classes import kind
 from porism.index.analysis.features import Features, features
 from porism.index.analysis.flat import FlatLayout

@@ -151,17 +151,17 @@ def formula(engine: Engine, q: str) -> FormulaView:
     """One formula with its trees and canonical forms."""
     from porism.formula.canonical.forms import LEVELS, canonical
     from porism.formula.layout.tangent import tangent
-    from porism.formula.match.text import write
+    from porism.formula.plaintext import tree_text
 
     parsed = parse(q, wildcards=True)
     tree = parsed.operators
-    forms: dict[str, str] = {level: write(canonical(tree, level).tree) for level in LEVELS} if tree else {}
+    forms: dict[str, str] = {level: tree_text(canonical(tree, level).tree) for level in LEVELS} if tree else {}
     return FormulaView(
         q,
         parsed.mathml,
         parsed.path,
         tangent(parsed.layout),
-        write(tree) if tree else "",
+        tree_text(tree) if tree else "",
         forms,
         parsed.repairs,
         problem_records(parsed),

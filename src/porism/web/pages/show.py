@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from porism.corpus.stats import distributions
 from porism.corpus.store.collection import Collection
-from porism.formula.mathml.cover import lit
+from porism.formula.mathml.highlight import highlight
 from porism.search.display.notebook import FOLLOWING, segments_html
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
@@ -50,7 +50,7 @@ def naming(pieces: Iterable[HighlightedSegment]) -> Markup:
 
 def lit_formula(hit: FoundFormula) -> Markup:
     """A found formula with its matched part lit."""
-    return Markup(lit(hit.mathml, hit.highlighted_nodes) if hit.highlighted_nodes else hit.mathml)
+    return Markup(highlight(hit.mathml, hit.highlighted_nodes) if hit.highlighted_nodes else hit.mathml)
 
 
 def query(text: str) -> Markup:

@@ -1,4 +1,4 @@
-"""Commands that one converter did not know: another may."""
+"""Labels of LaTeX commands that are left as text in MathML because its converter did not know them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from porism.formula.latex.convert import command_mathml
 
 
 @functools.lru_cache(maxsize=4096)
-def known_symbol(command: str, argument: str = "") -> str:
-    """The label of a command that stands for one symbol (`\\gt`, `\\mathbb` with `R`), else the command itself as a name.
+def command_label(command: str, argument: str = "") -> str:
+    """Return the label of a command for one symbol (`\\gt`, `\\mathbb` with `R`), or the command itself as a name.
 
     LaTeXML knows some commands only with packages that a collection was not converted with.
     """

@@ -1,22 +1,22 @@
-"""Neighbours in a row that are one symbol become one, however they were typed or converted."""
+"""Join neighbours of a row that are one symbol, however they were typed or converted."""
 
 from __future__ import annotations
 
 import html
 import unicodedata
 
-from porism.formula.latex.unknown import known_symbol
+from porism.formula.layout.commands import command_label
 from porism.formula.layout.labels import token_labels
 from porism.formula.tree import Node, attach
 
-# Labels that may join with a neighbour; a row without them needs no look.
+# Labels that may join with a neighbour; a row without them stays as it is.
 _FONTS = frozenset(("V!\\mathbb", "V!\\Bbb", "V!\\mathfrak", "V!\\mathscr", "V!\\mathcal", "V!\\mathbf"))
-TRIGGERS = frozenset((".", "⋅", ":", "′", "′′", "W!", "&", "\u0338")) | _FONTS
+JOINABLE = frozenset((".", "⋅", ":", "′", "′′", "W!", "&", "\u0338")) | _FONTS
 _TRIPLES = {".": "V!…", "⋅": "V!⋯"}
 
 
-def tidy(row: list[Node]) -> list[Node]:
-    """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on nothing into pre-scripts."""
+def join_neighbours(row: list[Node]) -> list[Node]:
+    """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on an empty base into pre-scripts."""
     out: list[Node] = []
     for node in row:
         label = node.label
@@ -25,7 +25,7 @@ def tidy(row: list[Node]) -> list[Node]:
                 if _entity(out, node):
                     continue
             elif out[-1].label in _FONTS and not out[-1].children and label[:2] == "V!" and len(label) == 3:
-                out[-1] = _joined(known_symbol(out[-1].label[2:], label[2]), out[-1], node)
+                out[-1] = _joined(command_label(out[-1].label[2:], label[2]), out[-1], node)
                 continue
             elif label == "\u0338":
                 out[-1].label = unicodedata.normalize("NFC", out[-1].label + label)
@@ -45,7 +45,7 @@ def tidy(row: list[Node]) -> list[Node]:
                 if len(out) == 1 or out[-2].label[1:2] != "!":
                     out[-1] = _joined("N!." + label[2:], before, node)
                     continue
-            elif before.label == "W!" and label[1:2] == "!" and _free(before, node):
+            elif before.label == "W!" and label[1:2] == "!" and _has_room(before, node):
                 out[-1] = _prescripted(before, node)
                 continue
         out.append(node)
@@ -53,7 +53,7 @@ def tidy(row: list[Node]) -> list[Node]:
 
 
 def _entity(out: list[Node], last: Node) -> bool:
-    """An HTML entity escaped once too often and set symbol by symbol (`&`, `l`, `t`, `;`) is the character it names."""
+    """Join an HTML entity that was escaped once too often and set symbol by symbol (`&`, `l`, `t`, `;`) to its character."""
     for at in range(len(out) - 1, max(len(out) - 8, -1), -1):
         if out[at].label == "&":
             break
@@ -78,13 +78,13 @@ def _joined(label: str, *nodes: Node) -> Node:
     return Node(label, nodes[-1].children, nodes[-1].edges, places)
 
 
-def _free(empty: Node, node: Node) -> bool:
-    """Whether the scripts on nothing have room in front of the symbol."""
+def _has_room(empty: Node, node: Node) -> bool:
+    """Check that the symbol has no pre-scripts where those of the empty base would go."""
     return not {"c", "d"} & set(node.edges) and not ({"a", "o"} <= set(empty.edges) or {"b", "u"} <= set(empty.edges))
 
 
 def _prescripted(empty: Node, node: Node) -> Node:
-    """`{}^n C`: scripts on nothing, before a symbol, are that symbol's pre-scripts."""
+    """Make the scripts of an empty base the pre-scripts of the next symbol: `{}^n C`."""
     for edge, child in zip(empty.edges, empty.children, strict=True):
         attach(node, "c" if edge in "ao" else "d", child)
     return node

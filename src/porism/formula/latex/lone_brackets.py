@@ -1,16 +1,16 @@
-"""Text that would make the converter try for ever.
+"""Protect the converter from unclosed brackets, which cost it exponential time.
 
-math-core looks for the partner of every opening bracket and starts again when there is none, which doubles its work with each lone
-bracket: thirty of them never end. An opening bracket that shares a group with something else is not looked at, so `(` becomes `{({}}`
-where too many are alone; the drawing is the same.
+math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with each unclosed
+bracket: with thirty of them it never ends. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
+unclosed. The result looks the same.
 """
 
 from __future__ import annotations
 
 import re
 
-# So many lone brackets cost nothing yet.
-MAX_LONE = 6
+# So many unclosed brackets cost nothing yet.
+MAX_UNCLOSED = 6
 
 _OPEN = (
     r"(?:\\[bB]igg?[lrm]?\s*)?(?:[(\[]|\\\{|\\l(?:brace|brack|angle|ceil|floor|vert|Vert|group|moustache|paren|bracket|Angle)(?![A-Za-z])"
@@ -27,24 +27,24 @@ _MARK = re.compile(
 _BARE = re.compile(r"^\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
 
 
-def tame(latex: str) -> str:
-    """The same text when it is harmless, which nearly all are; else with lone opening brackets made harmless."""
+def protect_brackets(latex: str) -> str:
+    """Return the text with its unclosed opening brackets protected when there are many; nearly all texts stay as they are."""
     if (
         latex.count("(") + latex.count("[") + latex.count("\\l") + latex.count("\\{") + latex.count("corner")
-        <= MAX_LONE
+        <= MAX_UNCLOSED
     ):
         return latex
-    lone = _lone(latex)
-    if len(lone) <= MAX_LONE:
+    unclosed = _unclosed(latex)
+    if len(unclosed) <= MAX_UNCLOSED:
         return latex
-    for start, end in sorted(lone, reverse=True):
+    for start, end in sorted(unclosed, reverse=True):
         latex = f"{latex[:start]}{{{_BARE.sub('', latex[start:end])}{{}}}}{latex[end:]}"
     return latex
 
 
-def _lone(latex: str) -> list[tuple[int, int]]:
-    """Where opening brackets stand that nothing closes within their own braces and cell."""
-    lone: list[tuple[int, int]] = []
+def _unclosed(latex: str) -> list[tuple[int, int]]:
+    """Return the positions of opening brackets that nothing closes within their own braces and cell."""
+    unclosed: list[tuple[int, int]] = []
     stack: list[tuple[int, int] | None] = []
     for found in _MARK.finditer(latex):
         if found["open"]:
@@ -56,8 +56,8 @@ def _lone(latex: str) -> list[tuple[int, int]]:
             stack.append(None)
         elif found[0] in ("}", "&", "\\\\"):
             while stack and (top := stack[-1]) is not None:
-                lone.append(top)
+                unclosed.append(top)
                 stack.pop()
             if found[0] == "}" and stack:
                 stack.pop()
-    return lone + [span for span in stack if span is not None]
+    return unclosed + [span for span in stack if span is not None]

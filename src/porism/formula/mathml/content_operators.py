@@ -1,8 +1,8 @@
-"""From how Content MathML applies operators to our forms: bounds, bodies, powers of functions, chains of relations."""
+"""Turn operators as Content MathML applies them into operator nodes: bounds, bodies, powers of functions, chains of relations."""
 
 from __future__ import annotations
 
-from porism.formula.operators.chains import Mark, build
+from porism.formula.operators.nary import InfixOperator, nary_node
 from porism.formula.operators.scripts import is_function_like
 from porism.formula.operators.table import BIG, FUN, INT, LIM, REL, SYMBOLS
 from porism.formula.tree import Node
@@ -11,7 +11,7 @@ _INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.for
 _BIGS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM, INT))
 _RELATIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == REL)
 _FUNCTIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == FUN)
-_MARKS = {
+_SUPERSCRIPTS = {
     "O!prime": "O!prime",
     "V!′": "O!prime",
     "V!′′": "O!prime-2",
@@ -36,11 +36,12 @@ _ACCENTS = {
     "V!⏟": "O!underbrace",
     "V!⏞": "O!overbrace",
 }
+BOUNDS = frozenset(("bvar", "lowlimit", "uplimit", "condition"))
 _D = frozenset(("O!differential-d", "O!diff", "V!d"))
 
 
 def applied(head: Node, operands: list[Node]) -> Node:
-    """An application in our forms."""
+    """Return the operator node of an operator applied to operands."""
     label = head.label
     if head.children:
         return _compound(head, operands)
@@ -67,7 +68,7 @@ def applied(head: Node, operands: list[Node]) -> Node:
 
 
 def _derivative(over: Node, under: Node) -> Node | None:
-    """A fraction of differentials: `∂f/∂x` and, as a product with the letter d, `df/dx`."""
+    """Read a fraction of differentials as a derivative: `∂f/∂x` and, as a product with the letter d, `df/dx`."""
     part = _of_partial(under)
     if part is not None:
         of = _of_partial(over)
@@ -84,7 +85,7 @@ def _derivative(over: Node, under: Node) -> Node | None:
 
 
 def _of_partial(node: Node) -> Node | None:
-    """What `∂` stands before, as its operand or as the factor after it."""
+    """Return what follows `∂`, as its operand or as the next factor."""
     if node.label == "O!partialdiff" and len(node.children) == 1:
         return node.children[0]
     if node.label == "U!times" and len(node.children) == 2 and node.children[0].label == "O!partialdiff":
@@ -99,7 +100,7 @@ def _of_d(node: Node) -> Node | None:
 
 
 def _product(operands: list[Node]) -> Node:
-    """`d/dx` among factors is applied to the factors after it."""
+    """Return a product; `d/dx` among the factors applies to those after it."""
     for at, node in enumerate(operands[:-1]):
         if node.label in ("O!diff", "O!partialdiff") and node.children and node.children[0].label == "W!":
             rest = operands[at + 1 :]
@@ -109,16 +110,16 @@ def _product(operands: list[Node]) -> Node:
 
 
 def _call(head: Node, operands: list[Node]) -> Node:
-    """A symbol of more than one letter is a function's name; a letter is applied."""
+    """Return an application; a symbol of several letters is the name of a function."""
     if len(head.label) > 3 and head.label[2:].isalpha() and head.label[2:].isascii():
         return Node("F!" + head.label[2:], operands)
     return Node("O!apply", [head, *operands])
 
 
 def _superscript(base: Node, power: Node) -> Node:
-    mark = _MARKS.get(power.label)
-    if mark is not None and not power.children:
-        return Node(mark, [base])
+    script = _SUPERSCRIPTS.get(power.label)
+    if script is not None and not power.children:
+        return Node(script, [base])
     if power.label == "V!T" and base.label[:2] == "V!" and not "a" <= base.label[2:3] <= "t":
         return Node("O!transpose", [base])
     minus_one = power.label == "O!minus" and len(power.children) == 1 and power.children[0].label == "N!1"
@@ -128,7 +129,7 @@ def _superscript(base: Node, power: Node) -> Node:
 
 
 def _compound(head: Node, operands: list[Node]) -> Node:
-    """An operator with scripts, applied."""
+    """Return the application of an operator that has scripts."""
     inner, lower, upper = head, None, None
     while inner.label in ("O!SUP", "O!SUB", "O!inverse") and inner.children:
         if inner.label == "O!SUB" and lower is None and len(inner.children) > 1:
@@ -157,7 +158,7 @@ def _compound(head: Node, operands: list[Node]) -> Node:
 
 
 def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
-    """Body, variable of an integral, bounds."""
+    """Return a big operator with its body, the variable of an integral, and bounds."""
     body = operands[0] if operands else Node("W!")
     if label not in _INTEGRALS:
         return Node(label, [body, *operands[1:], *bounds])
@@ -166,23 +167,21 @@ def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
     return Node(label, [body, by, *bounds])
 
 
-def bounded(label: str, marked: list[tuple[str, Node]]) -> Node:
-    """A big operator written with `bvar`, limits and conditions: each part with the name of its element."""
-    parts = dict(marked)
-    body = next((node for name, node in marked if name not in ("bvar", "lowlimit", "uplimit", "condition")), Node("W!"))
-    variable, lower, upper = parts.get("bvar"), parts.get("lowlimit"), parts.get("uplimit")
+def bounded(label: str, body: Node, bounds: dict[str, Node]) -> Node:
+    """Return a big operator with its body and bounds; the bounds have the names of their elements (`BOUNDS`)."""
+    variable, lower, upper = bounds.get("bvar"), bounds.get("lowlimit"), bounds.get("uplimit")
     if label in _INTEGRALS:
         low = [lower or Node("W!")] if lower is not None or upper is not None else []
         return Node(label, [body, variable or Node("W!"), *low, *([upper] if upper is not None else [])])
     if variable is not None and lower is not None:
         lower = Node("U!eq", [variable, lower])
-    lower = lower or parts.get("condition") or variable
+    lower = lower or bounds.get("condition") or variable
     low = [lower or Node("W!")] if lower is not None or upper is not None else []
     return Node(label, [body, *low, *([upper] if upper is not None else [])])
 
 
 def _differentials(body: Node) -> tuple[Node, list[Node]]:
-    """What is integrated, and the variables of the differentials among its factors."""
+    """Return the integrand, and the variables of the differentials among its factors."""
     if body.label in _D and body.children:
         return Node("N!1"), [body.children[0]]
     if body.label == "O!divide" and len(body.children) == 2:
@@ -198,17 +197,17 @@ def _differentials(body: Node) -> tuple[Node, list[Node]]:
     return (rest[0] if len(rest) == 1 else Node("U!times", rest)), names
 
 
-def chained(links: list[Node]) -> Node | None:
-    """The links of a chain of relations (each but the first shares its left side) as one node; None when they are not a chain."""
-    if len(links) < 2 or not all(link.label in _RELATIONS for link in links):
+def chained(relations: list[Node]) -> Node | None:
+    """Return relations that form a chain (each but the first shares its left side) as one node; None when they do not."""
+    if len(relations) < 2 or not all(relation.label in _RELATIONS for relation in relations):
         return None
-    before = links[0]
+    before = relations[0]
     if len(before.children) != 2:
         return None
-    for link in links[1:]:
-        repeated = len(link.children) == 2 and link.children[0] == before.children[-1]
-        if len(link.children) != 1 and not repeated:
+    for relation in relations[1:]:
+        repeated = len(relation.children) == 2 and relation.children[0] == before.children[-1]
+        if len(relation.children) != 1 and not repeated:
             return None
-        before = link
-    operands = [links[0].children[0], *(link.children[-1] for link in links)]
-    return build(REL, [Mark(link.label) for link in links], operands)
+        before = relation
+    operands = [relations[0].children[0], *(relation.children[-1] for relation in relations)]
+    return nary_node(REL, [InfixOperator(relation.label) for relation in relations], operands)

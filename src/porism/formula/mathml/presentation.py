@@ -1,4 +1,4 @@
-"""An operator tree as Presentation MathML: how a formula that came as Content MathML looks, or a part that a wildcard stands for."""
+"""Write operator trees as Presentation MathML, for formulas given as Content MathML and for what a wildcard is bound to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import re
 from porism.formula.operators.table import ADD, BIG, INFIX, INT, MUL, POST, PRE, QUANT, REL, SYMBOLS
 from porism.formula.tree import Node
 
-# A constant's sign is a label itself, as `V!∞`.
+# The sign of a constant is a label itself, such as `V!∞`.
 _SIGNS = {
     symbol.label: (sign.removeprefix("V!"), symbol.form, symbol.prec)
     for sign, symbol in reversed(list(SYMBOLS.items()))
 }
 _SIGNS |= {"U!times": ("\u2062", MUL, 25), "O!divide-slash": ("/", MUL, 25), "U!plus": ("+", ADD, 20)}
 _TIGHT, _BODY = 90, 27
-# Brackets that stand for an operation, and those of groups by the letter after `M!`.
+# Brackets that denote an operation, and those of groups by the letter after `M!`.
 _FENCED = {
     "F!abs": "||",
     "O!norm": "‖‖",
@@ -31,9 +31,9 @@ _SCRIPTS = {"O!SUP": "msup", "O!SUB": "msub", "O!divide": "mfrac", "O!root": "mr
 _MARKS = {"O!prime": "′", "O!transpose": "T", "O!conjugate": "∗", "O!star": "∗", "O!degree": "∘", "O!units": "×"}
 _MARKS |= {f"O!prime-{many}": "′" * many for many in range(2, 5)}
 _ACCENTS = {"O!bar": "¯", "O!hat": "^", "O!tilde": "~", "O!vec": "→", "O!time-derivative": "˙"}
-# Operations that look like nothing else, by label and number of operands, with how tightly they bind. {0} is an operand, {0t} one that
-# is in brackets unless it is a single piece, {0b} the body of a big operator.
-_DRAWN = {
+# Templates of other operations, by label and number of operands, with their precedence. {0} is an operand, {0t} an operand in brackets
+# unless it is a single symbol, {0b} the body of a big operator.
+_TEMPLATES = {
     ("O!binomial", 2): (90, '<mo>(</mo><mfrac linethickness="0">{0}{1}</mfrac><mo>)</mo>'),
     ("O!limit", 1): (26, "<mi>lim</mi>{0b}"),
     ("O!limit", 2): (26, "<munder><mi>lim</mi>{1}</munder>{0b}"),
@@ -57,20 +57,20 @@ _DRAWN = {
 }
 _OPERAND = re.compile(r"\{(\d)([tb]?)\}")
 _AROUND = {"": 0, "t": _TIGHT, "b": _BODY}
-_DRAWN |= {
+_TEMPLATES |= {
     ("O!partialdiff", many): (precedence, text.replace("<mi>d</mi>", "<mo>∂</mo>"))
-    for (label, many), (precedence, text) in _DRAWN.items()
+    for (label, many), (precedence, text) in _TEMPLATES.items()
     if label == "O!diff"
 }
 
 
-def present(tree: Node) -> str:
-    """Clean Presentation MathML of an operator tree."""
-    return f"<math>{_shown(tree, 0)}</math>"
+def to_presentation(tree: Node) -> str:
+    """Return an operator tree as clean Presentation MathML."""
+    return f"<math>{_element(tree, 0)}</math>"
 
 
-def _shown(node: Node, around: int) -> str:
-    """A node as MathML, in brackets when it binds less than what stands around it."""
+def _element(node: Node, around: int) -> str:
+    """Write a node as MathML, in brackets when it binds less tightly than what surrounds it."""
     label, children = node.label, node.children
     if not children:
         return _leaf(label)
@@ -81,16 +81,16 @@ def _shown(node: Node, around: int) -> str:
     if label in _SCRIPTS:
         return _scripted(label, children)
     if label in _MARKS:
-        return f"<msup>{_row(_shown(children[0], _TIGHT))}<mo>{_MARKS[label]}</mo></msup>"
+        return f"<msup>{_row(_element(children[0], _TIGHT))}<mo>{_MARKS[label]}</mo></msup>"
     if label in _ACCENTS:
-        return f'<mover accent="true">{_row(_shown(children[0], 0))}<mo>{_ACCENTS[label]}</mo></mover>'
+        return f'<mover accent="true">{_row(_element(children[0], 0))}<mo>{_ACCENTS[label]}</mo></mover>'
     sign, form, precedence = _SIGNS.get(label, ("", 0, _TIGHT))
     if label == "O!minus":
         sign, form, precedence = "−", ADD, 20
     if form == ADD and len(children) == 1:
         form = PRE
-    if (label, len(children)) in _DRAWN:
-        precedence, template = _DRAWN[label, len(children)]
+    if (label, len(children)) in _TEMPLATES:
+        precedence, template = _TEMPLATES[label, len(children)]
         text = _filled(template, children)
     else:
         text = _operation(label, children, sign, form, precedence)
@@ -98,59 +98,59 @@ def _shown(node: Node, around: int) -> str:
 
 
 def _filled(template: str, children: list[Node]) -> str:
-    """A template with its operands; each is drawn once, however often it stands there."""
-    asked = {found[0]: found for found in _OPERAND.finditer(template)}
-    drawn = {name: _row(_shown(children[int(found[1])], _AROUND[found[2]])) for name, found in asked.items()}
-    return _OPERAND.sub(lambda found: drawn[found[0]], template)
+    """Fill a template with its operands; each is written once, however often it occurs."""
+    slots = {found[0]: found for found in _OPERAND.finditer(template)}
+    written = {name: _row(_element(children[int(found[1])], _AROUND[found[2]])) for name, found in slots.items()}
+    return _OPERAND.sub(lambda found: written[found[0]], template)
 
 
 def _operation(label: str, children: list[Node], sign: str, form: int, precedence: int) -> str:
     if label == "O!chain":
         return "".join(
-            _shown(child, 11) if child.children or child.label not in _SIGNS else _sign(_SIGNS[child.label][0])
+            _element(child, 11) if child.children or child.label not in _SIGNS else _sign(_SIGNS[child.label][0])
             for child in children
         )
     if form in (REL, ADD, MUL, INFIX):
-        return _sign(sign).join(_shown(child, precedence + 1) for child in children)
+        return _sign(sign).join(_element(child, precedence + 1) for child in children)
     if form in (BIG, INT):
         return _big(sign, children, form == INT)
     if form in (PRE, QUANT):
-        return _sign(sign) + "".join(_shown(child, precedence + 1) for child in children)
+        return _sign(sign) + "".join(_element(child, precedence + 1) for child in children)
     if form == POST:
-        return _shown(children[0], _TIGHT) + _sign(sign)
+        return _element(children[0], _TIGHT) + _sign(sign)
     if label == "O!apply":
-        return _shown(children[0], _TIGHT) + _fenced("()", children[1:])
+        return _element(children[0], _TIGHT) + _fenced("()", children[1:])
     if label == "O!text":
-        return "".join(_shown(child, _BODY) for child in children)
+        return "".join(_element(child, _BODY) for child in children)
     if label[:2] == "F!" and label[-1] == "_" and len(children) == 2:  # log_, max_, sup_
-        return f"<msub>{_leaf(label[:-1])}{_row(_shown(children[1], 0))}</msub>{_shown(children[0], _BODY)}"
+        return f"<msub>{_leaf(label[:-1])}{_row(_element(children[1], 0))}</msub>{_element(children[0], _BODY)}"
     return _leaf("V!" + label[2:]) + _fenced("()", children)
 
 
 def _big(sign: str, children: list[Node], integral: bool) -> str:
-    """A big operator (body, lower, upper), or an integral (body, variable, lower, upper)."""
+    """Write a big operator (body, lower, upper), or an integral (body, variable, lower, upper)."""
     bounds = children[2:] if integral else children[1:]
-    body = _shown(children[0], _BODY)
+    body = _element(children[0], _BODY)
     if integral and len(children) > 1:
-        body += f"<mi>d</mi>{_shown(children[1], _TIGHT)}"
+        body += f"<mi>d</mi>{_element(children[1], _TIGHT)}"
     tag = ("mo", "munder", "munderover")[min(len(bounds), 2)]
-    inside = "".join(_row(_shown(bound, 0)) for bound in bounds[:2])
+    inside = "".join(_row(_element(bound, 0)) for bound in bounds[:2])
     head = _sign(sign)
     return (f"<{tag}>{head}{inside}</{tag}>" if bounds else head) + body
 
 
 def _scripted(label: str, children: list[Node]) -> str:
     if label == "O!root" and (len(children) == 1 or children[1].label == "N!2"):
-        return f"<msqrt>{_shown(children[0], 0)}</msqrt>"
+        return f"<msqrt>{_element(children[0], 0)}</msqrt>"
     around = _TIGHT if label in ("O!SUP", "O!SUB") else 0
-    parts = [_row(_shown(children[0], around)), *(_row(_shown(child, 0)) for child in children[1:2])]
+    parts = [_row(_element(children[0], around)), *(_row(_element(child, 0)) for child in children[1:2])]
     return f"<{_SCRIPTS[label]}>{''.join(parts)}</{_SCRIPTS[label]}>" if len(parts) == 2 else parts[0]
 
 
 def _group(node: Node) -> str:
     if node.label.startswith("M!M-"):
         rows = "".join(
-            f"<mtr>{''.join(f'<mtd>{_shown(cell, 0)}</mtd>' for cell in row.children)}</mtr>" for row in node.children
+            f"<mtr>{''.join(f'<mtd>{_element(cell, 0)}</mtd>' for cell in row.children)}</mtr>" for row in node.children
         )
         return f"<mrow><mo>(</mo><mtable>{rows}</mtable><mo>)</mo></mrow>"
     fences = node.label[4:] if node.label.startswith("M!D-") else _GROUPS.get(node.label[2:3], "()")
@@ -158,7 +158,7 @@ def _group(node: Node) -> str:
 
 
 def _fenced(fences: str, children: list[Node]) -> str:
-    inside = "<mo>,</mo>".join(_shown(child, 0) for child in children)
+    inside = "<mo>,</mo>".join(_element(child, 0) for child in children)
     return f"<mrow><mo>{fences[0]}</mo>{inside}<mo>{fences[1]}</mo></mrow>" if fences else inside
 
 

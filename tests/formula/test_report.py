@@ -1,4 +1,4 @@
-"""One formula shown: as lines, as JSON, by the command."""
+"""The report on one formula: as lines, as JSON, by the command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from porism.cli import main
 from porism.formula import parse
-from porism.formula.text import draw, latex_tokens, readable
+from porism.formula.plaintext import outline, readable
 
 
 def test_the_command_shows_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,30 +35,29 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["problems"] == []
 
 
-def test_what_is_not_understood_exits_1(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_opaque_formula_exits_1(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("x" * 20_001 + "\n"))
     assert main(["formula", "-"]) == 1
     assert "longer than 20,000 characters" in capsys.readouterr().out
 
 
-def test_mathml_is_taken_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mathml_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["formula", "<math><mi>x</mi></math>"]) == 0
     assert "converted by: mathml" in capsys.readouterr().out
 
 
-def test_drawing() -> None:
-    assert draw(parse(r"\frac{a+b}{c}=d").layout) == "O!divide\n  o V!a\n    +\n    V!b\n  u V!c\n=\nV!d"
-    assert draw(parse("(a,b)c").layout) == "M!()1x2\n  w V!a\n    ,\n  e V!b\nV!c"
+def test_outline() -> None:
+    assert outline(parse(r"\frac{a+b}{c}=d").layout) == "O!divide\n  o V!a\n    +\n    V!b\n  u V!c\n=\nV!d"
+    assert outline(parse("(a,b)c").layout) == "M!()1x2\n  w V!a\n    ,\n  e V!b\nV!c"
 
 
-def test_tokens_and_lines() -> None:
-    assert latex_tokens(r"\frac{12}x\,y") == ["\\frac", "{", "12", "}", "x", "\\,", "y"]
+def test_one_line_of_unicode() -> None:
     assert readable(parse(r"x^2+y^2=z^2").layout) == "x² + y² = z²"
 
 
-def test_guesses_are_told() -> None:
+def test_guesses_are_reported() -> None:
     from porism.formula import parse
-    from porism.formula.show import guesses
+    from porism.formula.report import guesses
 
-    assert guesses(parse("C_n^k + c(x)")) == ["O!apply(V!c, V!x) is taken for an application", "rule binomial-upper"]
+    assert guesses(parse("C_n^k + c(x)")) == ["O!apply(V!c, V!x) is read as an application", "rule binomial-upper"]
     assert guesses(parse(r"\binom{n}{k} + f(x)")) == []

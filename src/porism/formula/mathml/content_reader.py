@@ -1,12 +1,12 @@
-"""Content MathML, LaTeXML's and others', as operator trees in our forms."""
+"""Read Content MathML, of LaTeXML or others, as operator trees."""
 
 from __future__ import annotations
 
 from lxml import etree
 
 from porism.formula.layout.labels import token_labels
-from porism.formula.mathml.content import ELEMENTARY, READ
-from porism.formula.mathml.content_shape import applied, bounded, chained
+from porism.formula.mathml.content_operators import BOUNDS, applied, bounded, chained
+from porism.formula.mathml.content_writer import ELEMENTARY, READ
 from porism.formula.operators.table import SYMBOLS
 from porism.formula.tree import Node
 
@@ -19,12 +19,11 @@ _CLOSURES = {
     "closed-open": "O!interval(C-O)",
 }
 _PLAIN = {"italic-ϵ": "ϵ", "italic-ϕ": "ϕ", "ℎ": "h"}
-_BOUNDS = frozenset(("bvar", "lowlimit", "uplimit", "condition"))
 MAX_DEPTH = 150
 
 
 def from_content(text: str) -> Node:
-    """The operator tree of a Content MathML document; also when it stands in an annotation, or is ill-formed."""
+    """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed."""
     root = etree.fromstring(text.encode("utf-8", "replace"), _PARSER)
     if root is None:
         return Node("W!")
@@ -36,7 +35,7 @@ def from_content(text: str) -> Node:
 
 
 def read_element(root: etree._Element) -> Node:
-    """The operator tree of a Content MathML element, or of the first child when it is only a wrapper."""
+    """Return the operator tree of a Content MathML element, or of its first child when it is only a wrapper."""
     while _tag(root) in ("math", "semantics", "annotation-xml"):
         inner = [child for child in root if isinstance(child.tag, str)]
         if not inner:
@@ -66,7 +65,7 @@ def _read(element: etree._Element, depth: int) -> Node:
         return _apply(children, depth)
     if tag == "interval":
         label = _CLOSURES.get(element.get("closure") or "closed", "O!interval(C-C)")
-        # Two things in round brackets are a pair to us, an open interval to LaTeXML.
+        # LaTeXML reads a pair in round brackets as an open interval.
         label = "M!V-2" if label == "O!interval(O-O)" else label
         return Node(label, [_read(child, depth + 1) for child in children])
     if tag in _GROUPS:
@@ -123,16 +122,17 @@ def _leaf(tag: str, text: str, dictionary: str) -> Node:
 
 
 def _apply(children: list[etree._Element], depth: int) -> Node:
-    """An operator applied to operands; scripts on the operator become bounds, bases and powers."""
+    """Read an operator applied to operands. Scripts of the operator become bounds, bases and powers."""
     if not children:
         return Node("W!")
     head = _read(children[0], depth + 1)
     if any(_tag(child) == "share" for child in children):
-        # A link of a chain: its left side stands in the link before.
+        # A relation of a chain: its left side is that of the relation before.
         return Node(head.label, [_read(child, depth + 1) for child in children[1:] if _tag(child) != "share"])
-    if any(_tag(child) in _BOUNDS for child in children):
-        marked = [(_tag(child), _read(child, depth + 1)) for child in children[1:]]
-        return bounded(head.label, marked)
+    if any(_tag(child) in BOUNDS for child in children):
+        parts = [(_tag(child), _read(child, depth + 1)) for child in children[1:]]
+        body = next((node for name, node in parts if name not in BOUNDS), Node("W!"))
+        return bounded(head.label, body, {name: node for name, node in parts if name in BOUNDS})
     if head.label == "O!root":
         index = next((child for child in children[1:] if _tag(child) == "degree"), None)
         inside = [_read(child, depth + 1) for child in children[1:] if child is not index]

@@ -1,4 +1,4 @@
-"""All that is known of one formula, as text for a person and as an object for a program."""
+"""Everything about one formula: its problems, trees and canonical forms, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -6,53 +6,54 @@ import unicodedata
 
 from porism.formula.canonical.forms import LEVELS, canonical
 from porism.formula.layout.tangent import tangent
-from porism.formula.match.text import write
-from porism.formula.mathml.content import to_content
+from porism.formula.mathml.content_writer import to_content
 from porism.formula.operators.parse import ambiguities
 from porism.formula.parsed import Parsed
+from porism.formula.plaintext import outline, readable, tree_text
 from porism.formula.problems import Problem
-from porism.formula.text import draw, readable
 from porism.formula.tree import Node
 
 
 def understood(parsed: Parsed) -> bool:
-    """Whether no part of a formula stayed opaque in either tree."""
+    """Check that neither tree of a formula has an opaque part."""
     trees = [parsed.layout, parsed.operators]
     return not any(node.label.startswith("E!") for tree in trees for node in tree.walk())
 
 
 def guesses(parsed: Parsed) -> list[str]:
-    """Readings that could be others: products taken for applications (or not), and rules that rewrote an ambiguous spelling."""
+    """Return the ambiguous readings: products taken for applications (or the reverse), and rules that rewrote an ambiguous spelling."""
     read = [
-        f"{write(node)} is taken for {'an application' if guess == 'application' else 'a product'}"
-        for guess, node in ambiguities(parsed.layout)
+        f"{tree_text(guess.node)} is read as {'an application' if guess.reading == 'application' else 'a product'}"
+        for guess in ambiguities(parsed.layout)
     ]
     return read + [f"rule {name}" for name in canonical(parsed.operators, "normalised").flags]
 
 
-def as_json(parsed: Parsed) -> dict[str, object]:
-    """Everything as one object; trees are objects with label, edges, places and children."""
+def formula_json(parsed: Parsed) -> dict[str, object]:
+    """Return everything as one object. Trees are objects with label, edges, places and children."""
     operators = parsed.operators
     return {
         "latex": parsed.latex,
         "readable": readable(parsed.layout),
         "path": parsed.path,
         "repairs": list(parsed.repairs),
-        "problems": [{"message": it.message, "start": it.start, "end": it.end} for it in parsed.problems],
+        "problems": [
+            {"message": problem.message, "start": problem.start, "end": problem.end} for problem in parsed.problems
+        ],
         "mathml": parsed.mathml,
         "tangent": tangent(parsed.layout),
         "layout": _object(parsed.layout),
         "operators": _object(operators),
         "content": to_content(operators),
-        "canonical": {level: write(canonical(operators, level).tree) for level in LEVELS},
+        "canonical": {level: tree_text(canonical(operators, level).tree) for level in LEVELS},
         "names": canonical(operators, "renamed").names,
         "guesses": guesses(parsed),
         "understood": understood(parsed),
     }
 
 
-def as_text(parsed: Parsed) -> str:
-    """Everything as lines, each part under its name."""
+def formula_text(parsed: Parsed) -> str:
+    """Return everything as lines, each part with its name."""
     operators = parsed.operators
     parts = [
         ("formula", readable(parsed.layout)),
@@ -60,10 +61,10 @@ def as_text(parsed: Parsed) -> str:
         ("repairs", ", ".join(parsed.repairs)),
         ("problems", "\n".join(underlined(parsed.latex, problem) for problem in parsed.problems)),
         ("layout", tangent(parsed.layout)),
-        ("layout tree", draw(parsed.layout)),
-        ("operator tree", draw(operators)),
+        ("layout tree", outline(parsed.layout)),
+        ("operator tree", outline(operators)),
     ]
-    parts += [(f"canonical, {level}", write(canonical(operators, level).tree)) for level in LEVELS]
+    parts += [(f"canonical, {level}", tree_text(canonical(operators, level).tree)) for level in LEVELS]
     names = canonical(operators, "renamed").names
     parts.append(("names", ", ".join(f"{new[2:]} = {old[2:]}" for old, new in names.items())))
     parts.append(("guesses", ", ".join(guesses(parsed))))
@@ -78,7 +79,7 @@ def _part(name: str, text: str) -> str:
 
 
 def underlined(latex: str, problem: Problem) -> str:
-    """A problem below the line it concerns, the culprit marked.
+    """Return a problem below its line of LaTeX, with the wrong characters underlined.
 
     a + \\foo b
         ^^^^ unknown command \\foo
@@ -95,13 +96,13 @@ def underlined(latex: str, problem: Problem) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return the number of terminal columns that a text takes."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
 
 
 def _object(root: Node) -> dict[str, object]:
-    """A tree as nested objects, made from the leaves up so that no depth can overflow."""
+    """Return a tree as nested objects, built from the leaves up so that no depth can overflow."""
     made: dict[int, dict[str, object]] = {}
     for node in reversed(list(root.walk())):
         entry: dict[str, object] = {"label": node.label}

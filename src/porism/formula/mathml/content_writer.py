@@ -1,6 +1,7 @@
-"""Operator trees as Content MathML.
+"""Write operator trees as Content MathML.
 
-Standard elements where MathML has one, otherwise a `csymbol` of the dictionary `porism` named by the label, so that nothing is lost.
+An operator is a standard element where MathML has one, otherwise a `csymbol` of the dictionary `porism` with its label, so that nothing
+is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from porism.formula.tree import Node
 
 
 def _load() -> tuple[dict[str, str], dict[str, str]]:
-    """From a label to what is written, and from a name to the label that is read."""
+    """Return the names of labels for writing, and the labels of names for reading."""
     write: dict[str, str] = {}
     read: dict[str, str] = {}
     text = files("porism.formula.mathml").joinpath("content_table.tsv").read_text(encoding="utf-8")
@@ -27,7 +28,7 @@ def _load() -> tuple[dict[str, str], dict[str, str]]:
 
 
 WRITE, READ = _load()
-# Functions that MathML has an element for.
+# Functions for which MathML has an element.
 ELEMENTARY = frozenset(
     [
         *("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"),
@@ -42,7 +43,7 @@ _CLOSURE = {"OO": "open", "CC": "closed", "OC": "open-closed", "CO": "closed-ope
 
 
 def to_content(tree: Node) -> str:
-    """An operator tree as a Content MathML document."""
+    """Return an operator tree as a Content MathML document."""
     out: list[str] = ['<math xmlns="http://www.w3.org/1998/Math/MathML">']
     stack: list[Node | str] = ["</math>", tree]
     while stack:
@@ -58,7 +59,7 @@ def to_content(tree: Node) -> str:
 
 
 def _element(node: Node) -> tuple[str, list[Node | str], str]:
-    """What opens a node, what is inside, what closes it."""
+    """Return the start, the content and the end of a node's element."""
     label = node.label
     children: list[Node | str] = list(node.children)
     kind, name = label[:2], label[2:]
@@ -82,7 +83,7 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
 
 
 def _bounded(node: Node) -> list[Node | str]:
-    """Bound variable, limits and body of a big operator; a lower bound that is no equation is a condition."""
+    """Return bound variable, limits and body of a big operator. A lower bound that is no equation is a condition."""
     body, *bounds = node.children
     parts: list[Node | str] = []
     if node.label in _INTEGRALS:
@@ -123,7 +124,7 @@ def _leaf(label: str, kind: str, name: str) -> str:
 
 
 def _chain(node: Node) -> list[Node | str]:
-    """Each link of a chain of relations on its own; the shared operand is written twice."""
+    """Return each relation of a chain as an element of its own; shared operands are written twice."""
     parts: list[Node | str] = []
     kids = node.children
     for at in range(1, len(kids) - 1, 2):

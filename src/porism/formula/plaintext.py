@@ -1,4 +1,4 @@
-"""A formula for a terminal: one line of Unicode, its LaTeX tokens, a tree as a drawing."""
+"""Formulas and trees as plain text: one line of Unicode, an indented outline, a tree on one line."""
 
 from __future__ import annotations
 
@@ -11,23 +11,10 @@ _DOWN = str.maketrans("0123456789+−=()aehijklmnoprstuvx", "₀₁₂₃₄₅�
 _TIGHT = frozenset("!%/′∂∇√¬∀∃.:|‖()[]{}⟨⟩")
 _ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "→": "\u20d7", "˙": "\u0307", "¨": "\u0308"}
 _GROUP = re.compile(r"M!(.*?)(\d+)x(\d+)", re.DOTALL)
-_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
-
-
-def latex_tokens(latex: str) -> list[str]:
-    """The tokens of a LaTeX text: commands, numbers, single characters.
-
-    >>> latex_tokens(r"\\frac{x^{12}}2")
-    ['\\\\frac', '{', 'x', '^', '{', '12', '}', '}', '2']
-    """
-    return _TOKEN.findall(latex)
 
 
 def readable(layout: Node) -> str:
-    """A layout tree as one line of Unicode.
-
-    `x^2+\\frac{a+b}{c}` is `x² + (a + b)/c`.
-    """
+    """Write a layout tree as one line of Unicode: `x^2+\\frac{a+b}{c}` is `x² + (a + b)/c`."""
     out: list[str] = []
     previous = None
     for node in row_of(layout):
@@ -47,7 +34,7 @@ def readable(layout: Node) -> str:
 
 
 def _needs_space(left: Node, right: Node) -> bool:
-    """Between a name or text and what follows it, unless that is a bracket."""
+    """Check for a name or a text next to something other than a bracket."""
     long = (left.label[:2] in ("V!", "T!") and len(left.label) > 3) or (
         left.label[1:2] != "!" and bool({"u", "o"} & set(left.edges))
     )
@@ -56,7 +43,7 @@ def _needs_space(left: Node, right: Node) -> bool:
 
 
 def _symbol(node: Node) -> str:
-    """One node with its scripts."""
+    """Write one node with its scripts."""
     parts = dict(zip(node.edges, node.children, strict=True))
     text = _body(node, parts)
     for edge in "cd":
@@ -109,7 +96,7 @@ def _group(node: Node, found: re.Match[str]) -> str:
 
 
 def _closed(node: Node) -> str:
-    """Text that can stand beside a fraction line or a root sign: in brackets unless it is one piece."""
+    """Write an operand of a fraction or a root: in brackets unless it is a single symbol."""
     text = readable(node)
     single = "n" not in node.edges and node.label[1:2] == "!" and node.label != "O!divide"
     return text if single and " " not in text else f"({text})"
@@ -119,16 +106,16 @@ def _script(node: Node, up: bool) -> str:
     text = readable(node)
     tight = text.replace(" ", "")
     raised = tight.translate(_UP if up else _DOWN)
-    if tight and all(one != other or one in "′*" for one, other in zip(tight, raised, strict=True)):
+    if tight and all(before != after or before in "′*" for before, after in zip(tight, raised, strict=True)):
         return raised
     mark = "^" if up else "_"
     return f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"
 
 
-def draw(root: Node) -> str:
-    """A tree as lines, a child below and to the right of its parent; in a layout tree the letter of the edge stands before it.
+def outline(root: Node) -> str:
+    """Write a tree as an indented outline, in a layout tree with the letter of its edge before each node.
 
-    The symbols of a row stay at one indent, as do the elements of a group, so a long formula does not run out of the screen.
+    The symbols of a row share one indent, as do the elements of a group, so that a long formula stays narrow.
     """
     lines: list[str] = []
     stack: list[tuple[Node, str, str]] = [(root, "", "")]
@@ -141,8 +128,26 @@ def draw(root: Node) -> str:
                 stack.append((child, indent, edge + " " if edge == "e" else " " * len(mark)))
             else:
                 stack.append((child, indent + " " * len(mark) + "  ", "" if edge == " " else edge + " "))
-        # What hangs on this node comes first, then the rest of its row, then the next element.
+        # First the scripts of this node, then the rest of its row, then the next element.
         if node.edges[:1] == "n":
             later = 1 if node.edges[-1] == "e" else 0
             stack.insert(len(stack) - len(node.children) + later, stack.pop())
     return "\n".join(lines)
+
+
+def tree_text(node: Node) -> str:
+    """Write an operator tree on one line, such as `U!plus(V!a, N!1)`."""
+    out: list[str] = []
+    stack: list[Node | str] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            out.append(item)
+            continue
+        out.append(item.label)
+        if item.children:
+            stack.append(")")
+            for child in reversed(item.children):
+                stack.extend((child, ", "))
+            stack[-1] = "("
+    return "".join(out)

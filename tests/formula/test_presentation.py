@@ -1,4 +1,4 @@
-"""Content MathML in: the operator tree is taken as it is, the layout is drawn from it."""
+"""Formulas from Content MathML: it gives the operator tree, and that gives the layout tree."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from porism.formula import parse, parse_mathml, tangent
-from porism.formula.mathml.content import to_content
-from porism.formula.mathml.present import present
-from porism.formula.text import readable
+from porism.formula.mathml.content_writer import to_content
+from porism.formula.mathml.presentation import to_presentation
+from porism.formula.plaintext import readable
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from porism.formula.text import readable
         r"A^{-1}x",
     ],
 )
-def test_content_out_and_in_again_gives_both_trees(latex: str) -> None:
+def test_writing_and_reading_content_gives_both_trees(latex: str) -> None:
     parsed = parse(latex)
     again = parse_mathml(to_content(parsed.operators))
     assert again.path == "content"
@@ -56,17 +56,17 @@ def test_content_out_and_in_again_gives_both_trees(latex: str) -> None:
         r"x_1+\cdots+x_n", r"\mathbb{Z}[x]",
     ],
 )  # fmt: skip
-def test_an_operator_tree_can_be_read_from_its_drawing(latex: str) -> None:
+def test_the_presentation_of_an_operator_tree_parses_to_it(latex: str) -> None:
     operators = parse(latex).operators
-    assert parse_mathml(present(operators)).operators == operators
+    assert parse_mathml(to_presentation(operators)).operators == operators
 
 
-def test_deep_nesting_is_drawn_in_a_moment() -> None:
+def test_deep_nesting_is_written_quickly() -> None:
     operators = parse(r"\binom{1}{" * 40 + "x" + "}" * 40).operators
-    assert parse_mathml(present(operators)).operators == operators
+    assert parse_mathml(to_presentation(operators)).operators == operators
 
 
-def test_what_has_no_sign_is_drawn_as_a_function() -> None:
+def test_an_operator_without_a_sign_is_written_as_a_function() -> None:
     assert readable(parse_mathml("<math><apply><sin/><ci>x</ci></apply></math>").layout) == "sin(x)"
 
 
@@ -81,17 +81,17 @@ def test_latexml_content() -> None:
     "text",
     ["<apply", "<ci>", "<math><apply/></math>", "<math><apply><apply>", "<cn></cn>", "<math><ci>&lt;</ci></math>"],
 )
-def test_broken_content_is_read_too(text: str) -> None:
+def test_ill_formed_content_is_read(text: str) -> None:
     assert parse_mathml(text).mathml.startswith("<math>")
 
 
-def test_a_drawing_is_clean() -> None:
+def test_the_presentation_is_clean() -> None:
     parsed = parse(r"\frac{a}{b}<c")
-    assert parse_mathml(present(parsed.operators)).mathml == present(parsed.operators)
+    assert parse_mathml(to_presentation(parsed.operators)).mathml == to_presentation(parsed.operators)
 
 
 @pytest.mark.shared
-def test_official_operator_trees_are_drawn(shared_data: Path) -> None:
+def test_official_operator_trees_are_written(shared_data: Path) -> None:
     csv.field_size_limit(10**9)
     with open(
         shared_data / "arqmath-format/topic-formulas/2021_formulas_opt.tsv", encoding="utf-8", newline=""

@@ -1,0 +1,66 @@
+"""LaTeX under repair, with the position of each character in the text that the user typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from porism.formula.problems import Problem
+
+
+class EditableLatex:
+    """The text after the repairs so far, their names, and the problems found, which have positions in the user's text."""
+
+    __slots__ = ("length", "positions", "problems", "repairs", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.length = len(text)
+        self.positions = list(range(len(text) + 1))
+        self.repairs: list[str] = []
+        self.problems: list[Problem] = []
+
+    def replace(self, start: int, end: int, new: str) -> None:
+        """Replace the characters from start to end."""
+        end = min(end, len(self.text))
+        self.text = self.text[:start] + new + self.text[end:]
+        self.positions[start:end] = [self.positions[start]] * len(new)
+
+    def sub(self, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], repair: str) -> bool:
+        """Replace every match of a pattern. Return whether something changed, and note the repair if so."""
+        parts: list[str] = []
+        positions: list[int] = []
+        last, changed = 0, 0
+        for found in pattern.finditer(self.text):
+            text = found.expand(new) if isinstance(new, str) else new(found)
+            if text == found[0]:
+                continue
+            start, end = found.span()
+            parts += self.text[last:start], text
+            positions += self.positions[last:start]
+            positions += [self.positions[start]] * len(text)
+            last = end
+            changed += 1
+        if changed:
+            parts.append(self.text[last:])
+            positions += self.positions[last:]
+            self.text, self.positions = "".join(parts), positions
+            self.note_repair(repair)
+        return bool(changed)
+
+    def note_repair(self, name: str) -> None:
+        """Note the name of a repair, once however often it was done."""
+        if name not in self.repairs:
+            self.repairs.append(name)
+
+    def note_problem(self, message: str, start: int, end: int) -> None:
+        """Note a problem with characters of the present text."""
+        self.problems.append(self.problem(message, start, end))
+
+    def problem(self, message: str, start: int, end: int) -> Problem:
+        """Return a problem with characters of the present text; its position is in the user's text."""
+        start = min(max(start, 0), len(self.text))
+        end = min(max(end, start), len(self.text))
+        first = self.positions[start]
+        last = min(self.positions[end - 1] + 1, self.length) if end > start else first
+        return Problem(message, first, max(last, first))
