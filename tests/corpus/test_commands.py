@@ -60,7 +60,12 @@ def test_stats(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert ["formulas per post", "3-4", "1"] in rows or ["formulas per post", "2", "1"] in rows
     assert (tmp_path / "plots" / "commonest-formulas.svg").read_text().startswith("<?xml")
     assert main(["stats", str(demo), "--json"]) == 0
-    assert dict(json.loads(capsys.readouterr().out)["counts"])["posts"] == 2
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"]["posts"] == 2
+    assert {"year": 2015, "kind": "answer", "posts": 1} in found["posts_by_year"]
+    assert {"latex": "x^2", "formulas": 2} in found["common_formulas"]
+    assert {"tag": "algebra", "questions": 1} in found["common_tags"]
+    assert all(isinstance(row, dict) for rows in found.values() if isinstance(rows, list) for row in rows)
 
 
 def test_show(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -183,6 +183,18 @@ def test_eval_in_every_format_with_every_option(
     assert "official" in capsys.readouterr().out or form == "tsv"
 
 
+def test_json_is_one_object_with_keys_for_programs(porism_command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--compare", "--coverage", "--correlate", "--leave-team-out", "--json"]
+    assert porism.cli.main(["eval", "qrels.txt", *RUNS, *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == [
+        *("means", "comparison", "coverage", "measure_correlations", "run_correlations", "leave_team_out")
+    ]
+    keys = {key for table in found.values() for row in table["rows"] for key in row}
+    assert {"p_holm", "p_t_test", "relevant_found", "judgments_removed", "nDCG'"} <= keys
+    assert not [key for key in keys if not key or " " in key]
+
+
 def test_an_impossible_evaluation_exits_with_1_and_prints_nothing(
     porism_command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

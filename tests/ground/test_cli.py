@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,12 @@ from porism.cli import COMMANDS, main, make_parser
 def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "COMMAND" in capsys.readouterr().err
+
+
+def test_help_lists_every_command_once_in_a_group() -> None:
+    text = make_parser().format_help()
+    listed = re.findall(r"^  (\w+) ", text.partition("options:")[0], flags=re.M)
+    assert sorted(listed) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

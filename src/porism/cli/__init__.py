@@ -1,4 +1,4 @@
-"""The command line: one file per command, no logic. Data to stdout; words and progress to stderr."""
+"""The command line: one file per command, no logic. Data go to standard output, messages and progress to standard error."""
 
 from __future__ import annotations
 
@@ -11,54 +11,63 @@ from collections.abc import Sequence
 from porism import __version__
 from porism.errors import PorismError
 
-# Each command is a module of this package with HELP (one line), EXAMPLE (tested), arguments(parser) and run(args) -> exit code.
-# A command whose work can be continued after Ctrl-C sets `resume` (parser.set_defaults): how to continue it.
-# Modules import nothing heavy at the top, so that `porism --help` is instant.
-COMMANDS = (
-    "agreement",
-    "ask",
-    "assess",
-    "build",
-    "completion",
-    "demo",
-    "eval",
-    "explain",
-    "export",
-    "formula",
-    "formulas",
-    "index",
-    "match",
-    "pool",
-    "published",
-    "qrels",
-    "run",
-    "search",
-    "serve",
-    "show",
-    "stats",
-    "submissions",
-    "topics",
-    "train",
-    "turkle",
-)
+# The commands by use, as `porism --help` lists them. Each is a module of this package with HELP (one line), EXAMPLE (tested),
+# arguments(parser) and run(args) -> exit code. A command whose work can be continued after Ctrl-C sets `resume`
+# (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant.
+GROUPS = {
+    "search": ("demo", "search", "formulas", "ask", "explain", "serve"),
+    "collections and indexes": ("build", "index", "show", "stats", "export"),
+    "formulas": ("formula", "match"),
+    "experiments": ("run", "eval", "published", "train"),
+    "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "qrels", "turkle"),
+    "shell": ("completion",),
+}
+COMMANDS = tuple(sorted(name for names in GROUPS.values() for name in names))
 
 
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the example's line breaks."""
+class Parser(argparse.ArgumentParser):
+    """A parser whose help lists its commands by group, if it has groups."""
+
+    groups: dict[str, tuple[str, ...]] | None = None
+
+    def format_help(self) -> str:
+        """Return the help text."""
+        commands = next((one for one in self._actions if isinstance(one, argparse._SubParsersAction)), None)
+        if not self.groups or commands is None:
+            return super().format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, [])
+        formatter.add_text(self.description)
+        entries = {entry.dest: entry for entry in commands._get_subactions()}
+        for title, names in self.groups.items():
+            formatter.start_section(title)
+            formatter.add_arguments([entries[name] for name in names if name in entries])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([action for action in self._actions if action is not commands])
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The whole command line as one parser (also read by shell completion and the generated reference)."""
-    parser = argparse.ArgumentParser(
-        prog="porism", description="A math-aware search engine and the lab that measures it."
+    """Build the parser of the whole command line. Shell completion and the generated reference read it too."""
+    parser = Parser(
+        prog="porism",
+        description="A math-aware search engine and the lab that measures it.",
+        epilog="porism COMMAND --help explains a command and gives an example.",
     )
+    parser.groups = GROUPS
     parser.add_argument("--version", action="version", version=f"porism {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name in COMMANDS:
         module = importlib.import_module(f"porism.cli.{name}")
-        epilog = f"example:\n  {module.EXAMPLE}"
         sub = commands.add_parser(
-            name, help=module.HELP, description=module.HELP, epilog=epilog, formatter_class=Formatter
+            name,
+            help=module.HELP,
+            description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
+            epilog=f"example:\n  {module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.arguments(sub)
         sub.set_defaults(run=module.run)
@@ -66,7 +75,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 fine, 1 a problem in the data, 2 wrong use."""
+    """Run one command. Return 0 for success, 1 for a problem in the data, 2 for wrong use."""
     parser = make_parser()
     args = parser.parse_args(argv)
     if args.command is None:
@@ -80,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"porism: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # `porism ... | head` ends here: nothing more can be written, and that is fine.
+        # `porism ... | head` ends here: nothing more can be written, and that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -1,3 +1,5 @@
+"""Run the command line: python -m porism.cli."""
+
 import sys
 
 from porism.cli import main

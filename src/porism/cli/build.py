@@ -1,4 +1,4 @@
-"""porism build: sources become a collection."""
+"""porism build: build a collection from its sources."""
 
 from __future__ import annotations
 
@@ -6,48 +6,59 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "build a collection from a dump, the lab's files, a table of formulas or a folder of documents"
+HELP = "build a collection from a site's dump, the lab's files, a table of formulas or a folder of documents"
 EXAMPLE = "porism build sample/dump -o sample-collection"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.add_argument(
         "sources",
         nargs="+",
         metavar="SOURCE",
-        help="dump (folder or .7z), lab files, formulas.tsv, folder of documents",
+        help="a Stack Exchange dump (folder or .7z), the lab's files, formulas.tsv, or a folder of documents",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="COLLECTION", help="the folder to make")
+    parser.add_argument("-o", "--output", required=True, metavar="COLLECTION", help="the folder to create")
     parser.add_argument(
-        "--add", default="", metavar="COLLECTION", help="make a new collection of this one and the sources"
-    )
-    parser.add_argument(
-        "--apart", action="store_true", help="with --add: posts with the same ids are other posts (of another site)"
-    )
-    parser.add_argument("--source-kind", default="", metavar="KIND", help="what the sources are, if detection is wrong")
-    parser.add_argument(
-        "--years", default="", metavar="FIRST-LAST", help="keep what was written in these years, e.g. 2010-2018, -2018"
+        "--add",
+        default="",
+        metavar="COLLECTION",
+        help="start from this collection: the new one holds its posts and those of the sources",
     )
     parser.add_argument(
-        "--compat", action="store_true", help="find formulas and cut years as the lab did, defects included"
+        "--apart",
+        action="store_true",
+        help="with --add: the sources are of another site, so equal ids are different posts",
     )
     parser.add_argument(
-        "--without", action="append", default=[], choices=("answers", "comments"), help="leave these out"
+        "--source-kind", default="", metavar="KIND", help="the kind of the sources, if it is detected wrongly"
+    )
+    parser.add_argument(
+        "--years", default="", metavar="FIRST-LAST", help="keep only posts of these years, e.g. 2010-2018 or -2018"
+    )
+    parser.add_argument(
+        "--compat", action="store_true", help="find formulas and select years exactly as the lab did, with its errors"
+    )
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=("answers", "comments"),
+        help="leave these out (repeat for both)",
     )
     parser.add_argument(
         "--trees",
         default="latex",
         choices=("latex", "official"),
-        help="where formulas' trees come from: our parser, or the MathML of the source where it has any",
+        help="build the trees of formulas from LaTeX (default), or from the MathML of the source where it has any",
     )
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="number of processes (default: one per core)")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.set_defaults(resume="run the same command again to continue the build")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, then tell what became of every row."""
+    """Build the collection and report how many rows were read, kept and left out."""
     import json
 
     from porism.corpus.build.options import Options, parse_years
@@ -65,18 +76,16 @@ def run(args: argparse.Namespace) -> int:
     options = Options(
         first, last, args.compat, "answers" not in args.without, "comments" not in args.without, args.trees
     )
-    progress = Silent() if args.quiet else Bars()
-    base = Collection.open(args.add) if args.add else None
-    place = build(
+    folder = build(
         sources,
         args.output,
         options,
-        base=base,
+        base=Collection.open(args.add) if args.add else None,
         apart=args.apart,
         jobs=args.jobs,
-        progress=progress,
+        progress=Silent() if args.quiet else Bars(),
         say=lambda text: print(text, file=sys.stderr),
     )
-    for line in report_lines(json.loads((place / MANIFEST).read_text("utf-8"))):
+    for line in report_lines(json.loads((folder / MANIFEST).read_text("utf-8"))):
         print(line)
     return 0

@@ -1,14 +1,16 @@
+"""porism completion: completion scripts for shells."""
+
 from __future__ import annotations
 
 import argparse
 
-HELP = "Print a completion script for your shell."
+HELP = "print a completion script for your shell"
 EXAMPLE = "porism completion bash > ~/.local/share/bash-completion/completions/porism"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    """Add the options of the command."""
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell to complete in")
 
 
 def run(args: argparse.Namespace) -> int:

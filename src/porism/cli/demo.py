@@ -1,20 +1,25 @@
+"""porism demo: search the sample."""
+
 from __future__ import annotations
 
 import argparse
 
-HELP = "Build the sample collection and its index if they are not there yet, and serve the search page."
+HELP = "build and index the sample, if that is not done yet, and serve its search page"
 EXAMPLE = "porism demo --port 8100"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument(
-        "--directory", default="demo", help="where collection and index are kept (default: %(default)s)"
+        "--directory", default="demo", help="where to keep the collection and the index (default: %(default)s)"
     )
     parser.add_argument("--sample", default="sample", help="the sample of the project (default: %(default)s)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to bind to (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8100, help="port (default: %(default)s; 0 picks a free one)")
-    parser.add_argument("--build-only", action="store_true", help="build, but do not serve")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument(
+        "--port", type=int, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
+    )
+    parser.add_argument("--build-only", action="store_true", help="build and index, but do not serve")
+    parser.set_defaults(resume="run the same command again to continue")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,19 +1,19 @@
-"""porism eval: runs become tables, figures and a report."""
+"""porism eval: score runs, and write tables, figures and a report."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-HELP = "score runs against judgments"
+HELP = "score runs against judgments; compare them, draw figures, write a report"
 EXAMPLE = "porism eval sample/qrels/task1.txt sample/runs/Abacus-task1-words-auto-text-P.tsv sample/runs/Tally-task1-both-auto-both-A.tsv"
 FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument("qrels", help="judgments: topic, 0, item, grade")
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="Task 1, 2 or 3 submission or trec_eval file")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="runs of Task 1, 2 or 3, or in trec_eval's format")
     parser.add_argument(
         "--measures", nargs="+", metavar="M", help="for example nDCG' MAP' P'@10 'P(rel=1)@5' bpref infAP judged@10"
     )
@@ -21,47 +21,63 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--average",
         choices=("official", "present", "complete"),
         default="complete",
-        help="topics that the mean is taken over",
+        help="average over the topics with a judged hit (official), those that the run answers (present), or all topics "
+        "of the qrels (complete, the default)",
     )
-    parser.add_argument("--format", default="table", choices=FORMATS, help="how to print")
+    parser.add_argument("--format", default="table", choices=FORMATS, help="the format to print (default: %(default)s)")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
-    parser.add_argument("--against", choices=("published",), help="set the runs among the published ones")
+    parser.add_argument("--against", choices=("published",), help="also rank the runs among the published ones")
     parser.add_argument(
-        "--subsets", metavar="META", help="topic information (CSV, TSV or JSON): also score by kind of topic"
+        "--subsets",
+        metavar="FILE",
+        help="also score by kind of topic; the file (CSV, TSV or JSON) describes the topics",
     )
-    parser.add_argument("--compare", action="store_true", help="paired tests of every two runs")
-    parser.add_argument("--per-topic", action="store_true", help="also a row per topic")
-    parser.add_argument("--coverage", action="store_true", help="also how much of each run was judged")
+    parser.add_argument("--compare", action="store_true", help="also compare every two runs by paired tests")
+    parser.add_argument("--per-topic", action="store_true", help="also print a row per topic")
+    parser.add_argument("--coverage", action="store_true", help="also print how much of each run was judged")
     parser.add_argument(
-        "--correlate", action="store_true", help="also how far measures and runs agree (Pearson, Kendall)"
+        "--correlate", action="store_true", help="also correlate measures and runs (Pearson's r, Kendall's tau)"
     )
-    parser.add_argument("--leave-team-out", action="store_true", help="also what each team loses in a pool without it")
-    parser.add_argument("--plots", metavar="DIR", help="write figures (needs the extra plots)")
-    parser.add_argument("--plot-format", choices=("svg", "png"), default="svg", help="kind of figures")
-    parser.add_argument("--report", metavar="FILE.html", help="write the whole experiment as one page")
-    parser.add_argument("--title", default="", help="title of the page")
-    parser.add_argument("--seed", type=int, default=2022, help="of the randomisation test and the bootstrap")
     parser.add_argument(
-        "--collection", metavar="DIR", help="Task 2: the collection that gives formulas their visual ids"
+        "--leave-team-out",
+        action="store_true",
+        help="also score each team without the judgments that only its runs contributed",
     )
-    parser.add_argument("--visual-map", metavar="FILE", help="Task 2: a table with id and visual_id instead")
+    parser.add_argument("--plots", metavar="DIR", help="write figures into this folder (needs the extra plots)")
     parser.add_argument(
-        "--instances", action="store_true", help="Task 2: the judgments are of formula ids, not of visual ids"
+        "--plot-format", choices=("svg", "png"), default="svg", help="the format of the figures (default: %(default)s)"
     )
+    parser.add_argument("--report", metavar="FILE.html", help="write a report, one HTML page")
+    parser.add_argument("--title", default="", help="the title of the report")
+    parser.add_argument(
+        "--seed", type=int, default=2022, help="seed of the randomisation test and the bootstrap (default: %(default)s)"
+    )
+    _task_arguments(parser)
+
+
+def _task_arguments(parser: argparse.ArgumentParser) -> None:
+    task2 = parser.add_argument_group("Task 2")
+    task2.add_argument("--collection", metavar="DIR", help="look up the visual ids of formulas in this collection")
+    task2.add_argument(
+        "--visual-map", metavar="FILE", help="look up visual ids in this table, with the columns id and visual_id"
+    )
+    task2.add_argument("--instances", action="store_true", help="the qrels judge formula ids, not visual ids")
     task3 = parser.add_argument_group("Task 3")
-    task3.add_argument("--answers", metavar="MAP", help="run, topic, id of the answer in the judgments")
-    task3.add_argument("--flags", metavar="FILE", help="topic, answer, MG, UI (yes or no)")
-    task3.add_argument("--tokenizer", metavar="DIR", help="local copy of MathBERTa: gives LO in place of LO-w")
-    task3.add_argument("--encoder", metavar="DIR", help="local copy of MathBERTa: gives CS")
+    task3.add_argument(
+        "--answers", metavar="FILE", help="map of the answers: run, topic, id of the answer in the qrels"
+    )
+    task3.add_argument("--flags", metavar="FILE", help="flags of the answers: topic, answer, MG, UI (yes or no)")
+    task3.add_argument("--tokenizer", metavar="DIR", help="local copy of MathBERTa: compute LO instead of LO-w")
+    task3.add_argument("--encoder", metavar="DIR", help="local copy of MathBERTa: compute CS")
     task3.add_argument("--task1-qrels", metavar="FILE", help="references from Task 1: the judgments")
     task3.add_argument(
-        "--task1-runs", nargs="+", default=(), metavar="RUN", help="references from Task 1: the runs that found them"
+        "--task1-runs", nargs="+", default=(), metavar="RUN", help="references from Task 1: the runs that returned them"
     )
-    task3.add_argument("--as-task3", action="store_true", help="score Task 1 runs by their first hit")
+    task3.add_argument("--as-task3", action="store_true", help="score Task 1 runs by their first hits, as in Task 3")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score and print."""
+    """Evaluate and print the tables."""
     from porism.evaluate.evaluation import Options, evaluate
 
     options = Options(**{name: value for name, value in vars(args).items() if name in Options.__annotations__})

@@ -1,4 +1,4 @@
-"""porism explain: why a post was found."""
+"""porism explain: why a post has its score."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ EXAMPLE = "porism explain demo/index 'square root of 2 irrational' 754"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
-    parser.add_argument("query", metavar="QUERY", help="as for porism search; - reads it from stdin")
+    parser.add_argument("query", metavar="QUERY", help="as for porism search (- reads the query from stdin)")
     parser.add_argument("post", type=int, metavar="POST", help="the id of an answer or a question")
-    parser.add_argument("--json", action="store_true", help="the whole explanation as JSON")
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain and print."""
-    from porism.search.display.show import print_explanation, typed
+    """Explain the score and print the explanation."""
+    from porism.cli.output import print_explanation, read_argument
     from porism.search.engine import Engine
 
-    return print_explanation(Engine.open(args.index).explain(typed(args.query), args.post), args.json)
+    return print_explanation(Engine.open(args.index).explain(read_argument(args.query), args.post), args.json)

@@ -1,33 +1,33 @@
-"""porism formulas: distinct formulas like the one given."""
+"""porism formulas: find formulas."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "search formulas: similar, exact, as a part, or in different ways"
+HELP = "search for formulas: similar, equal, containing the query, or diverse"
 EXAMPLE = "porism formulas demo/index 'a^2+b^2=c^2'"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
-    parser.add_argument("latex", metavar="LATEX", help="a formula, ?x for a wildcard; - reads it from stdin")
-    parser.add_argument("-k", type=int, default=10, help="formulas to show")
-    parser.add_argument("--offset", type=int, default=0, help="formulas to skip")
+    parser.add_argument("latex", metavar="LATEX", help="a formula; ?x is a wildcard (- reads the formula from stdin)")
+    parser.add_argument("-k", type=int, default=10, metavar="N", help="number of formulas (default: %(default)s)")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="number of formulas to skip")
     parser.add_argument(
         "--mode",
         choices=("similar", "exact", "subformula", "diverse"),
         default="similar",
-        help="how alike a formula must be",
+        help="similar: by similarity (default); exact: equal formulas only; subformula: formulas that contain the query; "
+        "diverse: similar ones that differ from each other",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object per formula")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per formula")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search and print."""
-    from porism.search.display.show import print_formulas, typed
+    """Search and print the formulas."""
+    from porism.cli.output import print_formulas, read_argument
     from porism.search.engine import Engine
 
-    return print_formulas(
-        Engine.open(args.index).formulas(typed(args.latex), args.k, args.mode, args.offset), args.json
-    )
+    results = Engine.open(args.index).formulas(read_argument(args.latex), args.k, args.mode, args.offset)
+    return print_formulas(results, args.json)

@@ -1,4 +1,4 @@
-"""porism index: a collection becomes an index."""
+"""porism index: index a collection."""
 
 from __future__ import annotations
 
@@ -6,44 +6,45 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "index a collection: words, formulas, vectors and concepts"
+HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.add_argument("collection", metavar="COLLECTION", help="a folder made by porism build")
-    parser.add_argument("-o", "--output", required=True, metavar="INDEX", help="the folder to make")
+    parser.add_argument("-o", "--output", required=True, metavar="INDEX", help="the folder to create")
     parser.add_argument(
         "--no-links",
         action="store_true",
-        help="index neither the link list, nor linked titles, nor comments that point to other questions",
+        help="leave out the links between questions: the link list, titles of linked questions, and comments with links",
     )
     parser.add_argument(
         "--no-vectors",
         action="store_true",
-        help="learn no vectors: a smaller index, sooner made, that ranks a little worse",
+        help="do not learn vectors: the index is smaller and faster to build, but ranks slightly worse",
     )
     parser.add_argument(
-        "--add", metavar="INDEX", help="take over what did not change from this index of the collection before it grew"
+        "--add",
+        metavar="INDEX",
+        help="an index of the collection before posts were added: reuse everything that did not change",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, then tell what is in it."""
+    """Build the index and print its size."""
     from porism.corpus.store.collection import Collection
     from porism.index.build import build_index
     from porism.progress import Bars, Silent
 
     collection = Collection.open(Path(args.collection))
-    progress = Silent() if args.quiet else Bars()
     manifest = build_index(
         collection,
         Path(args.output),
         links=not args.no_links,
         vectors=not args.no_vectors,
-        progress=progress,
+        progress=Silent() if args.quiet else Bars(),
         base=args.add,
     )
     size = sum(part.size for part in manifest.files.values())

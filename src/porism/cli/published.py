@@ -1,4 +1,4 @@
-"""porism published: the tables of the lab."""
+"""porism published: the published tables of the lab."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ import sys
 HELP = "print the published tables of the lab"
 EXAMPLE = "porism published task1"
 NAMES = ("teams", "scale", "task1", "task2", "task3", "correlations", "task1-as-task3", "qrels")
+FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("table", choices=NAMES, help="which table")
-    parser.add_argument(
-        "--format",
-        default="table",
-        choices=("table", "tsv", "json", "markdown", "latex", "html"),
-        help="how to print it",
-    )
+    """Add the options of the command."""
+    parser.add_argument("table", choices=NAMES, help="which table to print")
+    parser.add_argument("--format", default="table", choices=FORMATS, help="the format to print (default: %(default)s)")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
 
 

@@ -1,4 +1,4 @@
-"""porism show: a post, a thread or a formula in the terminal."""
+"""porism show: print a post, a thread or a formula."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ KINDS = ("post", "thread", "formula")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("collection", metavar="COLLECTION")
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("number", type=int, metavar="ID")
+    """Add the options of the command."""
+    parser.add_argument("collection", metavar="COLLECTION", help="a folder made by porism build")
+    parser.add_argument("kind", choices=KINDS, help="what to show")
+    parser.add_argument("number", type=int, metavar="ID", help="the id of the post, question or formula")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show it."""
+    """Print it."""
     from porism.corpus import show
     from porism.corpus.store.collection import Collection
 

@@ -1,4 +1,4 @@
-"""porism stats: what a collection holds."""
+"""porism stats: statistics of a collection."""
 
 from __future__ import annotations
 
@@ -6,39 +6,38 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "show what a collection holds: counts, distributions, commonest formulas and tags"
+HELP = "show statistics of a collection: counts, distributions, most common formulas and tags"
 EXAMPLE = "porism stats demo/collection"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("collection", metavar="COLLECTION")
-    parser.add_argument("--json", action="store_true", help="JSON instead of a table")
-    parser.add_argument("--plots", metavar="FOLDER", help="also write a picture of each distribution (SVG)")
+    """Add the options of the command."""
+    parser.add_argument("collection", metavar="COLLECTION", help="a folder made by porism build")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--plots", metavar="FOLDER", help="also draw each distribution as an SVG file in this folder")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print distribution, value and number as a table."""
+    """Print a table with the columns distribution, value and number, or JSON."""
     import json
 
     from porism.corpus.plots import plot
-    from porism.corpus.stats import Distribution, distributions
+    from porism.corpus.stats import distributions
     from porism.corpus.store.collection import Collection
 
     with Collection.open(args.collection) as collection:
-        found = [Distribution("counts", tuple(collection.manifest["counts"].items())), *distributions(collection)]
+        found = list(distributions(collection))
+        counts = collection.manifest["counts"]
         if args.json:
-            head = {"digest": collection.digest, "sources": collection.manifest["sources"]}
-            print(
-                json.dumps(
-                    {**head, **{d.name: [list(row) for row in d.rows] for d in found}}, ensure_ascii=False, indent=1
-                )
-            )
+            head = {"digest": collection.digest, "sources": collection.manifest["sources"], "counts": counts}
+            body = {distribution.name: distribution.as_json() for distribution in found}
+            print(json.dumps(head | body, ensure_ascii=False, indent=1))
         else:
-            for distribution in found:
-                for value, number in distribution.rows:
-                    print(f"{distribution.name}\t{value}\t{number}")
+            rows = [("counts", name, number) for name, number in counts.items()]
+            rows += [(one.title, label, number) for one in found for label, number in one.rows]
+            for row in rows:
+                print(*row, sep="\t")
     if args.plots:
-        for path in plot(found[1:], Path(args.plots)):
+        for path in plot(found, Path(args.plots)):
             print(f"wrote {path}", file=sys.stderr)
     return 0

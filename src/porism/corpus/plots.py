@@ -1,4 +1,4 @@
-"""Pictures of a collection's distributions."""
+"""Draw the distributions of a collection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST = 30
 
 
 def plot(distributions: list[Distribution], folder: Path) -> list[Path]:
-    """One SVG for each distribution; bars in the given order."""
+    """Write one SVG file of bars for each distribution."""
     try:
         import matplotlib
     except ImportError:
@@ -32,7 +32,7 @@ def _bars(distribution: Distribution, folder: Path) -> Path:
     axes.barh(range(len(labels)), [number for _, number in distribution.rows], color="#3b6ea5")
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
-    axes.set_title(distribution.name)
-    path = folder / f"{distribution.name.replace(' ', '-')}.svg"
+    axes.set_title(distribution.title)
+    path = folder / f"{distribution.title.replace(' ', '-')}.svg"
     figure.savefig(path, metadata={"Date": None})
     return path

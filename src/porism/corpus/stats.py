@@ -1,70 +1,126 @@
-"""What a collection holds, in numbers."""
+"""Statistics of a collection: posts by year, formulas by kind, sizes, the most common formulas and tags."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import FORMULA_KINDS
 
 TOP = 20
+Value = str | int | None
+
+
+class Count(NamedTuple):
+    """A label and how often it occurs."""
+
+    label: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A named list of (value, number)."""
+    """Counts under a title. `name` is the key in JSON. The last column of each record is the number."""
 
     name: str
-    rows: tuple[tuple[str, int], ...]
+    title: str
+    columns: tuple[str, ...]
+    records: tuple[tuple[Value, ...], ...]
+
+    @property
+    def rows(self) -> tuple[Count, ...]:
+        """The records for a reader: one label and a number each."""
+        return tuple(
+            Count(_label(dict(zip(self.columns, record, strict=True))), _number(record)) for record in self.records
+        )
+
+    def as_json(self) -> list[dict[str, Value]]:
+        """Return the records as objects."""
+        return [dict(zip(self.columns, record, strict=True)) for record in self.records]
 
 
-def buckets(counts: Counter[int]) -> tuple[tuple[str, int], ...]:
-    """Whole numbers gathered as 0, 1, 2, 3-4, 5-8, 9-16, ...
+def _number(record: tuple[Value, ...]) -> int:
+    last = record[-1]
+    assert isinstance(last, int)
+    return last
 
-    >>> buckets(Counter({0: 5, 1: 2, 3: 1, 4: 1, 9: 7}))
-    (('0', 5), ('1', 2), ('3-4', 2), ('9-16', 7))
+
+def _label(record: Mapping[str, Value]) -> str:
+    if "minimum" in record:
+        low, high = record["minimum"], record["maximum"]
+        return str(low) if low == high else f"{low}-{high}"
+    if record.get("issue"):
+        return f"{record['kind']} (issue {record['issue']})"
+    if "year" in record:
+        return f"{record['year'] or 'undated'} {record['kind']}"
+    return str(next(iter(record.values())))
+
+
+class Bucket(NamedTuple):
+    """How many values lie between `minimum` and `maximum`."""
+
+    minimum: int
+    maximum: int
+    number: int
+
+
+def buckets(counts: Mapping[int, int]) -> tuple[Bucket, ...]:
+    """Group whole numbers as 0, 1, 2, 3-4, 5-8, 9-16, ...
+
+    >>> [tuple(bucket) for bucket in buckets({0: 5, 1: 2, 3: 1, 4: 1, 9: 7})]
+    [(0, 0, 5), (1, 1, 2), (3, 4, 2), (9, 16, 7)]
     """
     total: Counter[int] = Counter()
     for value, number in counts.items():
         total[0 if value <= 0 else (value - 1).bit_length() + 1] += number
-    return tuple((_bucket(power), number) for power, number in sorted(total.items()))
+    return tuple(_bucket(power, number) for power, number in sorted(total.items()))
 
 
-def _bucket(power: int) -> str:
+def _bucket(power: int, number: int) -> Bucket:
     if power <= 2:
-        return str(power)
-    return f"{2 ** (power - 2) + 1}-{2 ** (power - 1)}"
+        return Bucket(power, power, number)
+    return Bucket(2 ** (power - 2) + 1, 2 ** (power - 1), number)
 
 
 def distributions(collection: Collection) -> Iterator[Distribution]:
-    """Posts per year, formulas per post, sizes, the commonest formulas, tags, kinds and converters."""
-    years: Counter[str] = Counter((post.created[:4] or "undated") + " " + post.kind for post in collection.posts())
-    yield Distribution("posts by year and kind", tuple(sorted(years.items())))
-    yield Distribution("formulas by kind", tuple(_kinds(collection)))
-    yield Distribution("formulas per post", buckets(_per_post(collection)))
-    sizes: Counter[int] = Counter()
-    paths: Counter[str] = Counter()
+    """Yield the distributions of a collection, each computed in one pass."""
+    years = Counter((post.created[:4] or "undated", post.kind) for post in collection.posts())
+    by_year = tuple((int(year) if year.isdecimal() else None, kind, n) for (year, kind), n in sorted(years.items()))
+    yield Distribution("posts_by_year", "posts by year and kind", ("year", "kind", "posts"), by_year)
+    yield _formulas_by_kind(collection)
+    per_post = buckets(_per_post(collection))
+    yield Distribution("formulas_per_post", "formulas per post", ("minimum", "maximum", "posts"), per_post)
+    lengths: Counter[int] = Counter()
+    converters: Counter[str] = Counter()
     for expression in collection.expressions():
-        sizes[len(expression.latex)] += 1
-        paths[expression.path] += 1
-    yield Distribution("characters of a distinct formula", buckets(sizes))
-    yield Distribution("distinct formulas by converter", tuple(sorted(paths.items())))
-    yield Distribution("commonest formulas", tuple((latex, number) for latex, number, _ in collection.commonest(TOP)))
-    yield Distribution("commonest tags", tuple(tag for tag, _ in zip(collection.tags(), range(TOP), strict=False)))
-
-
-def _kinds(collection: Collection) -> Iterator[tuple[str, int]]:
-    counts = Counter(
-        formula.kind + (f" (issue {formula.issue})" if formula.issue else "") for formula in collection.formulas()
+        lengths[len(expression.latex)] += 1
+        converters[expression.path] += 1
+    yield Distribution(
+        "formula_lengths", "characters of a distinct formula", ("minimum", "maximum", "formulas"), buckets(lengths)
     )
-    yield from sorted(counts.items(), key=lambda row: (FORMULA_KINDS.index(row[0].split()[0]), row[0]))
+    by_converter = tuple(sorted(converters.items()))
+    yield Distribution(
+        "formulas_by_converter", "distinct formulas by converter", ("converter", "formulas"), by_converter
+    )
+    common = tuple((latex, number) for latex, number, _ in collection.commonest(TOP))
+    yield Distribution("common_formulas", "commonest formulas", ("latex", "formulas"), common)
+    tags = tuple(tag for tag, _ in zip(collection.tags(), range(TOP), strict=False))
+    yield Distribution("common_tags", "commonest tags", ("tag", "questions"), tags)
+
+
+def _formulas_by_kind(collection: Collection) -> Distribution:
+    counts = Counter((formula.kind, formula.issue) for formula in collection.formulas())
+    order = sorted(counts.items(), key=lambda item: (FORMULA_KINDS.index(item[0][0]), item[0][1]))
+    records = tuple((kind, issue, number) for (kind, issue), number in order)
+    return Distribution("formulas_by_kind", "formulas by kind", ("kind", "issue", "formulas"), records)
 
 
 def _per_post(collection: Collection) -> Counter[int]:
-    """Streams the occurrences grouped by post; posts without formulas count as 0."""
+    """Count the posts with each number of formulas; posts without formulas count as 0."""
     counts: Counter[int] = Counter()
     for _, group in groupby(collection.formula_posts()):
         counts[sum(1 for _ in group)] += 1

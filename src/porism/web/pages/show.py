@@ -202,6 +202,6 @@ def statistics_of(collection: Collection) -> Statistics:
     """The same for a collection."""
     counts = tuple((words, collection.count(name)) for name, words in COUNTED.items())
     made = tuple(
-        ShownDistribution(d.name, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection)
+        ShownDistribution(d.title, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection)
     )
     return Statistics(counts, made)
