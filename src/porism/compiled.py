@@ -1,4 +1,4 @@
-"""Functions over arrays, compiled: once on each machine (kept on disk), and run without holding the interpreter's lock."""
+"""Compile functions over arrays with numba, once on each machine (cached on disk), to run without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """A function compiled when it is first called."""
+    """Return a function that numba compiles on its first call."""
     return cast(Function, njit(cache=True, nogil=True)(function))

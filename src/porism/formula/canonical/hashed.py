@@ -47,7 +47,7 @@ _NO_VARIABLES: dict[str, int] = {}
 
 
 class HashedNode:
-    """An immutable operator node with its hashes. `places` are the MathML elements that it stands for."""
+    """An immutable operator node with its hashes. `places` are the numbers of its MathML elements."""
 
     __slots__ = (
         "_ordered",

@@ -188,10 +188,10 @@ def _refusal(message: str, source: EditableLatex) -> _Refusal:
     if not found:
         return _Refusal(source.problem("the converter refused it", 0, len(source.text)), 0)
     start = min(int(found[1]), len(source.text))
-    said = found[2]
+    complaint = found[2]
     for pattern, ours in _MESSAGES:
-        if match := pattern.fullmatch(said):
-            said = match.expand(ours)
+        if match := pattern.fullmatch(complaint):
+            complaint = match.expand(ours)
             break
     token = _TOKEN.match(source.text, start)
-    return _Refusal(source.problem(said, start, token.end() if token else start), start)
+    return _Refusal(source.problem(complaint, start, token.end() if token else start), start)
