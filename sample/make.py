@@ -1,4 +1,4 @@
-"""Makes the sample collection from its hand-written source: `python sample/make.py [FOLDER]`, the same bytes each time."""
+"""Generate the sample collection from its hand-written source: `python sample/make.py [FOLDER]`. The result is the same each time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def main(folder: Path) -> None:
-    """Write dump, topics, judgments and runs below the folder."""
+    """Write the dump, topics, judgments and runs into the folder."""
     dump = Dump(read_threads(HERE / "source" / "posts"), HERE / "source" / "users.tsv")
     dump.write(folder / "dump")
     write_lab(HERE / "source", folder, dump)

@@ -1,1 +1,1 @@
-"""How the sample's hand-written source becomes a Stack Exchange dump and the lab's files."""
+"""Generate a Stack Exchange dump and the lab's files from the hand-written source of the sample."""

@@ -1,4 +1,4 @@
-"""Everything the source does not say: ids, times, votes, reputation, badges. All of it follows from the keys alone."""
+"""Derive what the source does not give: ids, times, votes, reputation, badges. All of it follows from the keys of posts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from .source import Comment, Post
 
 FIRST_DAY = datetime(2012, 1, 1)
-IDS_PER_DAY = 4  # room between posts, so that a new thread moves few ids
+IDS_PER_DAY = 4  # gaps between ids, so that a new thread changes few of them
 UP, DOWN, ACCEPTED, FAVOURITE, BOUNTY_START, BOUNTY_CLOSE = 2, 3, 1, 5, 8, 9
 
 
 def number(key: str, below: int) -> int:
-    """A fixed number in 0..below-1 for a key: the sample's only source of chance."""
+    """Return a fixed pseudo-random number from 0 to below - 1 for a key."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % below
 
 
@@ -30,10 +30,10 @@ class Vote:
 
 
 class Calendar:
-    """Times and ids of all posts, ids growing with time in one space for questions and answers."""
+    """Times and ids of all posts. Questions and answers share one sequence of ids, which grow with time."""
 
     def __init__(self, questions: list[Post]) -> None:
-        """Give every post its time, then its id."""
+        """Assign a time and an id to every post."""
         self.time: dict[str, datetime] = {}
         for question in questions:
             self._set_thread(question)
@@ -54,7 +54,7 @@ class Calendar:
             self.time[answer.key] = now
 
     def comments(self) -> list[tuple[datetime, Post, Comment]]:
-        """All comments, oldest first."""
+        """Return all comments, oldest first."""
         rows: list[tuple[datetime, Post, Comment]] = []
         for post in self.posts:
             now = self.time[post.key]
@@ -69,24 +69,24 @@ def _moment(key: str, seconds: int) -> timedelta:
 
 
 def downs(post: Post) -> int:
-    """Votes against a post: all of a negative score, now and then one of a good score."""
+    """Return the number of downvotes: all votes of a negative score, sometimes one of a good score."""
     if post.score < 0:
         return -post.score + number(post.key + " ups", 2)
     return 1 if post.score > 3 and number(post.key + " downs", 7) == 0 else 0
 
 
 def views(post: Post) -> int:
-    """Readers of a question, more for older and better ones."""
+    """Return the number of views of a question; questions with a higher score have more."""
     return 40 + 37 * max(post.score, 0) + number(post.key + " views", 400)
 
 
 def favourites(post: Post) -> int:
-    """How many users keep a question on their list."""
+    """Return how many users have a question among their favourites."""
     return post.score // 8 if post.is_question else 0
 
 
 def votes(calendar: Calendar, users: list[int]) -> list[Vote]:
-    """All votes in order of their days (a dump gives days without the time)."""
+    """Return all votes by day (a dump gives no time of day)."""
     rows: list[Vote] = []
     for post in calendar.posts:
         rows += _votes_of(post, calendar, users)
@@ -112,12 +112,12 @@ def _votes_of(post: Post, calendar: Calendar, users: list[int]) -> list[Vote]:
 
 
 def _late(key: str) -> int:
-    """Most votes come in the first two days, a few much later."""
+    """Return the delay of a vote in days: most votes come in the first two days, a few much later."""
     return number(key, 2) if number(key + " late", 3) else number(key, 60)
 
 
 def reputation(calendar: Calendar) -> dict[int, int]:
-    """Points of each user by the site's rules of the time: 5 or 10 for a vote, 15 for acceptance, -2 for a vote against."""
+    """Return the reputation of each user by the site's rules: 5 or 10 for an upvote, 15 for acceptance, -2 for a downvote."""
     points: dict[int, int] = {}
     for post in calendar.posts:
         if post.by is not None:
@@ -126,7 +126,7 @@ def reputation(calendar: Calendar) -> dict[int, int]:
     return {user: max(1, total) for user, total in points.items()}
 
 
-# Name, class, needs a question (True) or an answer (False), least score.
+# Name, class, for a question (True) or an answer (False), lowest score.
 SCORE_BADGES = (
     ("Student", 3, True, 1),
     ("Teacher", 3, False, 1),
@@ -140,7 +140,7 @@ ONCE = {"Student", "Teacher"}
 
 
 def badges(calendar: Calendar) -> list[tuple[datetime, int, str, int]]:
-    """Badges earned by scores, acceptance and edits: (date, user, name, class), oldest first."""
+    """Return the badges earned by scores, acceptance and edits, as (date, user, name, class), oldest first."""
     rows: list[tuple[datetime, int, str, int]] = []
     had: set[tuple[int, str]] = set()
     for post in calendar.posts:

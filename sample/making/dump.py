@@ -1,4 +1,4 @@
-"""Writes the eight XML files of a Stack Exchange dump."""
+"""Write the eight XML files of a Stack Exchange dump."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = dict[str, object]
 
 
 def write_xml(path: Path, root: str, rows: list[Row]) -> None:
-    """One row a line, a byte order mark at the start and line ends as references, as in the real dumps."""
+    """Write a row per line, with a byte order mark and line ends as character references, as in real dumps."""
     lines = ['\ufeff<?xml version="1.0" encoding="utf-8"?>', f"<{root}>"]
     for row in rows:
         cells = " ".join(f'{name}="{_attribute(value)}"' for name, value in row.items() if value is not None)
@@ -40,10 +40,10 @@ def _stamp(moment: datetime) -> str:
 
 
 class Dump:
-    """The dump of some questions and users."""
+    """The dump of questions and users."""
 
     def __init__(self, questions: list[Post], users: Path) -> None:
-        """Take the threads and the table of users."""
+        """Read the table of users and derive ids and times."""
         self.questions = questions
         self.calendar = Calendar(questions)
         self.ids = self.calendar.id
@@ -51,7 +51,7 @@ class Dump:
             self.users = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
     def write(self, folder: Path) -> None:
-        """All eight files."""
+        """Write all eight files."""
         folder.mkdir(parents=True, exist_ok=True)
         write_xml(folder / "Posts.xml", "posts", [self._post(post) for post in self.calendar.posts])
         write_xml(folder / "Comments.xml", "comments", self._comments())
@@ -63,7 +63,7 @@ class Dump:
         write_xml(folder / "PostHistory.xml", "posthistory", self._history())
 
     def link(self, key: str) -> str:
-        """The address of a post: absolute for questions, relative for answers; both forms occur in real dumps."""
+        """Return the URL of a post: absolute for questions, relative for answers, as both occur in real dumps."""
         if "/" in key:
             return f"/a/{self.ids[key]}"
         question = next(q for q in self.questions if q.key == key)
@@ -190,7 +190,7 @@ class Dump:
         return [{"Id": n, **row} for n, row in enumerate(ordered, 1)]
 
     def _history_of(self, post: Post) -> list[Row]:
-        """Initial title, body and tags, every edit of the body, and the closing; texts are the author's own markup."""
+        """Write PostHistory: first title, body and tags, every edit of the body, and the closing, in the author's markup."""
         made, ident = self.calendar.time[post.key], self.ids[post.key]
 
         def event(kind: int, when: datetime, user: int | None, text: str, comment: str = "") -> Row:

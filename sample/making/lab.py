@@ -1,4 +1,4 @@
-"""Writes topics, judgments and runs, with the keys of posts replaced by their ids."""
+"""Write topics, judgments and runs, with the keys of posts replaced by ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .topics import read_topics, write_topics
 
 
 def write_lab(source: Path, folder: Path, dump: Dump) -> None:
-    """Topics, judgments and runs of the three tasks."""
+    """Write the topics, judgments and runs of the three tasks."""
     topics = read_topics(source / "topics.txt")
     write_topics(topics, folder / "topics")
     qrels = folder / "qrels"
@@ -40,13 +40,13 @@ def _answers_judged(path: Path, ids: dict[str, int]) -> list[str]:
 
 
 def _formulas_judged(path: Path, ids: dict[str, int]) -> list[str]:
-    """Formula and visual ids are given by whoever builds the collection, so formulas are named by post and LaTeX."""
+    """Write judgments of formulas by post and LaTeX, since formula ids and visual ids belong to a built collection."""
     rows = [f"{topic}\t{ids[key]}\t{latex}\t{grade}" for topic, grade, key, latex in _table(path)]
     return ["topic\tpost_id\tlatex\tgrade", *rows]
 
 
 def _write_task3(source: Path, folder: Path, ids: dict[str, int]) -> None:
-    """Equal answers to a topic share one id, as in the lab; the map keeps which run gave which answer."""
+    """Write the Task 3 judgments. Equal answers to a topic share an id, as in the lab; the map lists the answer of each run."""
     runs = _read_runs(source / "task3-answers.txt")
     grades = {topic: cells.split() for topic, cells in _table(source / "task3-judgments.tsv")}
     known: dict[tuple[str, str], str] = {}

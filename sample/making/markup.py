@@ -1,4 +1,4 @@
-"""Turns the light markup of the source into the HTML that Stack Exchange stores."""
+"""Convert the markup of the source to the HTML that Stack Exchange stores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Callable
 
-# Order matters: what is found first in the text wins, and mathematics must never be read as emphasis.
+# The order matters: the first match in the text wins, and formulas must never be read as emphasis.
 INLINE = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|(?P<escaped>\\\$)"
@@ -22,13 +22,13 @@ INLINE = re.compile(
 
 
 def to_html(text: str, link: Callable[[str], str], spans: bool = False) -> str:
-    """Blocks are separated by empty lines; `link` gives the address of a post's key."""
+    """Convert a text whose blocks are separated by empty lines; `link` returns the URL of a post's key."""
     blocks = re.split(r"\n\s*\n", text)
     return "".join(_block(block, link, spans) + "\n\n" for block in _joined_code(blocks)).rstrip("\n") + "\n"
 
 
 def _joined_code(blocks: list[str]) -> list[str]:
-    """Indented blocks next to each other are one listing with an empty line in it."""
+    """Join adjacent indented blocks into one listing."""
     joined: list[str] = []
     for block in blocks:
         if block.startswith("    ") and joined and joined[-1].startswith("    "):

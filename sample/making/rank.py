@@ -1,4 +1,4 @@
-"""Two small Task 1 runs by plain BM25, so that pools, checks and scores have something to work on. Not the project's ranking."""
+"""Make small Task 1 runs by plain BM25, as examples for pooling, checking and scoring. This is not Porism's ranking."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SYMBOL = re.compile(r"\\[A-Za-z]+|[A-Za-z]|\d+|[=<>+^_/!-]")
 
 
 def words(text: str) -> list[str]:
-    """Words of three or more letters outside formulas and tags."""
+    """Return the words of three or more letters outside formulas and tags."""
     return WORD.findall(re.sub(r"<[^>]+>", " ", MATH.sub(" ", text)).lower())
 
 
 def symbols(text: str) -> list[str]:
-    """Neighbouring pairs of LaTeX symbols inside formulas."""
+    """Return the pairs of adjacent LaTeX symbols in formulas."""
     pairs: list[str] = []
     for found in MATH.finditer(text):
         tokens = SYMBOL.findall(found[0])
@@ -32,7 +32,7 @@ def symbols(text: str) -> list[str]:
     return pairs
 
 
-# File name, run number, and what is counted.
+# File name, run id, and the function that gives the terms.
 RUNS = (
     ("Abacus-task1-words-auto-text-P", "words", words),
     ("Tally-task1-symbols-auto-math-P", "symbols", symbols),
@@ -41,7 +41,7 @@ RUNS = (
 
 
 def write_task1_runs(topics: list[Topic], dump: Dump, folder: Path) -> None:
-    """Rank all answers up to 2018 for each topic; an answer is read together with the title of its question."""
+    """Rank all answers up to 2018 for each topic, each answer together with the title of its question."""
     answers = [p for p in dump.calendar.posts if p.parent is not None and dump.calendar.time[p.key].year <= 2018]
     for name, number, tokens in RUNS:
         counts = {dump.ids[answer.key]: Counter(tokens(_text(answer))) for answer in answers}
@@ -66,11 +66,11 @@ def _ranking(query: Counter[str], counts: dict[int, Counter[str]]) -> list[tuple
         score = sum(weight[t] * count[t] * (K1 + 1) / (count[t] + length) for t in query if t in count)
         if score > 0:
             scores[post] = round(score, 4)
-    return _untied(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+    return _break_ties(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _untied(ranked: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Lower equal scores a little, so that every tool keeps the order."""
+def _break_ties(ranked: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Lower equal scores slightly, so that every tool keeps the order."""
     last, rows = math.inf, []
     for post, score in ranked:
         last = min(score, round(last - 0.0001, 4))

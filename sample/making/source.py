@@ -1,4 +1,4 @@
-"""Reads the hand-written source: one text file per field, described in sample/README.md."""
+"""Read the hand-written source: one text file per field of mathematics; sample/README.md describes the format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COMMENT = re.compile(r"// (-|\d+) \+(\d+) (.+)")
 
 @dataclass
 class Comment:
-    """A remark under a post: who (None for a removed account), how many liked it, what."""
+    """A comment on a post; `by` is None for a removed account."""
 
     by: int | None
     score: int
@@ -20,7 +20,7 @@ class Comment:
 
 @dataclass
 class Revision:
-    """What a post said before it was edited, and who edited it when and why."""
+    """An earlier text of a post, and the edit that replaced it."""
 
     date: str
     by: int
@@ -30,7 +30,7 @@ class Revision:
 
 @dataclass
 class Post:
-    """A question or an answer as written in the source."""
+    """A question or an answer of the source."""
 
     key: str
     by: int | None
@@ -48,12 +48,12 @@ class Post:
 
     @property
     def is_question(self) -> bool:
-        """Only questions have no parent."""
+        """Whether this is a question: only questions have no parent."""
         return self.parent is None
 
 
 def read_threads(folder: Path) -> list[Post]:
-    """All questions of all fields, files in order of their names, threads in order of the text."""
+    """Read all questions, by file name and in the order of the text."""
     questions: list[Post] = []
     for path in sorted(folder.glob("*.txt")):
         for chunk in re.split(r"^(?==== )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
@@ -98,7 +98,7 @@ def _options(cells: list[str]) -> dict[str, str]:
 
 
 def _fill(post: Post, lines: list[str]) -> None:
-    """Body first; `// user +score text` is a comment, `@@ date | user | reason` starts an older text of the post."""
+    """Fill in body, comments (`// user +score text`) and earlier texts (`@@ date | user | reason`)."""
     texts: list[list[str]] = [[]]
     for line in lines:
         if found := COMMENT.fullmatch(line):

@@ -1,4 +1,4 @@
-"""Topics in the lab's XML, their formulas as TSV and their metadata as CSV."""
+"""Write topics in the lab's XML, their formulas as TSV and their metadata as CSV."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from .markup import to_html
 
 MATH = re.compile(r"\$\$.+?\$\$|\$[^$]+?\$", flags=re.S)
-FIRST_THREAD = 20001  # the topics' own threads are younger than every post of the dump
+FIRST_THREAD = 20001  # the threads of the topics are newer than every post of the dump
 METADATA = ("Category", "Difficulty", "Dependency", "Multi-Part", "Complexity")
 
 
 @dataclass
 class Formula:
-    """A formula of a topic with its id, where it stands and its LaTeX."""
+    """A formula of a topic: id, field (title or question) and LaTeX."""
 
     id: str
     place: str
@@ -26,7 +26,7 @@ class Formula:
 
 @dataclass
 class Topic:
-    """A topic of Task 1 and 3 (`A.n`) and of Task 2 (`B.n`, about one of its formulas)."""
+    """A topic of Tasks 1 and 3 (`A.n`) and of Task 2 (`B.n`, which asks for one of its formulas)."""
 
     number: int
     title: str
@@ -38,7 +38,7 @@ class Topic:
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """All topics; formula ids run through the whole file."""
+    """Read all topics; formula ids are numbered through the whole file."""
     topics: list[Topic] = []
     count = 0
     for chunk in re.split(r"^(?==== )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
@@ -56,7 +56,7 @@ def read_topics(path: Path) -> list[Topic]:
 
 
 def _mark(text: str, place: str, before: int, formulas: list[Formula]) -> str:
-    """Put each formula in a span with its id and note it, left to right."""
+    """Wrap each formula in a span with its id, from left to right, and add it to the list."""
 
     def span(found: re.Match[str]) -> str:
         ident = f"q_{before + len(formulas) + 1}"
@@ -67,7 +67,7 @@ def _mark(text: str, place: str, before: int, formulas: list[Formula]) -> str:
 
 
 def write_topics(topics: list[Topic], folder: Path) -> None:
-    """`task1.xml` (also for Task 3), `task2.xml`, the formulas and the metadata."""
+    """Write `task1.xml` (also for Task 3), `task2.xml`, the formulas and the metadata."""
     folder.mkdir(parents=True, exist_ok=True)
     for task, letter in ((1, "A"), (2, "B")):
         lines = ['<?xml version="1.0" encoding="utf-8"?>', "<Topics>"]

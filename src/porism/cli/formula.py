@@ -1,4 +1,4 @@
-"""What one formula is: repairs, problems, MathML, trees, canonical forms."""
+"""porism formula: analyse one formula."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import argparse
 import json
 import sys
 
-HELP = "show all that is known of one formula: problems, MathML, trees, canonical forms"
+HELP = "analyse a formula: repairs, problems, MathML, trees, canonical forms"
 EXAMPLE = r"porism formula '\sum_{k=1}^n k^2 = \frac{n(n+1)(2n+1)}{6}'"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument(
-        "latex", metavar="LATEX", help=r"the formula (- reads it from stdin); MathML when it starts with <math"
+        "latex",
+        metavar="LATEX",
+        help="a formula in LaTeX, or in MathML if it begins with <math (- reads it from stdin)",
     )
-    parser.add_argument("--wildcards", action="store_true", help=r"let ?x be a wildcard, as \qvar{x} always is")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--wildcards", action="store_true", help=r"read ?x as a wildcard (\qvar{x} always is one)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when the whole formula was understood, 1 when a part of it was not."""
+    """Print the analysis; exit with 1 if a part of the formula was not understood."""
     from porism.formula import parse, parse_mathml
     from porism.formula.report import formula_json, formula_text, understood
 

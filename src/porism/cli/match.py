@@ -1,4 +1,4 @@
-"""Does one formula occur in another?"""
+"""porism match: match a formula with another."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import argparse
 import json
 import sys
 
-HELP = "tell whether a formula occurs in another, at which level, with which node pairs and bindings"
+HELP = "match a pattern in a formula: level of the match, matching nodes, bindings of wildcards and variables"
 EXAMPLE = r"porism match '\qvar{a}^2+\qvar{b}^2' 'x^2+y^2=z^2'"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("pattern", metavar="P", help=r"LaTeX; \qvar{x} or ?x is a wildcard")
-    parser.add_argument("target", metavar="T", help="LaTeX")
+    """Add the options of the command."""
+    parser.add_argument("pattern", metavar="PATTERN", help=r"a formula in LaTeX; ?x or \qvar{x} is a wildcard")
+    parser.add_argument("target", metavar="FORMULA", help="the formula in which to find it, in LaTeX")
     levels = ("written", "normalised", "commutative", "renamed")
     parser.add_argument(
-        "--level", choices=levels, default="renamed", help="the loosest level allowed (default: renamed)"
+        "--level", choices=levels, default="renamed", help="the loosest level of a match (default: %(default)s)"
     )
-    parser.add_argument("--whole", action="store_true", help="only the whole formula, no part of it")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--whole", action="store_true", help="match the whole formula only, not a part of it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when P occurs in T, 1 when not."""
+    """Print the match; exit with 1 if there is none."""
     from porism.formula import parse
     from porism.formula.match.matcher import find
     from porism.formula.match.report import match_json, match_lines

@@ -1,44 +1,54 @@
-"""porism run: make, check, mend and fuse runs."""
+"""porism run: make, check, fix and fuse runs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-HELP = "answer topics with an index; check, fix or fuse runs"
+HELP = "run a system on topics; check, fix or fuse run files"
 EXAMPLE = "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv"
 METHODS = ("rrf", "score-rrf", "convex", "combsum", "combmnz")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes: options to make a run, or an action on run files."""
-    parser.add_argument("--task", type=int, choices=(1, 2), default=1, help="1 answers, 2 formulas")
-    parser.add_argument("--topics", metavar="FILE", help="the lab's XML, or a table with topic and latex or title")
+    """Add the options to make a run, and the actions on run files."""
     parser.add_argument(
-        "--topic-formulas", metavar="TSV", help="the year's table of topic formulas, which wins over the XML"
+        "--task", type=int, choices=(1, 2), default=1, help="1: find answers (default), 2: find formulas"
     )
-    parser.add_argument("--index", metavar="DIR", help="an index made by porism build")
+    parser.add_argument(
+        "--topics",
+        metavar="FILE",
+        help="the topics: the lab's XML, or a table with the columns topic and latex or title",
+    )
+    parser.add_argument(
+        "--topic-formulas",
+        metavar="TSV",
+        help="the table of topic formulas of the year; its LaTeX replaces that of the XML",
+    )
+    parser.add_argument("--index", metavar="DIR", help="a folder made by porism index")
     parser.add_argument("--system", metavar="NAME", help="a declared system; the default engine if not given")
     parser.add_argument(
-        "--model", metavar="FILE", help="a model that porism train made, for Task 1; the shipped one if not given"
+        "--model", metavar="FILE", help="Task 1: a model made by porism train (default: the one that comes with Porism)"
     )
-    parser.add_argument("-k", type=int, default=1000, help="hits per topic")
+    parser.add_argument("-k", type=int, default=1000, metavar="N", help="hits per topic (default: %(default)s)")
     parser.add_argument(
         "--kind",
         choices=("answers", "questions"),
-        help="what Task 1 finds; if not given, answers, but questions for a table of titles alone",
+        help="what Task 1 finds (default: answers; questions if the topics have titles only)",
     )
     parser.add_argument("-o", "--output", metavar="RUN.tsv", help="the file to write")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
     check = actions.add_parser(
         "check",
         help="report every problem of run files",
-        description="report every problem of run files, together as a submission",
+        description="Report every problem of run files, each by itself and together as a submission.",
     )
-    check.add_argument("files", nargs="+", metavar="FILE", help="run files of one team or several")
-    check.add_argument("--json", action="store_true", help="one JSON object per problem")
+    check.add_argument("files", nargs="+", metavar="FILE", help="run files of one or more teams")
+    check.add_argument("--json", action="store_true", help="print one JSON object per problem")
     fix = actions.add_parser(
-        "fix", help="write the cleaned run", description="drop what the lab drops, number the ranks, untie the scores"
+        "fix",
+        help="write a corrected copy of a run file",
+        description="Drop the hits that the lab drops, number the ranks from 1, break ties of scores.",
     )
     fix.add_argument("files", nargs=1, metavar="FILE", help="a run file")
     fix.add_argument(
@@ -46,30 +56,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="RUN.tsv",
         dest="fixed",
-        help="where to write; beside the file as NAME.fixed.tsv if not given",
+        help="the file to write (default: NAME.fixed.tsv beside the run file)",
     )
     for action in (check, fix):
         action.add_argument(
-            "--topics", metavar="FILE", dest="known_topics", help="topic file: find unknown and missing topics"
+            "--topics",
+            metavar="FILE",
+            dest="known_topics",
+            help="also find topics that are unknown or missing, by this topic file",
         )
-        action.add_argument("--collection", metavar="DIR", help="collection: look up every id")
-    fuse = actions.add_parser("fuse", help="join several runs into one", description="join several runs into one")
+        action.add_argument("--collection", metavar="DIR", help="also look up every id in this collection")
+    fuse = actions.add_parser("fuse", help="fuse several runs into one", description="Fuse several runs into one.")
     fuse.add_argument("files", nargs="+", metavar="RUN", help="two or more runs of one task")
     fuse.add_argument("-o", "--output", metavar="RUN.tsv", dest="fused", required=True, help="the file to write")
-    fuse.add_argument("--method", choices=METHODS, default="rrf", help="how places and scores become one score")
-    fuse.add_argument("--weights", nargs="+", type=float, metavar="W", help="one per run")
-    fuse.add_argument("--constant", type=float, default=60, metavar="K", help="k of 1/(k+rank)")
-    fuse.add_argument("--tag", default="fused", help="the run id")
+    fuse.add_argument("--method", choices=METHODS, default="rrf", help="the fusion method (default: %(default)s)")
+    fuse.add_argument(
+        "--weights", nargs="+", type=float, metavar="W", help="a weight for each run (default: all equal)"
+    )
+    fuse.add_argument(
+        "--constant", type=float, default=60, metavar="K", help="the k of 1/(k + rank) (default: %(default)s)"
+    )
+    fuse.add_argument("--tag", default="fused", help="the run id (default: %(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
+    """Make a run, or do an action."""
     actions = {"check": check_files, "fix": fix_file, "fuse": fuse_files, None: make_run}
     return actions[args.action](args)
 
 
 def check_files(args: argparse.Namespace) -> int:
-    """Report problems; 1 if a file is to be rejected."""
+    """Print the problems; exit with 1 if a file would be rejected."""
     from porism.evaluate.runs.problems import as_json_lines, summary
     from porism.evaluate.runs.submission import check_files
 
@@ -79,7 +96,7 @@ def check_files(args: argparse.Namespace) -> int:
 
 
 def fix_file(args: argparse.Namespace) -> int:
-    """Write the cleaned run."""
+    """Write the corrected run."""
     from porism.evaluate.runs.fix import fix_file
 
     fixed = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
@@ -103,7 +120,7 @@ def fuse_files(args: argparse.Namespace) -> int:
 
 
 def make_run(args: argparse.Namespace) -> int:
-    """Answer topics with an index."""
+    """Run a system on topics."""
     from pathlib import Path
 
     missing = [name for name in ("topics", "index", "output") if not getattr(args, name)]

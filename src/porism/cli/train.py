@@ -1,4 +1,4 @@
-"""porism train: fit the ranking model on judged topics."""
+"""porism train: fit the weights of the ranking features."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "fit the ranking model on judged topics, cross-validated"
+HELP = "fit the weights of the ranking model on judged topics, with cross-validation"
 EXAMPLE = "porism train demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
-    parser.add_argument("--topics", nargs="+", required=True, metavar="FILE", help="topic files")
+    parser.add_argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files")
     parser.add_argument(
-        "--qrels", nargs="+", required=True, metavar="FILE", help="as many judgment files, in the same order"
+        "--qrels", nargs="+", required=True, metavar="FILE", help="the qrels of each topic file, in the same order"
     )
-    parser.add_argument("--kind", choices=("answers", "questions"), default="answers", help="what the topics look for")
-    parser.add_argument("--model", metavar="FILE", help="the model to start from; the shipped one if not given")
+    parser.add_argument(
+        "--kind",
+        choices=("answers", "questions"),
+        default="answers",
+        help="what the topics ask for (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL.toml", help="the file to write")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit, report, write."""
+    """Fit the model, print the cross-validated figures, write the model."""
     from porism.search.engine import Engine
     from porism.search.train import train_files
 
