@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
 HELP = "run a system on topics; check, fix or fuse run files"
 EXAMPLE = "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv"
@@ -38,6 +42,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="RUN.tsv", help="the file to write")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
+    _file_arguments(actions)
+    _fuse_arguments(actions)
+
+
+def _file_arguments(actions: Actions) -> None:
     check = actions.add_parser(
         "check",
         help="report every problem of run files",
@@ -66,6 +75,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             help="also find topics that are unknown or missing, by this topic file",
         )
         action.add_argument("--collection", metavar="DIR", help="also look up every id in this collection")
+
+
+def _fuse_arguments(actions: Actions) -> None:
     fuse = actions.add_parser("fuse", help="fuse several runs into one", description="Fuse several runs into one.")
     fuse.add_argument("files", nargs="+", metavar="RUN", help="two or more runs of one task")
     fuse.add_argument("-o", "--output", metavar="RUN.tsv", dest="fused", required=True, help="the file to write")
