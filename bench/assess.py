@@ -80,10 +80,10 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     from porism.corpus.store.collection import Collection
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.accounts import add_account
-    from porism.lab.judging.assignment import give
+    from porism.lab.judging.assign import assign_items
     from porism.lab.judging.journal import Journal
     from porism.lab.judging.loading import load_pool, load_topics, opaque_key
-    from porism.lab.pooling.rules import PoolItem
+    from porism.lab.pooling.pool import PoolItem
 
     journal = Journal.create(folder / "load.journal")
     load_topics(journal, 1, read_topics(SAMPLE / "topics" / "task1.xml"))
@@ -94,7 +94,7 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     keys = [opaque_key(1, TOPIC, post) for post in posts]
     for number in range(assessors):
         add_account(journal, f"a{number}", "assessor", PASSWORD)
-        give(journal, f"a{number}", 1, TOPIC, "dual", keys)
+        assign_items(journal, f"a{number}", 1, TOPIC, "dual", keys)
     journal.close()
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))

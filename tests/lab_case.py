@@ -12,9 +12,9 @@ from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.accounts import add_account
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.loading import Known, load_pool, load_topics, load_training
+from porism.lab.judging.loading import TrainingItem, load_pool, load_topics, load_training
 from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
-from porism.lab.pooling.rules import Pool
+from porism.lab.pooling.pool import Pool
 
 PASSWORD = "correct horse battery"
 
@@ -141,7 +141,7 @@ class LabCase:
         self.folder = folder
         self.collection_path = make_collection(folder)
         self.collection = Collection.open(self.collection_path)
-        self.facts = CollectionLookup(self.collection_path)
+        self.ids = CollectionLookup(self.collection_path)
         self.topics1, self.topics2 = write_topics(folder)
         self.runs = write_runs(folder / "runs", self.collection)
 
@@ -151,7 +151,7 @@ class LabCase:
         names = [name for name in self.runs if ("task2" in name) == (task == 2)]
         topics = [topic.id for topic in read_topics(self.topics2 if task == 2 else self.topics1)]
         return build_pool(
-            [read_pool_run(self.runs[name], options, topics, self.facts) for name in names], options, self.facts
+            [read_pool_run(self.runs[name], options, topics, self.ids) for name in names], options, self.ids
         )
 
     def journal(self, path: Path, *, training: bool = False) -> Journal:
@@ -170,9 +170,9 @@ class LabCase:
                 made,
                 1,
                 [
-                    Known(1, "T.1", "11", 3, "It settles both signs."),
-                    Known(1, "T.1", "15", 0, "Another question."),
-                    Known(1, "T.1", "17", 1),
+                    TrainingItem(1, "T.1", "11", 3, "It settles both signs."),
+                    TrainingItem(1, "T.1", "15", 0, "Another question."),
+                    TrainingItem(1, "T.1", "17", 1),
                 ],
             )
         for name, role in (

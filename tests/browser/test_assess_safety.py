@@ -18,12 +18,12 @@ from playwright.sync_api import Page, sync_playwright
 from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
 from porism.lab.judging import accounts
-from porism.lab.judging.assignment import assign_topic, give
+from porism.lab.judging.assign import assign_items, assign_topic
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import load_pool
-from porism.lab.judging.queue import assignments, works
-from porism.lab.judging.record import assessments
-from porism.lab.pooling.rules import Answer, PoolItem
+from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assessments import assessments
+from porism.lab.pooling.pool import Answer, PoolItem
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -99,7 +99,7 @@ def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> No
     page.check("[name=text_alone][value=no]")
     page.check("[name=formulas_alone][value=no]")
     page.click("text=Save and judge")
-    total = len(works(served.journal, job))
+    total = len(assigned_items(served.journal, job))
     for place in range(1, total + 1):
         page.wait_for_selector(f"text=Item {place} of {total}")
         assert page.evaluate("window.pwned") is None
@@ -133,7 +133,7 @@ def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> No
 
 
 def test_a_click_waits_for_a_session_that_ended(served: Served) -> None:
-    give(served.journal, "cyd", 1, "A.1", "dual", [works(served.journal, 1)[0].key])
+    assign_items(served.journal, "cyd", 1, "A.1", "dual", [assigned_items(served.journal, 1)[0].key])
     job = assignments(served.journal, "cyd")[-1].id
     context = served.browser.context()
     page = log_in(context, served.url, "cyd", PASSWORD)
@@ -172,7 +172,7 @@ def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
     page.check("[name=text_alone][value=no]")
     page.check("[name=formulas_alone][value=no]")
     page.click("text=Save and judge")
-    place = next(work.place for work in works(served.journal, job) if len(work.cards) == 3)
+    place = next(work.place for work in assigned_items(served.journal, job) if len(work.cards) == 3)
     page.goto(f"{served.url}/judge/{job}/{place}")
     assert page.evaluate("document.querySelectorAll('.topic mark.formula math').length") == 2
     # Each rating moves on to the next card; "f" asks for a comment; k goes back a card.

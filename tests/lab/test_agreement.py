@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from porism.lab.judging.agreement import confusion, disagreements, kappa, mean_agreement, pair_agreements
-from porism.lab.judging.assessment import Assessment
+from porism.lab.judging.assessments import Assessment
 
 
 def said(assessor: str, item: str, grade: int, instance: int = 1) -> Assessment:

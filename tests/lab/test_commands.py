@@ -12,8 +12,8 @@ from lab_case import PASSWORD, LabCase
 from porism.cli import main
 from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.loading import topic_threads
-from porism.lab.judging.queue import assignments, works
-from porism.lab.judging.record import record
+from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.record import record_entries
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def organised(case: LabCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ch
 def judge(path: Path, name: str, grades: str) -> None:
     journal = Journal.open(path)
     for job in assignments(journal, name):
-        for work, grade in zip(works(journal, job.id), grades, strict=False):
-            record(journal, name, job.id, [Entry(work.key, 1, "open", "")], f"open-{work.key}", at=10.0)
-            record(
+        for work, grade in zip(assigned_items(journal, job.id), grades, strict=False):
+            record_entries(journal, name, job.id, [Entry(work.key, 1, "open", "")], f"open-{work.key}", at=10.0)
+            record_entries(
                 journal,
                 name,
                 job.id,

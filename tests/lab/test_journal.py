@@ -19,9 +19,9 @@ def test_the_last_event_wins_and_none_is_erased(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
     journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "once-0001")
     journal.append("ann", 1, [Entry("k", 1, "grade", "0"), Entry("k", 1, "comment", "hm")], "once-0002")
-    assert journal.last(1) == {("k", 1, "grade"): "0", ("k", 1, "comment"): "hm"}
+    assert journal.current_values(1) == {("k", 1, "grade"): "0", ("k", 1, "comment"): "hm"}
     assert [(event.value, event.at) for event in journal.events(1)] == [("3", 0.0), ("0", 1.0), ("hm", 1.0)]
-    assert journal.last(2) == {}
+    assert journal.current_values(2) == {}
 
 
 @pytest.mark.parametrize(

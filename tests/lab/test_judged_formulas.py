@@ -11,7 +11,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.lab.judging.judged_formulas import variants_by_visual
+from porism.lab.judging.formula_judgments import variants_by_visual_id
 from porism.records import Judgment
 
 TABLE = Path(__file__).parents[2] / "sample" / "qrels" / "task2-formulas.tsv"
@@ -37,7 +37,7 @@ def test_the_highest_grade_of_the_instances_stands(notes: Path, tmp_path: Path) 
     table = write(tmp_path, "B.10\t1\tx^2\t1", "B.10\t1\tx^{2}\t3", "B.10\t2\ty\t2", "B.9\t2\ty\t0")
     with Collection.open(notes) as collection:
         square, name = (str(formula.visual_id) for formula in collection.formulas() if formula.id in (1, 3))
-        found = variants_by_visual(table, collection)
+        found = variants_by_visual_id(table, collection)
     official = [Judgment("B.10", square, 3), Judgment("B.10", name, 2)]
     assert found.files == {"official": official, "all": [Judgment("B.9", name, 0), *official]}
     assert found.removed == ("B.9",)
@@ -46,7 +46,7 @@ def test_the_highest_grade_of_the_instances_stands(notes: Path, tmp_path: Path) 
 def test_rows_without_a_formula_are_told(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t1", "B.1\t1\tz\t1", "B.1\t7\ty\t2")
     with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
-        variants_by_visual(table, collection)
+        variants_by_visual_id(table, collection)
     assert str(error.value) == (
         f"{table}:3: post 1 has no formula z\n{table}:4: post 7 has no formula y\n"
         "  fix: name the collection whose posts were judged"
@@ -56,7 +56,7 @@ def test_rows_without_a_formula_are_told(notes: Path, tmp_path: Path) -> None:
 def test_a_grade_that_is_none(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t4")
     with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
-        variants_by_visual(table, collection)
+        variants_by_visual_id(table, collection)
     assert str(error.value) == f"{table}:2: grade 4 is none of 0, 1, 2, 3\n  fix: correct the row"
 
 
@@ -72,4 +72,4 @@ def test_the_command(notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_the_sample(sample_collection: Path) -> None:
     with Collection.open(sample_collection) as collection:
-        assert len(variants_by_visual(TABLE, collection).files["all"]) == 205
+        assert len(variants_by_visual_id(TABLE, collection).files["all"]) == 205

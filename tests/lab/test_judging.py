@@ -4,21 +4,22 @@ import pytest
 
 from lab_case import LabCase
 from porism.errors import PorismError
-from porism.lab.judging.assignment import (
+from porism.lab.judging.assign import (
     assign_dual,
     assign_extra,
     assign_topic,
     assign_training,
-    give,
+    assign_items,
     move_topic,
     share_topics,
 )
 from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.loading import Known, load_pool, load_training, pooled_items
-from porism.lab.judging.queue import assignments, has_narrative, progress, works
-from porism.lab.judging.record import assessments, extra_answers, record
+from porism.lab.judging.loading import TrainingItem, load_pool, load_training, pooled_items
+from porism.lab.judging.assignments import assignments, has_narrative, progress, works
+from porism.lab.judging.assessments import assessments, extra_answers
+from porism.lab.judging.record import record_entries
 from porism.lab.judging.training import training_results
-from porism.lab.pooling.rules import PoolItem
+from porism.lab.pooling.pool import PoolItem
 
 
 def job_of(journal: Journal, name: str, purpose: str = "main", task: int = 1) -> int:
@@ -28,18 +29,18 @@ def job_of(journal: Journal, name: str, purpose: str = "main", task: int = 1) ->
 def say(
     journal: Journal, name: str, job: int, key: str, field: str, value: str, instance: int = 1, at: float = 0.0
 ) -> None:
-    record(journal, name, job, [Entry(key, instance, field, value)], f"test-{key}-{instance}-{field}-{at}", at)
+    record_entries(journal, name, job, [Entry(key, instance, field, value)], f"test-{key}-{instance}-{field}-{at}", at)
 
 
 def test_a_topic_is_given_in_pool_order_and_grows_with_the_pool(case: LabCase, journal: Journal) -> None:
     assert assign_topic(journal, "ann", 1, "A.1") == 5
     job = job_of(journal, "ann")
-    assert [work.item for work in works(journal, job)] == [
+    assert [work.item for work in assigned_items(journal, job)] == [
         item.item for item in case.pool(1).items if item.topic == "A.1"
     ]
     assert load_pool(journal, 1, [PoolItem("A.1", "14", 2), PoolItem("A.1", "11", 2)]) == 1
     assert assign_topic(journal, "ann", 1, "A.1") == 1
-    assert [(work.place, work.item) for work in works(journal, job)][-1] == (6, "14")
+    assert [(work.place, work.item) for work in assigned_items(journal, job)][-1] == (6, "14")
 
 
 def test_topics_are_shared_by_the_number_of_items(journal: Journal) -> None:
@@ -75,11 +76,11 @@ def test_topics_are_shared_by_the_number_of_items(journal: Journal) -> None:
             "the pool has topics that are not loaded: A.77\n  fix: give the topics file of this pool",
         ),
         (
-            lambda j: load_training(j, 1, [Known(1, "A.1", "11", 3)]),
+            lambda j: load_training(j, 1, [TrainingItem(1, "A.1", "11", 3)]),
             "training topics are also in the pool: A.1\n  fix: train on topics of an earlier year",
         ),
         (
-            lambda j: load_training(j, 1, [Known(1, "T.9", "11", 5)]),
+            lambda j: load_training(j, 1, [TrainingItem(1, "T.9", "11", 5)]),
             "5 is no known grade (topic T.9, item 11)\n  fix: use 0, 1, 2 or 3",
         ),
     ],
@@ -100,14 +101,14 @@ def test_two_people_cannot_have_one_topic(journal: Journal) -> None:
 def test_what_is_not_judged_can_move_to_a_colleague(journal: Journal) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     job = job_of(journal, "ann")
-    first, second = works(journal, job)[:2]
+    first, second = assigned_items(journal, job)[:2]
     say(journal, "ann", job, first.key, "grade", "3")
     say(journal, "ann", job, second.key, "grade", "5")  # not done: the comment is missing
     assert move_topic(journal, "ann", "bob", 1, "A.1") == 4
-    assert [work.key for work in works(journal, job)] == [first.key]
+    assert [work.key for work in assigned_items(journal, job)] == [first.key]
     theirs = job_of(journal, "bob")
-    assert second.key in {work.key for work in works(journal, theirs)}
-    for work in works(journal, theirs):
+    assert second.key in {work.key for work in assigned_items(journal, theirs)}
+    for work in assigned_items(journal, theirs):
         say(journal, "bob", theirs, work.key, "grade", "1")
     assert sorted((one.assessor, one.grade) for one in assessments(journal)) == [("ann", 3), *[("bob", 1)] * 4]
     # What the pool brings later goes to whoever is asked; a second opinion covers both parts.
@@ -126,7 +127,7 @@ def test_what_is_not_judged_can_move_to_a_colleague(journal: Journal) -> None:
 def test_an_item_is_done_when_every_card_is_graded_and_explained(journal: Journal) -> None:
     assign_topic(journal, "ann", 2, "B.1")
     job = next(one for one in assignments(journal, "ann"))
-    three = next(work for work in works(journal, job.id) if len(work.cards) == 3)
+    three = next(work for work in assigned_items(journal, job.id) if len(work.cards) == 3)
     for instance in (1, 2):
         say(journal, "ann", job.id, three.key, "grade", "3", instance)
     assert progress(journal, job).done == 0
@@ -141,10 +142,10 @@ def test_an_item_is_done_when_every_card_is_graded_and_explained(journal: Journa
 def test_the_next_item_is_the_first_open_one_after_here_then_from_the_start(journal: Journal) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     job = assignments(journal, "ann")[0]
-    for work in works(journal, job.id)[1:4]:
+    for work in assigned_items(journal, job.id)[1:4]:
         say(journal, "ann", job.id, work.key, "grade", "0")
     assert [progress(journal, job, after).next for after in (0, 1, 4, 5)] == [1, 5, 5, 1]
-    for work in works(journal, job.id):
+    for work in assigned_items(journal, job.id):
         say(journal, "ann", job.id, work.key, "grade", "1", at=1.0)
     assert progress(journal, job).next is None
 
@@ -153,8 +154,8 @@ def test_only_the_owner_writes_and_only_what_is_asked(journal: Journal) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     assign_topic(journal, "bob", 1, "A.2")
     job = job_of(journal, "ann")
-    key = works(journal, job)[0].key
-    foreign = works(journal, job_of(journal, "bob"))[0].key
+    key = assigned_items(journal, job)[0].key
+    foreign = assigned_items(journal, job_of(journal, "bob"))[0].key
     for name, entry, said in [
         ("bob", Entry(key, 1, "grade", "3"), f"there is no assignment {job}"),
         ("ann", Entry(foreign, 1, "grade", "3"), "the item is not in this assignment"),
@@ -167,17 +168,17 @@ def test_only_the_owner_writes_and_only_what_is_asked(journal: Journal) -> None:
         ("ann", Entry("", 0, "grade", "3"), "there is no field 'grade'"),
     ]:
         with pytest.raises(PorismError) as error:
-            record(journal, name, job, [Entry(key, 1, "comment", "good"), entry], "test-once-1")
+            record_entries(journal, name, job, [Entry(key, 1, "comment", "good"), entry], "test-once-1")
         assert error.value.message == said
     with pytest.raises(PorismError, match="the form lacks its number"):
-        record(journal, "ann", job, [], "")
+        record_entries(journal, "ann", job, [], "")
     assert list(journal.events()) == []
 
 
 def test_assessments_carry_grade_comment_and_time_by_hand(journal: Journal) -> None:
     assign_topic(journal, "ann", 2, "B.1")
     job = job_of(journal, "ann", task=2)
-    work = next(one for one in works(journal, job) if len(one.cards) == 3)
+    work = next(one for one in assigned_items(journal, job) if len(one.cards) == 3)
     say(journal, "ann", job, work.key, "open", "", at=100.0)
     for instance, grade in enumerate("302", 1):
         say(journal, "ann", job, work.key, "grade", grade, instance, at=110.0)
@@ -194,11 +195,11 @@ def test_assessments_carry_grade_comment_and_time_by_hand(journal: Journal) -> N
 def test_a_second_opinion_is_a_stratified_seeded_sample(journal: Journal) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     job = job_of(journal, "ann")
-    keys = [work.key for work in works(journal, job)]
+    keys = [work.key for work in assigned_items(journal, job)]
     for key, grade in zip(keys, "30000", strict=True):
         say(journal, "ann", job, key, "grade", grade)
     assert assign_dual(journal, "bob", 1, "A.1", 2, 9) == 2
-    drawn = [work.key for work in works(journal, job_of(journal, "bob", "dual"))]
+    drawn = [work.key for work in assigned_items(journal, job_of(journal, "bob", "dual"))]
     assert keys[0] in drawn
     assert assign_dual(journal, "cyd", 1, "A.1", None, 9) == 5
     with pytest.raises(PorismError, match=r"ann judges topic A\.1 already"):
@@ -210,16 +211,16 @@ def test_training_grades_stand_as_they_were_before_the_feedback(journal: Journal
     assert assign_training(journal, "bob", 1, 1) == 3
     for name, grades in (("ann", "301"), ("bob", "300")):
         job = job_of(journal, name, "training")
-        for work, grade in zip(works(journal, job), grades, strict=True):
+        for work, grade in zip(assigned_items(journal, job), grades, strict=True):
             say(journal, name, job, work.key, "grade", grade)
             say(journal, name, job, work.key, "submit", "")
     job = job_of(journal, "ann", "training")
-    key = works(journal, job)[0].key
+    key = assigned_items(journal, job)[0].key
     with pytest.raises(PorismError, match="a training grade cannot be changed after its feedback"):
-        record(journal, "ann", job, [Entry(key, 1, "grade", "0")], "test-later-1")
+        record_entries(journal, "ann", job, [Entry(key, 1, "grade", "0")], "test-later-1")
     say(journal, "ann", job, key, "submit", "")  # the same request again: fine
     ann, bob = training_results(journal)
-    # Known 3 0 1. ann agrees fully. bob says 3 0 0: po = 2/3, pe = (1*1 + 2*1)/9 = 1/3, kappa = 1/2; H+M fully.
+    # TrainingItem 3 0 1. ann agrees fully. bob says 3 0 0: po = 2/3, pe = (1*1 + 2*1)/9 = 1/3, kappa = 1/2; H+M fully.
     assert (ann.items, ann.exact, ann.known_four, ann.known_binary) == (3, 3, 1.0, 1.0)
     assert (bob.items, bob.exact, bob.known_four, bob.known_binary) == (3, 2, 0.5, 1.0)
     assert (ann.others_four, ann.others_binary) == (bob.others_four, bob.others_binary) == (0.5, 1.0)
@@ -228,7 +229,7 @@ def test_training_grades_stand_as_they_were_before_the_feedback(journal: Journal
 def test_extra_questions_on_posts_and_written_answers(journal: Journal) -> None:
     assert assign_extra(journal, "ann", "A.1", 3, 5) == 3
     job = next(one for one in assignments(journal, "ann"))
-    items = {work.item: work.key for work in works(journal, job.id)}
+    items = {work.item: work.key for work in assigned_items(journal, job.id)}
     assert "d_1" in items
     say(journal, "ann", job.id, items["d_1"], "machine", "1")
     assert extra_answers(journal) == []
@@ -236,18 +237,18 @@ def test_extra_questions_on_posts_and_written_answers(journal: Journal) -> None:
     assert extra_answers(journal) == [("A.1", "d_1", 1, 0)]
     assert progress(journal, job).done == 1
     with pytest.raises(PorismError, match="grade is not asked here"):
-        record(journal, "ann", job.id, [Entry(items["d_1"], 1, "grade", "3")], "test-once-9")
+        record_entries(journal, "ann", job.id, [Entry(items["d_1"], 1, "grade", "3")], "test-once-9")
 
 
 def test_the_narrative_needs_all_three_answers(journal: Journal) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     job = job_of(journal, "ann")
-    record(
+    record_entries(
         journal, "ann", job, [Entry("", 0, "narrative", "A proof."), Entry("", 0, "text_alone", "yes")], "test-once-1"
     )
-    assert not has_narrative(journal.last(job))
-    record(journal, "ann", job, [Entry("", 0, "formulas_alone", "no")], "test-once-2")
-    assert has_narrative(journal.last(job))
+    assert not has_narrative(journal.current_values(job))
+    record_entries(journal, "ann", job, [Entry("", 0, "formulas_alone", "no")], "test-once-2")
+    assert has_narrative(journal.current_values(job))
 
 
 def test_a_sampled_pool_gives_only_drawn_items_and_remembers_the_rest(case: LabCase, journal: Journal) -> None:
@@ -262,5 +263,5 @@ def test_a_sampled_pool_gives_only_drawn_items_and_remembers_the_rest(case: LabC
 
 def test_giving_twice_gives_once(journal: Journal) -> None:
     key = journal.read("SELECT key FROM item WHERE topic = 'A.1' LIMIT 1")[0][0]
-    assert give(journal, "ann", 1, "A.1", "main", [key]) == 1
-    assert give(journal, "ann", 1, "A.1", "main", [key]) == 0
+    assert assign_items(journal, "ann", 1, "A.1", "main", [key]) == 1
+    assert assign_items(journal, "ann", 1, "A.1", "main", [key]) == 0

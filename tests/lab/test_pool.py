@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from porism.lab.pooling.rules import (
+from porism.lab.pooling.pool import (
     DEPTHS,
     Answer,
     Origin,

@@ -13,7 +13,7 @@ from porism.lab.pooling.formulas import (
     visual_pool,
     votes,
 )
-from porism.lab.pooling.rules import Instance, Origin
+from porism.lab.pooling.pool import Instance, Origin
 
 
 def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> FormulaHit:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from porism.lab.pooling.report import RunShare, report
-from porism.lab.pooling.rules import Origin, PoolItem
+from porism.lab.pooling.pool import Origin, PoolItem
 
 
 def test_sizes_shares_unique_contributions_and_overlap() -> None:

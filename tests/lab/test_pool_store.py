@@ -9,7 +9,7 @@ from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
-from porism.lab.pooling.rules import Origin
+from porism.lab.pooling.pool import Origin
 from porism.lab.pooling.store import read_manifest, read_pool, write_pool
 
 
@@ -87,24 +87,24 @@ def test_invalid_hits_are_filtered_and_baselines_may_be_deep(case: LabCase, tmp_
     rows = [(1, "a question"), (999, "unknown"), (11, ""), (11, "twice"), (12, ""), (13, ""), (14, "")]
     path.write_text("".join(f"A.1\t{post}\t{rank}\t{20 - rank}\tx\n" for rank, (post, _) in enumerate(rows, 1)))
     shallow = PoolOptions(1, depths={"primary": 3, "alternate": 2})
-    run = read_pool_run(path, shallow, ["A.1", "A.2"], case.facts)
+    run = read_pool_run(path, shallow, ["A.1", "A.2"], case.ids)
     assert (run.status, run.depth) == ("alternate", 2)
     assert {"question-post": 1, "unknown-post": 1, "duplicate": 1}.items() <= run.problems.items()
-    assert [origin.item for origin in build_pool([run], shallow, case.facts).origins] == ["11", "12"]
+    assert [origin.item for origin in build_pool([run], shallow, case.ids).origins] == ["11", "12"]
     deep = PoolOptions(1, depths={"primary": 3, "alternate": 2}, primary=(path.stem,))
-    run = read_pool_run(path, deep, ["A.1", "A.2"], case.facts)
+    run = read_pool_run(path, deep, ["A.1", "A.2"], case.ids)
     assert (run.status, run.depth) == ("primary", 3)
 
 
 def test_a_run_of_another_task_and_a_broken_run_are_refused(case: LabCase, tmp_path: Path) -> None:
     path = case.runs["Red-task2-f-auto-math-P"]
     with pytest.raises(PorismError) as error:
-        read_pool_run(path, PoolOptions(1), [], case.facts)
+        read_pool_run(path, PoolOptions(1), [], case.ids)
     assert str(error.value) == f"{path}: is a run of task2, the pool is of task 1\n  fix: pool each task by itself"
     broken = tmp_path / "Red-task1-b-auto-both-P.tsv"
     broken.write_text("A.1\t11\t1\t9\tx\nA.9\t12\tfirst\t8\tx\n")
     with pytest.raises(PorismError) as error:
-        read_pool_run(broken, PoolOptions(1), ["A.1"], case.facts)
+        read_pool_run(broken, PoolOptions(1), ["A.1"], case.ids)
     assert str(error.value).startswith(f"{broken}:")
 
 

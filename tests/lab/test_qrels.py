@@ -8,7 +8,7 @@ from porism.evaluate.measures.measure import parse
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import Ranking, Run
-from porism.lab.judging.assessment import Assessment
+from porism.lab.judging.assessments import Assessment
 from porism.lab.judging.qrels import Variants, kept_topics, merge, variants, with_unjudged, write_variants
 from porism.records import Judgment
 

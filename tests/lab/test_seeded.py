@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.lab.seeded import chance, shuffled, stratified
+from porism.lab.sampling import chance, shuffled, stratified
 
 
 def test_chance_depends_on_seed_and_purpose_alone() -> None:

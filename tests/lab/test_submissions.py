@@ -12,7 +12,7 @@ from porism.lab.submissions import Desk, topic_ids
 
 @pytest.fixture
 def desk(case: LabCase, tmp_path: Path) -> Desk:
-    return Desk(tmp_path / "desk", topic_ids([case.topics1, case.topics2]), case.facts, clock=lambda: 1_000_000.0)
+    return Desk(tmp_path / "desk", topic_ids([case.topics1, case.topics2]), case.ids, clock=lambda: 1_000_000.0)
 
 
 def line(topic: str = "A.1", post: int = 11, rank: int = 1) -> bytes:

@@ -9,11 +9,12 @@ import pytest
 
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
-from porism.lab.judging.assignment import assign_extra, assign_topic
+from porism.lab.judging.assign import assign_extra, assign_topic
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.queue import assignments, works
-from porism.lab.judging.record import assessments, record
+from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assessments import assessments
+from porism.lab.judging.record import record_entries
 from porism.lab.turkle.client import is_whole
 from porism.lab.turkle.export import COLUMNS, TEMPLATE_LIMIT, batch, cell, export, template
 from porism.lab.turkle.results import check, import_results, moment, written_moment
@@ -58,7 +59,7 @@ def test_cells_are_ascii_without_fields_and_without_controls(case: LabCase, jour
         assert "${" not in made.csv_text
         assert not re.search(r"<\s*/?(form|input|script|textarea|button|select|iframe|style)\b", made.csv_text, re.I)
         rows = rows_of(made.csv_text)
-        assert [row["arq_item"] for row in rows] == [work.key for work in works(journal, job.id)]
+        assert [row["arq_item"] for row in rows] == [work.key for work in assigned_items(journal, job.id)]
         assert len(rows) == made.tasks
     assert "&#8721;" in batch(journal, assignments(journal, "bob")[0], content).csv_text
     assert cell("${x}$ ∑") == "&#36;{x}$ &#8721;"
@@ -87,7 +88,7 @@ def test_an_export_holds_no_run_and_no_document_id(
 def result_rows(journal: Journal, name: str = "ann", **changes: str) -> list[dict[str, str]]:
     job = assignments(journal, name)[0]
     rows = []
-    for number, work in enumerate(works(journal, job.id), 1):
+    for number, work in enumerate(assigned_items(journal, job.id), 1):
         rows.append(
             {
                 "HITId": str(number), "AssignmentId": str(100 + number), "AcceptTime": "Sun Nov 15 18:04:30 UTC 2026",
@@ -189,11 +190,11 @@ def test_the_results_of_our_own_server_come_back_through_the_same_door(
 ) -> None:
     assign_topic(given, "bob", 2, "B.1")
     for job in assignments(given):
-        for work in works(given, job.id):
+        for work in assigned_items(given, job.id):
             entries = [Entry(work.key, n, "grade", str(n % 4)) for n in range(1, len(work.cards) + 1)]
             entries += [Entry(work.key, 1, "comment", 'quoted "∑",\nline')]
-            record(given, job.assessor, job.id, [Entry(work.key, 1, "open", "")], f"open-{work.key}", at=1000.0)
-            record(
+            record_entries(given, job.assessor, job.id, [Entry(work.key, 1, "open", "")], f"open-{work.key}", at=1000.0)
+            record_entries(
                 given, job.assessor, job.id, [*entries, Entry(work.key, 1, "submit", "")], f"done-{work.key}", at=1042.0
             )
     text = results_csv(given)

@@ -11,8 +11,8 @@ from turkle_site import PASSWORD, Site
 
 from chromium import chromium
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.queue import works
-from porism.lab.judging.record import assessments
+from porism.lab.judging.assignments import assigned_items
+from porism.lab.judging.assessments import assessments
 from porism.lab.turkle.client import Server, download, upload
 from porism.lab.turkle.results import import_results
 
@@ -29,7 +29,7 @@ def test_cards_of_a_formula_are_shown_rated_and_read_back(
         for name, n in json.loads((folder / "uploaded.json").read_text())["batches"].items()
         if name.startswith("main-task2")
     )
-    sizes = [len(work.cards) for work in works(journal, 2)]
+    sizes = [len(work.cards) for work in assigned_items(journal, 2)]
     with sync_playwright() as playwright, chromium(playwright, tmp_path / "profile") as browser:
         page = browser.context().new_page()
         page.goto(f"{site.url}/login/")

@@ -14,8 +14,8 @@ from turkle_site import PASSWORD, Site
 from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.queue import assignments, works
-from porism.lab.judging.record import assessments, extra_answers
+from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assessments import assessments, extra_answers
 from porism.lab.turkle.client import Server, call, download, is_whole, progress, upload
 
 pytestmark = [pytest.mark.turkle, pytest.mark.xdist_group("turkle")]
@@ -99,7 +99,7 @@ def test_export_answers_and_results_make_the_round(
     assert [one.grade for one in mine] == [3, 2, 1, 0, 5]
     assert mine[0].comment == 'why: ∑ and "quotes"\nand a line'
     assert [(one.instance, one.grade) for one in found if one.assessor == "bob"] == [
-        (n, 4 - n) for work in works(journal, 2) for n in range(1, len(work.cards) + 1)
+        (n, 4 - n) for work in assigned_items(journal, 2) for n in range(1, len(work.cards) + 1)
     ]
     assert [row[2:] for row in extra_answers(journal)] == [(1, 0), (1, 0)]
     assert all(one.seconds is not None and one.seconds >= 0 for one in found)
@@ -122,7 +122,7 @@ def test_posts_reach_the_page_whole_and_harmless(site: Site, folder: Path, journ
     assert "onerror" not in card
     assert any("https://lab.example/thread/1#p11" in page for page in pages)
     keys = [re.search(r'name="arq_item_echo" value="(\w+)"', page)[1] for page in pages]  # type: ignore[index]
-    assert keys == [work.key for work in works(journal, assignments(journal, "ann")[0].id)]
+    assert keys == [work.key for work in assigned_items(journal, assignments(journal, "ann")[0].id)]
 
 
 def test_the_api_cuts_a_sum_sign_and_we_notice(site: Site, folder: Path) -> None:

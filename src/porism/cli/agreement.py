@@ -21,11 +21,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a table."""
-    from porism.lab.judging.exports import agreement_rows, training_rows
+    from porism.lab.judging.exports import agreement_table, training_table
     from porism.lab.judging.journal import Journal
 
     journal = Journal.open(args.journal)
-    header, rows = training_rows(journal, args.task) if args.training else agreement_rows(journal, args.task)
+    header, rows = training_table(journal, args.task) if args.training else agreement_table(journal, args.task)
     if not args.json:
         print("\t".join(header))
     for row in rows:

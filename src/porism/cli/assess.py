@@ -120,7 +120,7 @@ def _load(args: argparse.Namespace) -> None:
     from porism.lab.judging.loading import load_pool, load_topics, topic_threads
     from porism.lab.pooling.store import read_manifest, read_pool
 
-    task = read_manifest(Path(args.pool))["options"]["task"]
+    task = read_manifest(Path(args.pool)).task
     pool, journal = read_pool(Path(args.pool)), _open(args)
     load_topics(journal, task, read_topics(args.topics, args.formulas), topic_threads(args.formulas))
     added = load_pool(journal, task, pool.items, pool.answers, sample=args.sample, seed=args.seed)
@@ -129,10 +129,10 @@ def _load(args: argparse.Namespace) -> None:
 
 def _train(args: argparse.Namespace) -> None:
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.known import read_known
-    from porism.lab.judging.loading import load_topics, load_training
+    from porism.lab.judging.loading import load_topics
+    from porism.lab.judging.training import load_training, read_training_items
 
-    journal, known = _open(args), read_known(args.known)
+    journal, known = _open(args), read_training_items(args.known)
     wanted = {one.topic for one in known}
     load_topics(journal, args.task, [topic for topic in read_topics(args.topics) if topic.id in wanted])
     print(f"{load_training(journal, args.task, known)} training items added", file=sys.stderr)
@@ -140,7 +140,7 @@ def _train(args: argparse.Namespace) -> None:
 
 def _assign(args: argparse.Namespace) -> None:
     from porism.lab.judging.accounts import accounts
-    from porism.lab.judging.assignment import assign_topic, share_topics
+    from porism.lab.judging.assign import assign_topic, share_topics
 
     journal = _open(args)
     if args.assessor:
@@ -148,33 +148,33 @@ def _assign(args: argparse.Namespace) -> None:
         for topic in args.topics:
             assign_topic(journal, args.assessor, args.task, topic)
     else:
-        shared = share_topics(journal, args.task, [name for name, _ in accounts(journal, "assessor")])
+        shared = share_topics(journal, args.task, [account.name for account in accounts(journal, "assessor")])
     for name, topics in shared.items():
         print(f"{name}\t{' '.join(topics)}")
 
 
 def _move(args: argparse.Namespace) -> None:
-    from porism.lab.judging.assignment import move_topic
+    from porism.lab.judging.assign import move_topic
 
     for topic in args.topics:
         print(f"{topic}\t{move_topic(_open(args), args.assessor, args.colleague, args.task, topic)}")
 
 
 def _dual(args: argparse.Namespace) -> None:
-    from porism.lab.judging.assignment import assign_dual
+    from porism.lab.judging.assign import assign_dual
 
     for topic in args.topics:
         print(f"{topic}\t{assign_dual(_open(args), args.assessor, args.task, topic, args.size, args.seed)}")
 
 
 def _training(args: argparse.Namespace) -> None:
-    from porism.lab.judging.assignment import assign_training
+    from porism.lab.judging.assign import assign_training
 
     print(assign_training(_open(args), args.assessor, args.task, args.round))
 
 
 def _extra(args: argparse.Namespace) -> None:
-    from porism.lab.judging.assignment import assign_extra
+    from porism.lab.judging.assign import assign_extra
 
     for topic in args.topics:
         print(f"{topic}\t{assign_extra(_open(args), args.assessor, topic, args.size, args.seed)}")
@@ -200,7 +200,7 @@ def _progress(args: argparse.Namespace) -> None:
 
 def _export(args: argparse.Namespace) -> None:
     from porism.lab.judging import exports
-    from porism.lab.turkle.submitted import results_csv
+    from porism.lab.judging.results_csv import results_csv
 
     makers = {
         "results": results_csv,

@@ -65,10 +65,10 @@ def _build(args: argparse.Namespace) -> int:
     topics = [topic.id for topic in read_topics(args.topics)]
     runs = [read_pool_run(Path(path), options, topics, facts) for path in sorted(args.runs)]
     names = [one.run.name for one in runs]
-    base, earlier = read_base(Path(args.after), args.task, names) if args.after else (None, [])
-    pool = build_pool(runs, options, facts, base)
-    write_pool(pool, Path(args.output), options, runs, earlier)
-    new = len(pool.items) - (len(base.items) if base else 0)
+    earlier = read_base(Path(args.after), args.task, names) if args.after else None
+    pool = build_pool(runs, options, facts, earlier.pool if earlier else None)
+    write_pool(pool, Path(args.output), options, runs, earlier.runs if earlier else ())
+    new = len(pool.items) - (len(earlier.pool.items) if earlier else 0)
     print(
         f"{len(pool.items)} items of {len({item.topic for item in pool.items})} topics, {new} of them new",
         file=sys.stderr,
@@ -84,7 +84,7 @@ def _report(args: argparse.Namespace) -> int:
     found = report(pool.items, pool.origins)
     if args.json:
         runs = {share.run: {"pooled": share.pooled, "unique": share.unique} for share in found.runs}
-        overlap = [{"runs": list(pair), "items": count} for pair, count in found.overlap.items()]
+        overlap = [{"runs": [pair.first, pair.second], "items": pair.items} for pair in found.overlap]
         print(json.dumps({"topics": found.sizes, "mean": found.mean, "runs": runs, "overlap": overlap}))
         return 0
     print("topic\titems")
@@ -94,6 +94,6 @@ def _report(args: argparse.Namespace) -> int:
     for share in found.runs:
         print(f"{share.run}\t{share.pooled}\t{share.unique}")
     print("\nrun\trun\tin common")
-    for (first, second), count in found.overlap.items():
-        print(f"{first}\t{second}\t{count}")
+    for pair in found.overlap:
+        print(f"{pair.first}\t{pair.second}\t{pair.items}")
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.lab.judging.qrels import Variants
+    from porism.lab.judging.qrels import QrelsVariants
 
 HELP = "make qrels from a journal of judgments, or from a table of judged formulas"
 EXAMPLE = "porism qrels lab.journal --task 1 -o qrels"
@@ -46,23 +46,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _from_journal(args: argparse.Namespace) -> Variants:
+def _from_journal(args: argparse.Namespace) -> QrelsVariants:
     from porism.lab.judging.journal import Journal
-    from porism.lab.judging.loading import pooled_items
+    from porism.lab.judging.assessments import assessments
+    from porism.lab.judging.items import pooled_items
     from porism.lab.judging.qrels import variants
-    from porism.lab.judging.record import assessments
 
     journal = Journal.open(args.journal)
     pooled = pooled_items(journal, 2 if args.task == 2 else 1) if args.sampled else None
     return variants(assessments(journal, "main"), args.task, minimum=args.minimum, pooled=pooled)
 
 
-def _from_table(args: argparse.Namespace) -> Variants:
+def _from_table(args: argparse.Namespace) -> QrelsVariants:
     from porism.corpus.store.collection import Collection
     from porism.errors import PorismError
-    from porism.lab.judging.judged_formulas import variants_by_visual
+    from porism.lab.judging.formula_judgments import variants_by_visual_id
 
     if args.task != 2:
         raise PorismError("a table of judged formulas is of Task 2", where=args.journal, fix="write --task 2")
     with Collection.open(args.collection) as collection:
-        return variants_by_visual(Path(args.journal), collection, args.minimum)
+        return variants_by_visual_id(Path(args.journal), collection, args.minimum)

@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Open the index and serve it until Ctrl-C."""
     from porism.parallel import cores
-    from porism.web.server.run import Settings, serve
+    from porism.web.server.run import LanguageModel, Settings, serve
 
     settings = Settings(
         args.index,
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         args.seconds,
         args.experiment,
         args.assess_url,
-        (args.endpoint, args.endpoint_model) if args.endpoint else None,
+        LanguageModel(args.endpoint, args.endpoint_model) if args.endpoint else None,
     )
     serve(settings, args.host, args.port, args.workers or min(MOST_WORKERS, cores()))
     return 0

@@ -30,20 +30,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do one action; 1 if a run was refused."""
-    from porism.lab.submissions import Desk, hand_in_files
+    from porism.lab.submissions import Submissions, submit_files
 
     if args.action == "take":
-        done = hand_in_files(Path(args.folder), args.files, args.topics, args.collection)
+        done = submit_files(Path(args.folder), args.files, args.topics, args.collection)
         for receipt in done:
             print(f"{receipt.number}\t{receipt.team}\t{receipt.file}\t{receipt.verdict}")
             for line in receipt.report:
                 print(line, file=sys.stderr)
         return int(any(receipt.verdict == "refused" for receipt in done))
-    desk = Desk(Path(args.folder))
+    submissions = Submissions(Path(args.folder))
     if args.action == "withdraw":
-        print(desk.withdraw(args.team, args.file).number)
+        print(submissions.withdraw(args.team, args.file).number)
         return 0
-    for receipt in desk.receipts(args.team):
+    for receipt in submissions.receipts(args.team):
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(receipt.at))
         print(f"{receipt.number}\t{when}\t{receipt.team}\t{receipt.file}\t{receipt.verdict}\t{receipt.sha256}")
     return 0

@@ -46,20 +46,21 @@ def run(args: argparse.Namespace) -> int:
 
 def make(args: argparse.Namespace) -> int:
     """Write a set of topics."""
-    from porism.lab.topics.make import limits_of, make_topics
+    from porism.lab.topics.make import make_topics
+    from porism.lab.topics.select import Limits
 
-    found, made = make_topics(
+    counts = make_topics(
         args.collection,
         args.output,
         args.oracle,
         args.number,
         args.first,
-        limits_of(args.limit),
+        Limits.parse(args.limit),
         args.since,
         args.earlier,
         args.seed,
     )
-    print(f"{made} topics of {found} candidates in {args.output}", file=sys.stderr)
+    print(f"{counts.topics} topics of {counts.candidates} candidates in {args.output}", file=sys.stderr)
     return 0
 
 

@@ -89,7 +89,7 @@ def _download(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     from porism.files import open_text
     from porism.lab.judging.journal import Journal
-    from porism.lab.turkle.results import check, import_results
+    from porism.lab.turkle.results import import_results
 
     journal = Journal.open(args.journal)
     for name in args.results:
@@ -100,5 +100,5 @@ def _import(args: argparse.Namespace) -> int:
             print(
                 f"{name}: {done.replaced} results were replaced by a later answer of the same person", file=sys.stderr
             )
-        check(done)
+        done.raise_problems()
     return 0

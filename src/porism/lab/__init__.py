@@ -1,0 +1,1 @@
+"""The procedures of the ARQMath lab: topics, submissions, pools, assessment and qrels."""

@@ -1,0 +1,1 @@
+"""The servers: search pages, the HTTP API, and the assessment server."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.record import assessments
+from porism.lab.judging.assessments import assessments
 
 BENCH = Path(__file__).resolve().parents[3] / "bench" / "assess.py"
 

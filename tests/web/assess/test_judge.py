@@ -5,10 +5,10 @@ import re
 import pytest
 
 from lab_case import LabCase
-from porism.lab.judging.assignment import assign_dual, assign_extra, assign_topic, assign_training
+from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.queue import assignments, progress, works
-from porism.lab.judging.record import assessments, extra_answers
+from porism.lab.judging.assignments import assignments, progress, works
+from porism.lab.judging.assessments import assessments, extra_answers
 
 from .client import Person
 
@@ -63,7 +63,7 @@ def test_failure_and_do_not_know_need_a_comment_but_the_click_is_kept(journal: J
     page = ann.send(ann.get("/judge/1/1"), {"grade_1": "5", "comment_1": "", "go": "next"}, action="/judge/1/1")
     assert page.status_code == 422
     assert "System failure needs a comment that says why." in page.text
-    assert journal.last(1)[works(journal, 1)[0].key, 1, "grade"] == "5"
+    assert journal.current_values(1)[assigned_items(journal, 1)[0].key, 1, "grade"] == "5"
     page = ann.send(page, {"grade_1": "5", "comment_1": "the sum ∑ is cut", "go": "next"}, action="/judge/1/1")
     assert "Item 2 of 5, 1 done" in page.text
     page = ann.send(page, {"go": "next"}, action="/judge/1/2")
@@ -74,11 +74,11 @@ def test_one_click_is_one_event_however_often_it_is_sent(journal: Journal, ann: 
     begin(ann, 1)
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/judge/1/1").text)[1]  # type: ignore[index]
     for _ in range(3):
-        answer = ann.http.post("/judge/1/1/click", data={"csrf": token, "once": "click-00000001", "grade_1": "2"})
+        answer = ann.http.post("/judge/1/1/click", data={"csrf": token, "request_key": "click-00000001", "grade_1": "2"})
         assert answer.status_code == 204
     assert [event.value for event in journal.events(1) if event.field == "grade"] == ["2"]
     assert (
-        ann.http.post("/judge/1/1/click", data={"csrf": token, "once": "click-00000002", "grade_1": "4"}).status_code
+        ann.http.post("/judge/1/1/click", data={"csrf": token, "request_key": "click-00000002", "grade_1": "4"}).status_code
         == 422
     )
     # The form that follows the click says the same again: no second event, but it is handed in.
@@ -93,7 +93,7 @@ def test_cards_of_one_formula_are_rated_each(case: LabCase, journal: Journal) ->
     assign_topic(journal, "ann", 2, "B.1")
     person = Person(case, journal, "ann")
     begin(person, 1)
-    place = next(work.place for work in works(journal, 1) if len(work.cards) == 3)
+    place = next(work.place for work in assigned_items(journal, 1) if len(work.cards) == 3)
     page = person.get(f"/judge/1/{place}")
     assert page.text.count('class="card"') == 3
     # The query formula lit in its question and by itself, the found one by itself and in each of three posts.
@@ -106,11 +106,11 @@ def test_cards_of_one_formula_are_rated_each(case: LabCase, journal: Journal) ->
 
 def test_a_written_answer_has_no_thread_and_no_hint(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
-    place = next(work.place for work in works(journal, 1) if work.item == "d_1")
+    place = next(work.place for work in assigned_items(journal, 1) if work.item == "d_1")
     page = ann.get(f"/judge/1/{place}").text
     assert "A square is a product of" in page
     assert 'class="thread"' not in page
-    other = next(work.place for work in works(journal, 1) if work.item == "11")
+    other = next(work.place for work in assigned_items(journal, 1) if work.item == "11")
     assert 'class="thread" target="_blank" rel="noopener" href="/thread/1#p11"' in ann.get(f"/judge/1/{other}").text
 
 
@@ -125,7 +125,7 @@ def test_training_shows_the_known_grade_after_ones_own(case: LabCase, journal: J
     page = person.send(person.get("/judge/1"), {"grade_1": "2", "go": "next"}, action="/judge/1/2")
     assert "The known grade is different: Not relevant." in page.text
     token = re.search(r'name="csrf" value="([^"]+)"', page.text)[1]  # type: ignore[index]
-    late = person.http.post("/judge/1/2/click", data={"csrf": token, "once": "click-00000009", "grade_1": "0"})
+    late = person.http.post("/judge/1/2/click", data={"csrf": token, "request_key": "click-00000009", "grade_1": "0"})
     assert late.status_code == 422
     assert [one.grade for one in assessments(journal)] == [3, 2]
 
@@ -145,7 +145,7 @@ def test_extra_questions(case: LabCase, journal: Journal) -> None:
 
 def test_the_most_useful_part_and_the_order_of_preference(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
-    places = {work.item: work.place for work in works(journal, 1)}
+    places = {work.item: work.place for work in assigned_items(journal, 1)}
     for item, grade in (("11", "3"), ("12", "3"), ("15", "1")):
         page = ann.get(f"/judge/1/{places[item]}")
         fields = {"grade_1": grade} | ({"part_1": "2"} if item == "11" else {})
@@ -155,8 +155,8 @@ def test_the_most_useful_part_and_the_order_of_preference(journal: Journal, ann:
     assert len(order) == 2
     page = ann.send(page, {"move": f"down:{order[0]}"}, action="/prefer/1")
     assert re.findall(r'value="down:([0-9a-f]+)"', page.text) == order[::-1]
-    keys = {work.key: work.item for work in works(journal, 1)}
-    assert [keys[key] for key in journal.last(1)["", 0, "preference"].split()] == [keys[key] for key in order[::-1]]
+    keys = {work.key: work.item for work in assigned_items(journal, 1)}
+    assert [keys[key] for key in journal.current_values(1)["", 0, "preference"].split()] == [keys[key] for key in order[::-1]]
 
 
 def test_the_organiser_sees_progress_agreement_and_disagreement(case: LabCase, journal: Journal, ann: Person) -> None:
@@ -165,8 +165,8 @@ def test_the_organiser_sees_progress_agreement_and_disagreement(case: LabCase, j
         ann.send(ann.get(f"/judge/1/{number}"), {"grade_1": grade}, action=f"/judge/1/{number}")
     assign_dual(journal, "bob", 1, "A.1", None, 4)
     bob = Person(case, journal, "bob")
-    theirs = {work.key: work.place for work in works(journal, 2)}
-    for work, grade in zip(works(journal, 1), "30000", strict=True):
+    theirs = {work.key: work.place for work in assigned_items(journal, 2)}
+    for work, grade in zip(assigned_items(journal, 1), "30000", strict=True):
         place = theirs[work.key]
         bob.send(
             bob.get(f"/judge/2/{place}"), {"grade_1": grade, "comment_1": "my <b>view</b>"}, action=f"/judge/2/{place}"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lab_case import LabCase
-from porism.lab.judging.assignment import assign_topic
+from porism.lab.judging.assign import assign_topic
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.queue import assignments
+from porism.lab.judging.assignments import assignments
 from porism.lab.submissions import Desk
 from porism.web.assess import guard
 from porism.web.assess.app import ROUTES
@@ -62,7 +62,7 @@ def test_no_form_without_its_token(case: LabCase, busy: Journal, desk: Desk, pat
     person = Person(case, busy, name, desk)
     before = [tuple(event.value for event in busy.events()), busy.read("SELECT count(*) FROM account")[0][0]]
     for data in ({}, {"csrf": ""}, {"csrf": "wrong"}):
-        answer = person.http.post(path, data={"grade_1": "3", "once": "x" * 12, **data}, follow_redirects=False)
+        answer = person.http.post(path, data={"grade_1": "3", "request_key": "x" * 12, **data}, follow_redirects=False)
         assert answer.status_code == 403 or (answer.status_code, answer.headers.get("location")) == (303, "/login")
     assert before == [tuple(event.value for event in busy.events()), busy.read("SELECT count(*) FROM account")[0][0]]
 
@@ -105,7 +105,7 @@ def test_an_assessor_does_not_see_anothers_work(case: LabCase, busy: Journal) ->
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/").text)[1]  # type: ignore[index]
     for path in (f"/judge/{theirs}/1", f"/judge/{theirs}/1/click", f"/topic/{theirs}", f"/prefer/{theirs}"):
         assert (
-            ann.http.post(path, data={"csrf": token, "once": "x" * 12, "grade_1": "3", "narrative": "x"}).status_code
+            ann.http.post(path, data={"csrf": token, "request_key": "x" * 12, "grade_1": "3", "narrative": "x"}).status_code
             == 404
         )
     assert not list(busy.events())

@@ -1,0 +1,1 @@
+"""Assessment: the journal, accounts, assignments, judgments, agreement and qrels."""

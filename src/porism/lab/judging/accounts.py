@@ -1,4 +1,4 @@
-"""Who may come in: accounts with scrypt passwords, sessions, and a brake on guessing."""
+"""Accounts: scrypt passwords, sessions, and rate limiting of logins."""
 
 from __future__ import annotations
 
@@ -8,23 +8,35 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.journal import Journal
 
-# Cost of one guess: 16 MiB and about a fifth of a second. The numbers are stored with each hash, so they can be raised.
+# scrypt's n, r and p. One guess costs 16 MiB and about a fifth of a second. They are stored with each hash, so they can
+# be raised later.
 COST = (2**14, 8, 5)
 PASSWORD_LENGTH = 10
 SESSION_SECONDS = 12 * 3600.0
-TRIES, WINDOW = 5, 900.0
-# An address may stand for a whole institute, so it gets more tries than a name.
-ADDRESS_TRIES = 50
+# After this many failed logins of one name within the window, the name is locked until the window has passed.
+MAX_FAILURES, WINDOW_SECONDS = 5, 900.0
+# A whole institute may share one address, so an address may fail more often than a name.
+MAX_ADDRESS_FAILURES = 50
 ROLES = ("assessor", "organiser", "team")
+# A session is marked as used once a minute at most, so that reading a page costs no write.
+TOUCH_SECONDS = 60
+
+
+class Account(NamedTuple):
+    """The name and role of a person or team."""
+
+    name: str
+    role: str
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Someone who is logged in, and the token that every form of theirs must carry."""
+    """A logged-in account, and the CSRF token that each of its forms must carry."""
 
     account: str
     role: str
@@ -32,7 +44,7 @@ class Session:
 
 
 def hash_password(password: str, salt: bytes | None = None) -> str:
-    """scrypt$n$r$p$salt$hash, ready to be stored."""
+    """Return `scrypt$n$r$p$salt$hash`, ready to be stored."""
     n, r, p = COST
     salt = secrets.token_bytes(16) if salt is None else salt
     digest = hashlib.scrypt(password.encode(), salt=salt, n=n, r=r, p=p, maxmem=2**26)
@@ -41,94 +53,114 @@ def hash_password(password: str, salt: bytes | None = None) -> str:
     )
 
 
-def is_password(password: str, stored: str) -> bool:
-    """Does the password fit the stored hash? Takes the same time for a wrong one."""
+def password_matches(password: str, stored: str) -> bool:
+    """Return whether the password fits the stored hash. A wrong password takes as long as the right one."""
     _, n, r, p, salt, digest = stored.split("$")
-    made = hashlib.scrypt(password.encode(), salt=base64.b64decode(salt), n=int(n), r=int(r), p=int(p), maxmem=2**26)
-    return hmac.compare_digest(made, base64.b64decode(digest))
+    computed = hashlib.scrypt(
+        password.encode(), salt=base64.b64decode(salt), n=int(n), r=int(r), p=int(p), maxmem=2**26
+    )
+    return hmac.compare_digest(computed, base64.b64decode(digest))
 
 
-def _nobody() -> str:
-    """Checked when the name is unknown, so that the time of an answer does not tell which names exist."""
+def _dummy_hash() -> str:
+    """Return a hash to check when the name is unknown, so that the response time does not reveal which names exist."""
     zeros = base64.b64encode(b"0" * 64).decode()
     return "$".join(["scrypt", *map(str, COST), zeros, zeros])
 
 
 def add_account(journal: Journal, name: str, role: str, password: str) -> None:
-    """A new account, or a new password (and role) for an existing one, whose sessions then end."""
+    """Create an account, or change the password and role of an existing one and end its sessions."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.]{0,39}", name):
-        raise PorismError(f"{name!r} cannot be a name", fix="use up to 40 letters, digits, dots and underscores")
+        raise PorismError(f"{name!r} is not a valid name", fix="use up to 40 letters, digits, dots and underscores")
     if role not in ROLES:
         raise PorismError(f"there is no role {role!r}", fix="choose one of: " + ", ".join(ROLES))
     if len(password) < PASSWORD_LENGTH:
         raise PorismError("the password is too short", fix=f"use at least {PASSWORD_LENGTH} characters")
     with journal.write() as connection:
         connection.execute(
-            "INSERT INTO account VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET role = excluded.role, secret = excluded.secret",
+            "INSERT INTO account (name, role, password_hash) VALUES (?, ?, ?) ON CONFLICT (name) "
+            "DO UPDATE SET role = excluded.role, password_hash = excluded.password_hash",
             (name, role, hash_password(password)),
         )
         connection.execute("DELETE FROM session WHERE account = ?", (name,))
 
 
 def log_in(journal: Journal, name: str, password: str, address: str = "") -> str | None:
-    """The token of a new session, or None for a wrong name or password. Too many tries raise an error that says when to come back."""
+    """Return the token of a new session, or None if the name or password is wrong.
+
+    Raise an error after too many failed logins.
+    """
     now = journal.clock()
-    by_name = journal.read("SELECT count(*) FROM failure WHERE name = ? AND at > ?", (name, now - WINDOW))[0][0]
-    by_address = journal.read("SELECT count(*) FROM failure WHERE address = ? AND at > ?", (address, now - WINDOW))[0][
-        0
-    ]
-    if by_name >= TRIES or by_address >= ADDRESS_TRIES:
-        raise PorismError("too many wrong passwords", fix=f"wait {WINDOW / 60:.0f} minutes and try again")
-    rows = journal.read("SELECT secret FROM account WHERE name = ?", (name,))
-    if not is_password(password, rows[0]["secret"] if rows else _nobody()) or not rows:
+    _check_failures(journal, name, address, now)
+    rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
+    if not password_matches(password, rows[0]["password_hash"] if rows else _dummy_hash()) or not rows:
         with journal.write() as connection:
-            connection.execute("INSERT INTO failure VALUES (?, ?, ?)", (now, name, address))
+            connection.execute(
+                "INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address)
+            )
         return None
     token = secrets.token_urlsafe(32)
     with journal.write() as connection:
-        connection.execute("DELETE FROM failure WHERE name = ? OR at < ?", (name, now - WINDOW))
-        connection.execute("DELETE FROM session WHERE seen < ?", (now - SESSION_SECONDS,))
-        connection.execute("INSERT INTO session VALUES (?, ?, ?)", (_hidden(token), name, now))
+        connection.execute("DELETE FROM login_failure WHERE name = ? OR at < ?", (name, now - WINDOW_SECONDS))
+        connection.execute("DELETE FROM session WHERE last_seen < ?", (now - SESSION_SECONDS,))
+        connection.execute(
+            "INSERT INTO session (token_hash, account, last_seen) VALUES (?, ?, ?)", (_token_hash(token), name, now)
+        )
     return token
 
 
-def _hidden(token: str) -> str:
-    """Tokens are stored hashed: a copy of the journal opens no session."""
+def _check_failures(journal: Journal, name: str, address: str, now: float) -> None:
+    since = now - WINDOW_SECONDS
+    by_name = journal.count("SELECT count(*) FROM login_failure WHERE name = ? AND at > ?", (name, since))
+    by_address = journal.count("SELECT count(*) FROM login_failure WHERE address = ? AND at > ?", (address, since))
+    if by_name >= MAX_FAILURES or by_address >= MAX_ADDRESS_FAILURES:
+        raise PorismError("too many wrong passwords", fix=f"wait {WINDOW_SECONDS / 60:.0f} minutes and try again")
+
+
+def _token_hash(token: str) -> str:
+    """Hash a session token. Only the hash is stored, so a copy of the journal opens no session."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def session_of(journal: Journal, token: str) -> Session | None:
-    """Who holds this token, or None if nobody does or it was idle too long."""
+    """Return the session of a token, or None if there is none or it was idle too long."""
     now = journal.clock()
     rows = journal.read(
-        "SELECT account, role, secret, seen FROM session JOIN account ON account.name = session.account WHERE token = ? AND seen > ?",
-        (_hidden(token), now - SESSION_SECONDS),
+        "SELECT account, role, password_hash, last_seen FROM session JOIN account ON account.name = session.account "
+        "WHERE token_hash = ? AND last_seen > ?",
+        (_token_hash(token), now - SESSION_SECONDS),
     )
     if not rows:
         return None
-    # Written once a minute at most: reading a page should not cost a write.
-    if now - rows[0]["seen"] > 60:
+    row = rows[0]
+    if now - row["last_seen"] > TOUCH_SECONDS:
         with journal.write() as connection:
-            connection.execute("UPDATE session SET seen = ? WHERE token = ?", (now, _hidden(token)))
-    return Session(rows[0]["account"], rows[0]["role"], _form_token(journal, rows[0]["account"], rows[0]["secret"]))
+            connection.execute("UPDATE session SET last_seen = ? WHERE token_hash = ?", (now, _token_hash(token)))
+    return Session(row["account"], row["role"], _csrf_token(journal, row["account"], row["password_hash"]))
 
 
-def _form_token(journal: Journal, name: str, secret: str) -> str:
-    """What every form of this person carries. It is the same in their next session, so that a form left open while the session
-    ended can still be sent after logging in again in another tab: nothing typed is lost. A new password changes it."""
+def _csrf_token(journal: Journal, name: str, password_hash: str) -> str:
+    """Return the token that every form of this account carries.
+
+    It stays the same in the next session: a form that was left open while the session ended can still be sent after
+    logging in again in another tab, so nothing typed is lost. A new password changes it.
+    """
     key = journal.read("SELECT value FROM meta WHERE name = 'secret'")[0]["value"]
-    return hmac.new(key.encode(), f"{name} {secret}".encode(), "sha256").hexdigest()
+    return hmac.new(key.encode(), f"{name} {password_hash}".encode(), "sha256").hexdigest()
 
 
 def log_out(journal: Journal, token: str) -> None:
     """End a session."""
     with journal.write() as connection:
-        connection.execute("DELETE FROM session WHERE token = ?", (_hidden(token),))
+        connection.execute("DELETE FROM session WHERE token_hash = ?", (_token_hash(token),))
 
 
-def accounts(journal: Journal, role: str = "") -> list[tuple[str, str]]:
-    """Names and roles, of one role or of all."""
-    return [
-        (row["name"], row["role"])
-        for row in journal.read("SELECT name, role FROM account WHERE ? IN ('', role) ORDER BY name", (role,))
-    ]
+def accounts(journal: Journal, role: str = "") -> list[Account]:
+    """Return the accounts of one role, or all, by name."""
+    return journal.records(Account, "SELECT name, role FROM account WHERE ? IN ('', role) ORDER BY name", (role,))
+
+
+def require_assessor(journal: Journal, name: str) -> None:
+    """Raise an error if no assessor has this name."""
+    if Account(name, "assessor") not in accounts(journal):
+        raise PorismError(f"there is no assessor {name!r}", fix=f"porism assess account JOURNAL {name}")

@@ -1,4 +1,4 @@
-"""What assessors said beside grades, and the qrels, as tables."""
+"""Export tables: qrels, narratives, extra answers, preferences, progress, agreement and training."""
 
 from __future__ import annotations
 
@@ -6,99 +6,99 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
+from typing import NamedTuple
 
 from porism.lab.judging.agreement import mean_agreement, pair_agreements
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.loading import pooled_items
-from porism.lab.judging.qrels import variants
-from porism.lab.judging.queue import assignments, progress, works
-from porism.lab.judging.record import assessments, extra_answers
-from porism.lab.judging.times import summary
+from porism.lab.judging.assessments import assessments, extra_answers
+from porism.lab.judging.assignments import assigned_items, assignments, progress
+from porism.lab.judging.items import pooled_items
+from porism.lab.judging.journal import FieldKey, Journal, topic_field
+from porism.lab.judging.qrels import qrels_text, variants
+from porism.lab.judging.times import summarise_times
 from porism.lab.judging.training import TrainingResult, training_results
 
+Cell = str | int | float | None
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Tab-separated text with a header; line ends and tabs in cells become blanks."""
+
+class ExportTable(NamedTuple):
+    """Column names and rows of a table."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+def to_tsv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return tab-separated text with a header; line ends and tabs in cells become spaces."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None)
-    writer.writerow(header)
+    writer.writerow(columns)
     writer.writerows([[" ".join(str(value).split()) for value in row] for row in rows])
     return out.getvalue()
 
 
 def qrels_tsv(journal: Journal, task: int, variant: str) -> str:
-    """One variant of a task's qrels."""
+    """Return one variant of a task's qrels."""
     pooled = pooled_items(journal, 2 if task == 2 else 1) if variant == "sampled" else None
-    found = variants(assessments(journal, "main"), task, pooled=pooled)
-    return "".join(f"{one.topic}\t0\t{one.item}\t{one.grade}\n" for one in found.files[variant])
+    return qrels_text(variants(assessments(journal, "main"), task, pooled=pooled).files[variant])
 
 
 def narratives_tsv(journal: Journal) -> str:
-    """What the assessors wrote of each topic before judging, and whether text or formulas alone would do. Not for participants."""
+    """Return what assessors wrote about each topic before judging. This is not for participants."""
+    columns = ("topic", "task", "assessor", "text_alone", "formulas_alone", "narrative")
     rows = []
-    for job in assignments(journal):
-        said = {field: value for (item, _, field), value in journal.last(job.id).items() if not item}
-        if "narrative" in said:
-            rows.append(
-                (
-                    job.topic,
-                    job.task,
-                    job.assessor,
-                    said.get("text_alone", ""),
-                    said.get("formulas_alone", ""),
-                    said["narrative"],
-                )
-            )
-    return table(("topic", "task", "assessor", "text_alone", "formulas_alone", "narrative"), rows)
+    for assignment in assignments(journal):
+        values = {key.field: value for key, value in journal.current_values(assignment.id).items() if not key.item}
+        if "narrative" in values:
+            answers = (values.get("text_alone", ""), values.get("formulas_alone", ""), values["narrative"])
+            rows.append((assignment.topic, assignment.task, assignment.assessor, *answers))
+    return to_tsv(columns, rows)
 
 
 def extra_tsv(journal: Journal) -> str:
-    """The two yes/no questions."""
-    return table(("topic", "answer", "machine_generated", "unrelated"), extra_answers(journal))
+    """Return the answers to the two yes/no questions."""
+    return to_tsv(("topic", "answer", "machine_generated", "unrelated"), extra_answers(journal))
 
 
 def preferences_tsv(journal: Journal) -> str:
-    """Relevant answers in order of preference, and the part of an answer that was marked as most useful (number of its block)."""
-    rows: list[tuple[object, ...]] = []
-    for job in assignments(journal):
-        said = journal.last(job.id)
-        order = {key: n for n, key in enumerate(said.get(("", 0, "preference"), "").split(), 1)}
-        for work in works(journal, job.id):
-            part = said.get((work.key, 1, "part"), "")
-            if work.key in order or part:
-                rows.append((job.topic, job.assessor, work.item, order.get(work.key, ""), part))
-    return table(("topic", "assessor", "answer", "preference", "most_useful_part"), rows)
+    """Return the relevant answers in order of preference, and the block of each answer marked as most useful."""
+    rows: list[tuple[Cell, ...]] = []
+    for assignment in assignments(journal):
+        values = journal.current_values(assignment.id)
+        order = {key: n for n, key in enumerate(values.get(topic_field("preference"), "").split(), 1)}
+        for item in assigned_items(journal, assignment.id):
+            part = values.get(FieldKey(item.key, 1, "part"), "")
+            if item.key in order or part:
+                rows.append((assignment.topic, assignment.assessor, item.item, order.get(item.key, ""), part))
+    return to_tsv(("topic", "assessor", "answer", "preference", "most_useful_part"), rows)
 
 
 def progress_tsv(journal: Journal, cap: float | None = None) -> str:
-    """Every assignment: done, total, and seconds per judgment."""
-    spent: dict[str, list[float | None]] = {}
-    for one in assessments(journal):
-        spent.setdefault(one.batch, []).append(one.seconds)
+    """Return every assignment with items done, total, and seconds per judgment."""
+    seconds: dict[int, list[float | None]] = {}
+    for given in assessments(journal):
+        seconds.setdefault(given.assignment, []).append(given.seconds)
     rows = []
     for job in assignments(journal):
-        state, times = progress(journal, job), summary(spent.get(str(job.id), []), cap)
-        clock = (f"{times.mean:.1f}", f"{times.median:.1f}") if times else ("", "")
-        rows.append((job.assessor, job.purpose, job.task, job.topic, state.done, state.total, *clock))
-    return table(("assessor", "purpose", "task", "topic", "done", "total", "mean_seconds", "median_seconds"), rows)
+        state, times = progress(journal, job), summarise_times(seconds.get(job.id, []), cap)
+        shown = (f"{times.mean:.1f}", f"{times.median:.1f}") if times else ("", "")
+        rows.append((job.assessor, job.purpose, job.task, job.topic, state.done, state.total, *shown))
+    return to_tsv(("assessor", "purpose", "task", "topic", "done", "total", "mean_seconds", "median_seconds"), rows)
 
 
-Rows = tuple[tuple[str, ...], list[tuple[str | int | float | None, ...]]]
-
-
-def agreement_rows(journal: Journal, task: int | None = None) -> Rows:
-    """Every pair of assessors, then the mean over pairs."""
-    given = [one for one in assessments(journal, "main", "dual") if task in (None, one.task)]
+def agreement_table(journal: Journal, task: int | None = None) -> ExportTable:
+    """Return every pair of assessors, then the mean over pairs."""
+    given = [found for found in assessments(journal, "main", "dual") if task in (None, found.task)]
     pairs = pair_agreements(given)
-    rows: list[tuple[str | int | float | None, ...]] = [
-        (pair.first, pair.second, pair.items, pair.coded, pair.four, pair.binary) for pair in pairs
+    rows: list[tuple[Cell, ...]] = [
+        (pair.first, pair.second, pair.items, pair.ungraded, pair.kappa, pair.kappa_hm) for pair in pairs
     ]
-    items, coded = sum(pair.items for pair in pairs), sum(pair.coded for pair in pairs)
-    rows.append(("mean", "", items, coded, *mean_agreement(pairs)))
-    return ("first", "second", "items", "coded", "kappa", "kappa_hm"), rows
+    items, ungraded = sum(pair.items for pair in pairs), sum(pair.ungraded for pair in pairs)
+    rows.append(("mean", "", items, ungraded, *mean_agreement(pairs)))
+    return ExportTable(("first", "second", "items", "ungraded", "kappa", "kappa_hm"), rows)
 
 
-def training_rows(journal: Journal, task: int | None = None) -> Rows:
-    """Every assessor of every training round."""
-    names = tuple(field.name for field in fields(TrainingResult))
-    return names, [astuple(one) for one in training_results(journal) if task in (None, one.task)]
+def training_table(journal: Journal, task: int | None = None) -> ExportTable:
+    """Return every assessor of every training round."""
+    columns = tuple(field.name for field in fields(TrainingResult))
+    results = [result for result in training_results(journal) if task in (None, result.task)]
+    return ExportTable(columns, [astuple(result) for result in results])

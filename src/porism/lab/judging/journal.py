@@ -1,7 +1,7 @@
-"""The journal of an assessment: topics, items, people, and every click as an event that is never erased.
+"""The journal of an assessment: topics, items, accounts, and every click as an event that is never deleted.
 
-One SQLite file in WAL mode. A write is on the disk before the browser hears of it (synchronous = FULL), so a killed server
-loses nothing that it has confirmed; a repeated request carries the same `once` and is stored once.
+The journal is one SQLite file in WAL mode. A write is on disk before the browser gets the answer (synchronous = FULL), so
+a killed server loses nothing that it has confirmed. A repeated request carries the same request key and is stored once.
 """
 
 from __future__ import annotations
@@ -11,27 +11,50 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from porism.errors import PorismError
 from porism.lab.judging.schema import FORMAT, TABLES
 
+T = TypeVar("T")
+
+
+class FieldKey(NamedTuple):
+    """A field of one card of one item. Fields of the topic itself have the item "" and instance 0."""
+
+    item: str
+    instance: int
+    field: str
+
+
+Values = Mapping[FieldKey, str]
+
+
+def topic_field(field: str) -> FieldKey:
+    """Return the key of a field of the topic itself, such as the narrative."""
+    return FieldKey("", 0, field)
+
 
 class Entry(NamedTuple):
-    """One thing said of one item: the field is grade, comment, open, submit, narrative, ..."""
+    """A value that an assessor gives to a field: grade, comment, open, submit, narrative, ..."""
 
     item: str
     instance: int
     field: str
     value: str
 
+    @property
+    def key(self) -> FieldKey:
+        """The field that the entry sets."""
+        return FieldKey(self.item, self.instance, self.field)
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An entry as it was stored: by whom, when, in which assignment."""
+    """A stored entry: who made it, when, and in which assignment."""
 
     id: int
     at: float
@@ -47,76 +70,89 @@ EVENT_COLUMNS = "id, at, assessor, assignment, item, instance, field, value"
 
 
 class Journal:
-    """An open journal. Every thread has its own connection; writers of this process take turns."""
+    """An open journal. Every thread has its own connection; the writers of this process take turns."""
 
     def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path)
         self.clock = clock
         self._local = threading.local()
-        self._turn = threading.Lock()
-        self._all: list[sqlite3.Connection] = []
+        self._write_lock = threading.Lock()
+        self._connections: list[sqlite3.Connection] = []
 
     @classmethod
     def create(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Journal:
-        """A new, empty journal."""
+        """Create an empty journal."""
         if Path(path).exists():
-            raise PorismError("is already there", where=str(path), fix="name another file, or go on with this one")
+            raise PorismError("already exists", where=str(path), fix="name another file, or use this journal")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        # It holds password hashes: for its owner alone.
+        # Only the owner may read it: it holds password hashes.
         Path(path).touch(mode=0o600)
         journal = cls(path, clock)
-        connection = journal._connect()
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {TABLES} INSERT INTO meta VALUES ('format', '{FORMAT}'), ('secret', '{secrets.token_hex(32)}'); COMMIT;"
+        secret = secrets.token_hex(32)
+        journal._connect().executescript(
+            f"BEGIN IMMEDIATE; {TABLES} INSERT INTO meta VALUES ('format', '{FORMAT}'), ('secret', '{secret}'); COMMIT;"
         )
         return journal
 
     @classmethod
     def open(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Journal:
-        """An existing journal; another kind of file is told apart."""
+        """Open an existing journal; refuse any other kind of file."""
         if not Path(path).is_file():
             raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
         journal = cls(path, clock)
         try:
-            found = journal.read("SELECT value FROM meta WHERE name = 'format'")
+            rows = journal.read("SELECT value FROM meta WHERE name = 'format'")
         except sqlite3.DatabaseError:
-            found = []
-        if not found or found[0]["value"] != str(FORMAT):
+            rows = []
+        if not rows or rows[0]["value"] != str(FORMAT):
             raise PorismError(
                 "is not a journal of this version",
                 where=str(path),
-                fix="name the file that `porism assess create` made",
+                fix="name a file that `porism assess create` made",
             )
         return journal
 
     def _connect(self, sync: str = "FULL") -> sqlite3.Connection:
-        """This thread's connection. With FULL a commit is on the disk when it returns; with NORMAL it survives the end of this
-        process, but the last moments may be lost with the machine's power."""
-        held: sqlite3.Connection | None = getattr(self._local, sync, None)
-        if held is None:
-            held = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-            held.row_factory = sqlite3.Row
-            held.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; PRAGMA foreign_keys = ON;")
-            setattr(self._local, sync, held)
-            self._all.append(held)
-        return held
+        """Return this thread's connection.
+
+        With FULL, a commit is on disk when it returns. With NORMAL, it survives the end of this process, but a power
+        failure may lose the last moments.
+        """
+        connection: sqlite3.Connection | None = getattr(self._local, sync, None)
+        if connection is None:
+            connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            connection.row_factory = sqlite3.Row
+            connection.executescript(
+                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; PRAGMA foreign_keys = ON;"
+            )
+            setattr(self._local, sync, connection)
+            self._connections.append(connection)
+        return connection
 
     def close(self) -> None:
         """Close every connection of this journal."""
-        for connection in self._all:
+        for connection in self._connections:
             connection.close()
-        self._all.clear()
+        self._connections.clear()
         self._local = threading.local()
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         return self._connect().execute(query, values).fetchall()
+
+    def records(self, kind: Callable[..., T], query: str, values: Sequence[Any] = ()) -> list[T]:
+        """Return all rows of a query as records; each column sets the field of its name."""
+        return [kind(**row) for row in self.read(query, values)]
+
+    def count(self, query: str, values: Sequence[Any] = ()) -> int:
+        """Return the single number that a query computes."""
+        return int(self.read(query, values)[0][0])
 
     @contextlib.contextmanager
     def write(self, sync: str = "FULL") -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is stored, or nothing."""
+        """Run a transaction: all of it is stored, or nothing."""
         connection = self._connect(sync)
-        with self._turn:
+        with self._write_lock:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -126,51 +162,54 @@ class Journal:
             connection.execute("COMMIT")
 
     def append(
-        self, assessor: str, assignment: int, entries: Sequence[Entry], once: str, at: float | None = None
+        self, assessor: str, assignment: int, entries: Sequence[Entry], request_key: str, at: float | None = None
     ) -> int:
-        """Store entries as events and say how many are new: a repeated `once` changes nothing."""
-        moment = self.clock() if at is None else at
-        rows = [(moment, assessor, assignment, *entry, once) for entry in entries]
-        # That a page was opened only serves the clock: no need to wait for the disk.
+        """Store entries as events and return how many are new. A repeated request key changes nothing."""
+        when = self.clock() if at is None else at
+        rows = [(when, assessor, assignment, *entry, request_key) for entry in entries]
+        # The opening of a page only serves to measure time, so it need not wait for the disk.
         sync = "NORMAL" if all(entry.field == "open" for entry in entries) else "FULL"
         with self.write(sync) as connection:
             before = connection.total_changes
             connection.executemany(
-                "INSERT INTO event (at, assessor, assignment, item, instance, field, value, once) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO event (at, assessor, assignment, item, instance, field, value, request_key) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
             return connection.total_changes - before
 
-    def holds(self, assignment: int, entry: Entry, once: str) -> bool:
-        """Was this entry stored under this `once`?"""
-        query = "SELECT 1 FROM event WHERE assignment = ? AND once = ? AND item = ? AND instance = ? AND field = ?"
-        return bool(self.read(query, (assignment, once, *entry[:3])))
+    def has_entry(self, assignment: int, entry: Entry, request_key: str) -> bool:
+        """Return whether this entry was stored under this request key."""
+        query = "SELECT 1 FROM event WHERE assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"
+        return bool(self.read(query, (assignment, request_key, *entry.key)))
 
     def events(self, assignment: int | None = None) -> Iterator[Event]:
-        """Events in the order they came, of one assignment or of all."""
+        """Yield events in the order they came, of one assignment or of all."""
         where, values = ("WHERE assignment = ?", (assignment,)) if assignment is not None else ("", ())
         for row in self._connect().execute(f"SELECT {EVENT_COLUMNS} FROM event {where} ORDER BY id", values):
-            yield Event(*row)
+            yield Event(**row)
 
-    def last(self, assignment: int, item: str = "") -> dict[tuple[str, int, str], str]:
-        """What stands: (item, instance, field) -> value of its last event; of one item or of the whole assignment.
+    def item_events(self, item: str) -> list[Event]:
+        """Return every entry about one item, by all assessors, in the order they came."""
+        where = "item = ? AND field NOT IN ('open', 'submit')"
+        return self.records(Event, f"SELECT {EVENT_COLUMNS} FROM event WHERE {where} ORDER BY id", (item,))
 
-        The empty item carries what is said of the topic itself, such as the narrative.
-        """
+    def current_values(self, assignment: int, item: str = "") -> dict[FieldKey, str]:
+        """Return the current value of every field, of one item or of the whole assignment with its topic."""
         rows = self._connect().execute(
             "SELECT item, instance, field, value, max(id) FROM event WHERE assignment = ? AND (? = '' OR item = ?) "
             "AND field NOT IN ('open', 'submit') GROUP BY item, instance, field",
             (assignment, item, item),
         )
-        return {(row[0], row[1], row[2]): row[3] for row in rows}
+        return {FieldKey(row["item"], row["instance"], row["field"]): row["value"] for row in rows}
 
     def backup(self, target: str | Path) -> None:
-        """Copy the journal, also while a server writes to it, into one whole file."""
-        place = Path(target)
-        if place.exists():
-            raise PorismError("is already there", where=str(place), fix="name a new file for each backup")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = place.with_name(place.name + ".part")
+        """Copy the journal into one file, even while a server writes to it."""
+        copy_path = Path(target)
+        if copy_path.exists():
+            raise PorismError("already exists", where=str(copy_path), fix="name a new file for each backup")
+        copy_path.parent.mkdir(parents=True, exist_ok=True)
+        part = copy_path.with_name(copy_path.name + ".part")
         part.unlink(missing_ok=True)
         part.touch(mode=0o600)
         with contextlib.closing(sqlite3.connect(part)) as copy:
@@ -180,4 +219,4 @@ class Journal:
             damage = copy.execute("PRAGMA integrity_check").fetchone()[0]
         if damage != "ok":
             raise PorismError(f"the copy is damaged: {damage}", where=str(part), fix="check the disk, then try again")
-        part.rename(place)
+        part.rename(copy_path)

@@ -1,21 +1,19 @@
-"""The one door through which an assessor's words enter the journal; and what the journal then says."""
+"""Record what assessors enter: every entry is checked against the assignment before it is stored."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from porism.errors import PorismError
-from porism.lab.judging.assessment import Assessment
-from porism.lab.judging.journal import Entry, Event, Journal
-from porism.lab.judging.queue import Assignment, assignment, assignments, card_count, submitted, works
+from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, card_count, find_assignment, submitted_items
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.scale import grades
-from porism.lab.judging.times import visit_seconds
 
 TEXT_LIMIT = 4000
 _TEXT = re.compile(rf"(?s).{{0,{TEXT_LIMIT}}}")
-# What may be said, and in which form. Fields of the topic itself stand at the empty item, instance 0.
-FIELDS = {
+# The fields of an item and of a topic, with the form of their values.
+ITEM_FIELDS = {
     "grade": re.compile("|".join(str(step.code) for step in grades())),
     "comment": _TEXT,
     "machine": re.compile("[01]"),
@@ -30,36 +28,40 @@ TOPIC_FIELDS = {
     "formulas_alone": re.compile("yes|no"),
     "preference": re.compile(r"[0-9a-f ]{0,20000}"),
 }
-ONCE = re.compile(r"[A-Za-z0-9_:.-]{8,100}")
+REQUEST_KEY = re.compile(r"[A-Za-z0-9_:.-]{8,100}")
 
 
-def own_assignment(journal: Journal, assessor: str, number: int) -> Assignment:
-    """The assignment, if it is this assessor's; another's does not exist for them."""
-    job = assignment(journal, number)
-    if job.assessor != assessor:
-        raise PorismError(f"there is no assignment {number}", fix="go back to your list")
-    return job
+def own_assignment(journal: Journal, assessor: str, assignment_id: int) -> Assignment:
+    """Return the assignment if it belongs to this assessor; report another's as missing."""
+    assignment = find_assignment(journal, assignment_id)
+    if assignment.assessor != assessor:
+        raise PorismError(f"there is no assignment {assignment_id}", fix="go back to your list")
+    return assignment
 
 
-def record(
-    journal: Journal, assessor: str, number: int, entries: Sequence[Entry], once: str, at: float | None = None
+def record_entries(
+    journal: Journal,
+    assessor: str,
+    assignment_id: int,
+    entries: Sequence[Entry],
+    request_key: str,
+    at: float | None = None,
 ) -> int:
-    """Check entries against the assignment and store them; returns how many were new. All are stored or none."""
-    job = own_assignment(journal, assessor, number)
-    if not ONCE.fullmatch(once):
-        raise PorismError("the form lacks its number", fix="load the page again")
-    cards = {key: card_count(journal, number, key) for key in {entry.item for entry in entries}}
+    """Check entries and store all of them or none; return how many were new."""
+    assignment = own_assignment(journal, assessor, assignment_id)
+    if not REQUEST_KEY.fullmatch(request_key):
+        raise PorismError("the form has no request key", fix="load the page again")
+    cards = {key: card_count(journal, assignment_id, key) for key in {entry.item for entry in entries}}
     for entry in entries:
-        _check(entry, cards, job)
-    if job.purpose == "training":
-        _refuse_second_thoughts(journal, job, entries, once)
-    return journal.append(assessor, number, entries, once, at)
+        _check(entry, cards, assignment)
+    if assignment.purpose == "training":
+        _refuse_changes_after_feedback(journal, assignment, entries, request_key)
+    return journal.append(assessor, assignment_id, entries, request_key, at)
 
 
-def _check(entry: Entry, cards: dict[str, int], job: Assignment) -> None:
-    """One entry is about this assignment and well formed."""
-    table = FIELDS if entry.item else TOPIC_FIELDS
-    form = table.get(entry.field)
+def _check(entry: Entry, cards: dict[str, int], assignment: Assignment) -> None:
+    """Raise an error unless the entry belongs to this assignment and its value is valid."""
+    form = (ITEM_FIELDS if entry.item else TOPIC_FIELDS).get(entry.field)
     if form is None:
         raise PorismError(f"there is no field {entry.field!r}", fix="load the page again")
     if entry.item and not 1 <= entry.instance <= cards.get(entry.item, 0):
@@ -67,62 +69,20 @@ def _check(entry: Entry, cards: dict[str, int], job: Assignment) -> None:
     if not form.fullmatch(entry.value):
         short = len(entry.value) <= TEXT_LIMIT
         raise PorismError(
-            f"{entry.value[:40]!r} cannot be a {entry.field}" if short else f"the {entry.field} is too long",
+            f"{entry.value[:40]!r} is not a valid {entry.field}" if short else f"the {entry.field} is too long",
             fix="load the page again" if short else f"use at most {TEXT_LIMIT} characters",
         )
-    if (entry.field in ("machine", "unrelated")) != (job.purpose == "extra") and entry.field in (
-        "grade",
-        "machine",
-        "unrelated",
-    ):
-        raise PorismError(f"{entry.field} is not asked here", fix="go back to your list")
+    is_extra = assignment.purpose == "extra"
+    if (entry.field == "grade" and is_extra) or (entry.field in EXTRA_QUESTIONS and not is_extra):
+        raise PorismError(f"this assignment has no field {entry.field!r}", fix="go back to your list")
 
 
-def _refuse_second_thoughts(journal: Journal, job: Assignment, entries: Iterable[Entry], once: str) -> None:
-    """A training grade stands as it was before its feedback was shown (a repeated request is no second thought)."""
-    handed_in = submitted(journal, job.id)
+def _refuse_changes_after_feedback(
+    journal: Journal, assignment: Assignment, entries: Iterable[Entry], request_key: str
+) -> None:
+    """Refuse to change a training grade after the known grade was shown; a repeated request is no change."""
+    submitted = submitted_items(journal, assignment.id)
     for entry in entries:
-        if entry.item in handed_in and entry.field != "open" and not journal.holds(job.id, entry, once):
+        is_change = entry.field != "open" and not journal.has_entry(assignment.id, entry, request_key)
+        if entry.item in submitted and is_change:
             raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
-
-
-def assessments(journal: Journal, *purposes: str) -> list[Assessment]:
-    """Every grade that stands, with its comment and its time; of the given purposes, or of all but the extra questions."""
-    wanted = purposes or ("main", "dual", "training")
-    return [one for job in assignments(journal) if job.purpose in wanted for one in _standing(journal, job)]
-
-
-def _standing(journal: Journal, job: Assignment) -> Iterator[Assessment]:
-    """The standing grades of one assignment, in its order."""
-    by_item: dict[str, list[Event]] = {}
-    for event in journal.events(job.id):
-        by_item.setdefault(event.item, []).append(event)
-    for work in works(journal, job.id):
-        events = by_item.get(work.key, [])
-        last = {(event.instance, event.field): event for event in events}
-        moments = [(event.field, event.at) for event in events if event.field in ("open", "submit")]
-        opened = next((at for kind, at in moments if kind == "open"), 0.0)
-        spent = visit_seconds(moments)
-        seconds = None if spent is None else spent / len(work.cards)
-        for number in range(1, len(work.cards) + 1):
-            if (given := last.get((number, "grade"))) is None:
-                continue
-            said = last.get((number, "comment"))
-            closed = max([at for kind, at in moments if kind == "submit"], default=given.at)
-            yield Assessment(
-                job.task, job.topic, work.item, number, job.assessor, int(given.value), said.value if said else "",
-                opened, closed, seconds, str(job.id), job.purpose,
-            )  # fmt: skip
-
-
-def extra_answers(journal: Journal) -> list[tuple[str, str, int, int]]:
-    """(topic, item, machine generated, unrelated information) where both questions were answered."""
-    found = []
-    for job in assignments(journal):
-        if job.purpose == "extra":
-            last = journal.last(job.id)
-            for work in works(journal, job.id):
-                pair = [last.get((work.key, 1, field)) for field in ("machine", "unrelated")]
-                if pair[0] and pair[1]:
-                    found.append((job.topic, work.item, int(pair[0]), int(pair[1])))
-    return found

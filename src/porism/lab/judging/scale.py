@@ -1,4 +1,4 @@
-"""The scale of grades: its codes, names, keys and definitions, read from scale.toml."""
+"""The scale of grades: codes, names, keyboard shortcuts and definitions, read from scale.toml."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 
-# From this grade on an item counts as relevant where a measure knows only yes and no ("H+M").
+# From this grade on, an item counts as relevant in binary measures ("H+M").
 RELEVANT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """One step of the scale. `key` is its keyboard shortcut; a grade with `comment` must be explained."""
+    """One grade of the scale. `key` is its keyboard shortcut; a grade with `comment` must be explained."""
 
     code: int
     name: str
@@ -24,22 +24,22 @@ class Grade:
 
     @property
     def graded(self) -> bool:
-        """Is it a degree of relevance (0 to 3) and not a code for "not judged"?"""
+        """Whether it is a degree of relevance (0 to 3) and not a code for "not judged"."""
         return self.code <= 3
 
     def meaning(self, task: int) -> str:
-        """The definition that holds for a task."""
+        """Return the definition of the grade for a task."""
         return self.formulas if task == 2 else self.answers
 
 
 @functools.cache
 def grades() -> tuple[Grade, ...]:
-    """All steps, best first, the two codes for "not judged" last."""
+    """Return all grades, best first, with the two codes for "not judged" last."""
     text = resources.files("porism.lab.judging").joinpath("scale.toml").read_text(encoding="utf-8")
     return tuple(Grade(**row) for row in tomllib.loads(text)["grade"])
 
 
 @functools.cache
 def grade(code: int) -> Grade | None:
-    """The step with this code, or None: 4 and everything else is no grade."""
+    """Return the grade with this code, or None: neither 4 nor any other number is a grade."""
     return next((step for step in grades() if step.code == code), None)

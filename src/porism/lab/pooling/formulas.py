@@ -1,7 +1,7 @@
-"""Task 2: pools of visually distinct formulas, and which of their instances are shown.
+"""Task 2: pool visually distinct formulas, and choose which of their instances assessors see.
 
 Two policies choose the instances: `votes` (2022: up to five by reciprocal-rank votes) and `threads` (2020: up to N posts,
-spread over threads). One formula is never judged twice because two runs found it in different posts.
+spread over threads). A formula is judged once, even if two runs found it in different posts.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.lab.pooling.rules import Instance, Origin
-from porism.lab.seeded import chance
+from porism.lab.pooling.pool import Instance, ItemId, Origin
+from porism.lab.sampling import seeded_random
 
 INSTANCES = 5
 
 
 class FormulaHit(NamedTuple):
-    """A formula that a run returned: instance, its post, its thread and its visual id."""
+    """A formula that a run returned: the instance, its post, its thread and its visual id."""
 
     formula_id: int
     post_id: int
@@ -27,35 +27,38 @@ class FormulaHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FormulaRanking:
-    """What pooling reads of a Task 2 run: valid hits in rank order, and how many distinct formulas to take."""
+class RankedFormulaRun:
+    """What pooling reads of a Task 2 run: valid hits in rank order, and how many distinct formulas to pool."""
 
     run: str
     depth: int
     topics: Mapping[str, Sequence[FormulaHit]]
 
 
-def visual_pool(rankings: Iterable[FormulaRanking]) -> list[Origin]:
-    """Walk each run down until `depth` different visual ids were seen; the rank is that of the first instance."""
-    found: list[Origin] = []
-    for ranking in rankings:
-        for topic, hits in ranking.topics.items():
+def visual_pool(runs: Iterable[RankedFormulaRun]) -> list[Origin]:
+    """Walk down each run until `depth` different visual ids occurred; the rank is that of the first instance."""
+    origins: list[Origin] = []
+    for run in runs:
+        for topic, hits in run.topics.items():
             first: dict[int, int] = {}
             for rank, hit in enumerate(hits, 1):
-                if hit.visual_id not in first and len(first) == ranking.depth:
+                if hit.visual_id not in first and len(first) == run.depth:
                     break
                 first.setdefault(hit.visual_id, rank)
-            found += [Origin(topic, str(visual), ranking.run, rank) for visual, rank in first.items()]
-    return found
+            origins += [Origin(topic, str(visual), run.run, rank) for visual, rank in first.items()]
+    return origins
 
 
-def votes(rankings: Iterable[FormulaRanking], topic: str, prefix: bool = False) -> dict[FormulaHit, float]:
-    """Vote of an instance: the sum over runs of 1/rank. With `prefix`, only the pooled part of each run votes."""
+def votes(runs: Iterable[RankedFormulaRun], topic: str, prefix: bool = False) -> dict[FormulaHit, float]:
+    """Return the votes of each instance: the sum of 1/rank over the runs.
+
+    With `prefix`, only the pooled part of each run votes.
+    """
     total: dict[FormulaHit, float] = {}
-    for ranking in rankings:
+    for run in runs:
         seen: set[int] = set()
-        for rank, hit in enumerate(ranking.topics.get(topic, ()), 1):
-            if prefix and hit.visual_id not in seen and len(seen) == ranking.depth:
+        for rank, hit in enumerate(run.topics.get(topic, ()), 1):
+            if prefix and hit.visual_id not in seen and len(seen) == run.depth:
                 break
             seen.add(hit.visual_id)
             total[hit] = total.get(hit, 0.0) + 1 / rank
@@ -63,14 +66,14 @@ def votes(rankings: Iterable[FormulaRanking], topic: str, prefix: bool = False) 
 
 
 def by_votes(tally: Mapping[FormulaHit, float], limit: int, rng: random.Random) -> list[FormulaHit]:
-    """The instances with most votes, at most `limit`; ties at random."""
+    """Return the instances with the most votes, at most `limit`; ties are broken at random."""
     candidates = sorted(tally)
     rng.shuffle(candidates)
     return sorted(candidates, key=lambda hit: -tally[hit])[:limit]
 
 
 def by_threads(candidates: Iterable[FormulaHit], limit: int, rng: random.Random) -> list[FormulaHit]:
-    """The policy of 2020. A = posts with the formula, T = their threads, N = `limit`:
+    """Choose instances as in 2020. A = posts with the formula, T = their threads, N = `limit`:
 
     1. |A| <= N: all posts;
     2. |A| > N and |T| < N: one random post of each thread, filled up to N from the rest at random;
@@ -90,25 +93,25 @@ def by_threads(candidates: Iterable[FormulaHit], limit: int, rng: random.Random)
 
 
 def choose_instances(
-    rankings: Sequence[FormulaRanking],
-    pooled: Iterable[tuple[str, str]],
+    runs: Sequence[RankedFormulaRun],
+    pooled: Iterable[ItemId],
     seed: int,
     *,
     policy: str = "votes",
     limit: int = INSTANCES,
     prefix: bool = False,
-) -> dict[tuple[str, str], tuple[Instance, ...]]:
-    """For every pooled (topic, visual id) the instances to show."""
-    wanted: dict[str, set[str]] = {}
+) -> dict[ItemId, tuple[Instance, ...]]:
+    """Return the instances to show for every pooled formula (an item id holds a topic and a visual id)."""
+    visuals_by_topic: dict[str, set[str]] = {}
     for topic, visual in pooled:
-        wanted.setdefault(topic, set()).add(visual)
-    chosen: dict[tuple[str, str], tuple[Instance, ...]] = {}
-    for topic, visuals in wanted.items():
+        visuals_by_topic.setdefault(topic, set()).add(visual)
+    chosen: dict[ItemId, tuple[Instance, ...]] = {}
+    for topic, visuals in visuals_by_topic.items():
         groups: dict[str, dict[FormulaHit, float]] = {}
-        for hit, vote in votes(rankings, topic, prefix).items():
+        for hit, vote in votes(runs, topic, prefix).items():
             groups.setdefault(str(hit.visual_id), {})[hit] = vote
         for visual in sorted(visuals):
-            rng = chance(seed, topic, "instances", visual)
+            rng = seeded_random(seed, topic, "instances", visual)
             pick = by_votes(groups[visual], limit, rng) if policy == "votes" else by_threads(groups[visual], limit, rng)
-            chosen[topic, visual] = tuple(Instance(hit.formula_id, hit.post_id) for hit in pick)
+            chosen[ItemId(topic, visual)] = tuple(Instance(hit.formula_id, hit.post_id) for hit in pick)
     return chosen

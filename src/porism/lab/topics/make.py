@@ -1,14 +1,22 @@
-"""From a collection to a set of topics, in one call."""
+"""Make a set of topics from a collection, in one call."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.lab.topics.files import write_topic_set
 from porism.lab.topics.select import Limits, candidates, select
+from porism.lab.topics.write import write_topic_set
+
+
+class TopicCounts(NamedTuple):
+    """How many questions met the criteria, and how many became topics."""
+
+    candidates: int
+    topics: int
 
 
 def make_topics(
@@ -21,35 +29,17 @@ def make_topics(
     since: str = "",
     earlier: str | Path | None = None,
     seed: int = 1,
-) -> tuple[int, int]:
-    """Write a set of topics; how many candidates there were, and how many topics were made."""
-    place = Path(oracle) if oracle else Path(f"{directory}.oracle.tsv")
-    if place.resolve().is_relative_to(Path(directory).resolve()):
+) -> TopicCounts:
+    """Select questions and write them as a set of topics."""
+    oracle_path = Path(oracle) if oracle else Path(f"{directory}.oracle.tsv")
+    if oracle_path.resolve().is_relative_to(Path(directory).resolve()):
         raise PorismError(
-            "the oracle's file would lie among the published ones",
-            where=str(place),
-            fix="name a place outside the folder of the topics",
+            "the oracle file would be among the published files",
+            where=str(oracle_path),
+            fix="name a file outside the folder of the topics",
         )
     titles = [topic.title for topic in read_topics(earlier)] if earlier else []
     with Collection.open(collection) as opened:
         found = list(candidates(opened, limits, since, titles))
     chosen = select(found, number, seed)
-    return len(found), len(write_topic_set(chosen, directory, place, first))
-
-
-def limits_of(texts: list[str]) -> Limits:
-    """Limits from words like `terms=10:200`, `score=1:` or `views=:5000`."""
-    values: dict[str, tuple[int, int]] = {}
-    for text in texts:
-        name, _, span = text.partition("=")
-        low, colon, high = span.partition(":")
-        if (
-            name not in Limits.__slots__
-            or not colon
-            or not all(not part or part.lstrip("-").isdecimal() for part in (low, high))
-        ):
-            raise PorismError(
-                f"no limit {text!r}", fix=f"write NAME=LOW:HIGH, NAME one of {', '.join(Limits.__slots__)}"
-            )
-        values[name] = (int(low) if low else -(10**9), int(high) if high else 10**9)
-    return Limits(**values)
+    return TopicCounts(len(found), len(write_topic_set(chosen, directory, oracle_path, first)))

@@ -1,4 +1,4 @@
-"""Making topics: which questions could be asked, and which of them are taken."""
+"""Select the questions that become topics: criteria that a question must meet, and a stratified random choice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.text import spans
@@ -16,24 +17,52 @@ from porism.records import Post
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 TAG = re.compile(r"<[^>]+>")
-NEAR = 0.8  # share of common title words from which two questions are near-duplicates
+NEAR_DUPLICATE = 0.8  # Jaccard similarity of title words from which two questions are near-duplicates
+UNBOUNDED = 10**9
+
+
+class Range(NamedTuple):
+    """A closed interval of counts."""
+
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The soft criteria, each a range; the lab never published its own, so all are open until someone closes them."""
+    """The soft criteria, one range each. The lab never published its own, so all are open by default."""
 
-    terms: tuple[int, int] = (0, 10**9)
-    formulas: tuple[int, int] = (1, 10**9)
-    score: tuple[int, int] = (-(10**9), 10**9)
-    answers: tuple[int, int] = (0, 10**9)
-    comments: tuple[int, int] = (0, 10**9)
-    views: tuple[int, int] = (0, 10**9)
+    terms: Range = Range(0, UNBOUNDED)
+    formulas: Range = Range(1, UNBOUNDED)
+    score: Range = Range(-UNBOUNDED, UNBOUNDED)
+    answers: Range = Range(0, UNBOUNDED)
+    comments: Range = Range(0, UNBOUNDED)
+    views: Range = Range(0, UNBOUNDED)
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Limits:
+        """Read limits such as `terms=10:200`, `score=1:` or `views=:5000`."""
+        values: dict[str, Range] = {}
+        for text in texts:
+            name, _, span = text.partition("=")
+            low, colon, high = span.partition(":")
+            bounds_are_numbers = all(not part or part.lstrip("-").isdecimal() for part in (low, high))
+            if name not in cls.__slots__ or not colon or not bounds_are_numbers:
+                raise PorismError(
+                    f"no limit {text!r}", fix=f"write NAME=LOW:HIGH, NAME one of {', '.join(cls.__slots__)}"
+                )
+            values[name] = Range(int(low) if low else -UNBOUNDED, int(high) if high else UNBOUNDED)
+        return cls(**values)
+
+    def allow(self, counts: dict[str, int]) -> bool:
+        """Return whether every count lies within its range."""
+        ranges: dict[str, Range] = {name: getattr(self, name) for name in self.__slots__}
+        return all(low <= counts[name] <= high for name, (low, high) in ranges.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question that could become a topic. `duplicates` and `related` are the oracle's and are never published."""
+    """A question that could become a topic. `duplicates` and `related` go to the oracle file and are never published."""
 
     post: Post
     duplicates: tuple[int, ...]
@@ -42,49 +71,44 @@ class Candidate:
 
     @property
     def stratum(self) -> str:
-        """What the selection is spread over: the question's first tag."""
+        """The question's first tag; the selection is spread over these."""
         return self.post.tags[0] if self.post.tags else "untagged"
 
 
 def candidates(
     collection: Collection, limits: Limits | None = None, since: str = "", earlier: Iterable[str] = ()
 ) -> Iterator[Candidate]:
-    """Questions with a formula and with a known duplicate in the collection, within the limits.
+    """Yield the questions that have a formula and a known duplicate in the collection, within the limits.
 
-    With `since` (a date), topics are questions of that day or later and duplicates must be older, as in the lab. `earlier` are titles
-    of topics that must not be asked again.
+    With `since` (a date), topics are questions of that day or later and their duplicates must be older, as in the lab.
+    `earlier` are titles of earlier topics, whose near-duplicates are left out.
     """
     within = limits or Limits()
-    old = [title_words(title) for title in earlier]
+    earlier_titles = [title_words(title) for title in earlier]
     for post in collection.posts("question"):
         if since and post.created < since:
             continue
-        found = candidate(collection, post, since)
-        if found is None or not all(low <= found.counts[name] <= high for name, (low, high) in ranges(within)):
+        candidate = to_candidate(collection, post, since)
+        if candidate is None or not within.allow(candidate.counts):
             continue
-        if not any(near(title_words(post.title), other) for other in old):
-            yield found
+        if not any(near_duplicate(title_words(post.title), other) for other in earlier_titles):
+            yield candidate
 
 
-def ranges(limits: Limits) -> list[tuple[str, tuple[int, int]]]:
-    """The limits by name."""
-    return [(name, getattr(limits, name)) for name in Limits.__slots__]
-
-
-def candidate(collection: Collection, post: Post, since: str) -> Candidate | None:
-    """The question with what is known of it, or None if a strict criterion fails."""
+def to_candidate(collection: Collection, post: Post, since: str) -> Candidate | None:
+    """Return the question with its counts, or None if it lacks a formula or a duplicate."""
     formulas = sum(part.latex is not None for text in (post.title, post.body) for part in spans(text))
     links = [
         link for link in collection.links(post.id) if link.post_id == post.id and collection.has_post(link.other_id)
     ]
     duplicates = tuple(
-        link.other_id for link in links if link.kind == "duplicate" and older(collection, link.other_id, since)
+        link.other_id for link in links if link.kind == "duplicate" and _is_older(collection, link.other_id, since)
     )
     if not formulas or not duplicates:
         return None
     thread = collection.thread(post.id)
     counts = {
-        "terms": len(WORD.findall(plain(post.title) + " " + plain(post.body))),
+        "terms": len(WORD.findall(_plain(post.title) + " " + _plain(post.body))),
         "formulas": formulas,
         "score": post.score,
         "answers": len(thread.answers),
@@ -94,42 +118,42 @@ def candidate(collection: Collection, post: Post, since: str) -> Candidate | Non
     return Candidate(post, duplicates, tuple(link.other_id for link in links if link.kind == "related"), counts)
 
 
-def older(collection: Collection, number: int, since: str) -> bool:
-    """Whether a duplicate lies before the day from which topics are taken."""
-    return not since or collection.post(number).created < since
+def _is_older(collection: Collection, post_id: int, since: str) -> bool:
+    """Return whether a duplicate was posted before the day from which topics are taken."""
+    return not since or collection.post(post_id).created < since
 
 
-def plain(text: str) -> str:
-    """The words of a field, without tags and formulas."""
+def _plain(text: str) -> str:
+    """Return the words of a field, without tags and formulas."""
     return TAG.sub(" ", "".join(part.source for part in spans(text) if part.latex is None))
 
 
 def title_words(title: str) -> frozenset[str]:
-    """The words of a title, to compare two of them."""
-    return frozenset(word.lower() for word in WORD.findall(plain(title)))
+    """Return the distinct words of a title in lower case."""
+    return frozenset(word.lower() for word in WORD.findall(_plain(title)))
 
 
-def near(one: Container[str], two: Container[str]) -> bool:
-    """Whether two titles have nearly the same words."""
+def near_duplicate(one: Container[str], two: Container[str]) -> bool:
+    """Return whether two titles consist of nearly the same words."""
     first, second = set(one), set(two)
-    return bool(first) and len(first & second) / len(first | second) >= NEAR
+    return bool(first) and len(first & second) / len(first | second) >= NEAR_DUPLICATE
 
 
 def select(found: Sequence[Candidate], number: int, seed: int) -> list[Candidate]:
-    """Choose topics, each stratum in proportion to its candidates (largest remainders), by chance within it; in the order of ids."""
+    """Choose topics at random, each stratum in proportion to its candidates (largest remainders); return them by id."""
     if len(found) < number:
         raise PorismError(
             f"{len(found)} candidates for {number} topics", fix="loosen the limits or ask for fewer topics"
         )
-    sizes = Counter(one.stratum for one in found)
+    sizes = Counter(candidate.stratum for candidate in found)
     shares = {name: size * number / len(found) for name, size in sizes.items()}
     quota = {name: int(share) for name, share in shares.items()}
     by_remainder = sorted(shares, key=lambda name: (quota[name] - shares[name], name))
     for name in by_remainder[: number - sum(quota.values())]:
         quota[name] += 1
-    chance = random.Random(seed)
-    taken: list[Candidate] = []
+    rng = random.Random(seed)
+    chosen: list[Candidate] = []
     for name in sorted(sizes):
-        members = [one for one in found if one.stratum == name]
-        taken += chance.sample(members, quota[name])
-    return sorted(taken, key=lambda one: one.post.id)
+        members = [candidate for candidate in found if candidate.stratum == name]
+        chosen += rng.sample(members, quota[name])
+    return sorted(chosen, key=lambda candidate: candidate.post.id)

@@ -1,0 +1,1 @@
+"""Judging on a Turkle server: export, upload, download and import."""

@@ -1,8 +1,8 @@
-"""A Turkle server, through its REST API (3.0 and later): upload an export, see its progress, fetch results that are whole.
+"""A client for the REST API of Turkle 3.0 and later: upload an export, read its progress, download complete results.
 
-Versions 3.0 to 3.2 announce the length of a download in characters instead of bytes, so that any non-ASCII comment cuts the
-file. Every download is therefore compared with the server's own count, and where it is short the admin page's download is
-used, which is complete.
+Versions 3.0 to 3.2 announce the length of a download in characters instead of bytes, so any non-ASCII comment truncates
+the file. The client compares every download with the server's own count. Where rows are missing, it uses the download of
+the admin page, which is complete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIMEOUT = 60
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the server is, the token of its API, and (for the admin download) a name and password."""
+    """The address of a Turkle server, its API token and, for the admin download, a user name and password."""
 
     url: str
     token: str
@@ -39,21 +39,39 @@ class Server:
     password: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class BatchEntry:
+    """A batch in the listing of an export."""
+
+    name: str
+    screen: str
+    assessor: str
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """The server's own counts of a batch."""
+
+    tasks: int
+    finished_assignments: int
+
+
 def call(server: Server, method: str, path: str, body: object = None) -> bytes:
-    """One request to the API; the server's own words if it refuses."""
+    """Send a request to the API; a refusal raises an error with the server's own words."""
     data = None if body is None else json.dumps(body).encode()
     address = f"{server.url.rstrip('/')}/api/{path}"
     request = urllib.request.Request(address, data, method=method)
     request.add_header("Authorization", f"Token {server.token}")
     request.add_header("Content-Type", "application/json")
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-            found: bytes = answer.read()
-            return found
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+            content: bytes = response.read()
+            return content
     except urllib.error.HTTPError as error:
-        said = error.read(2000).decode("utf-8", "replace")
+        reply = error.read(2000).decode("utf-8", "replace")
         raise PorismError(
-            f"the Turkle server said {error.code}: {said}", where=address, fix="check the token and the batch"
+            f"the Turkle server replied {error.code}: {reply}", where=address, fix="check the token and the batch"
         ) from None
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
         raise PorismError(
@@ -61,77 +79,79 @@ def call(server: Server, method: str, path: str, body: object = None) -> bytes:
         ) from None
 
 
-def ask(server: Server, method: str, path: str, body: object = None) -> Any:
-    """One request whose answer is JSON."""
+def call_json(server: Server, method: str, path: str, body: object = None) -> Any:
+    """Send a request and parse the JSON response."""
     return json.loads(call(server, method, path, body))
 
 
-def listed(server: Server, path: str) -> Iterator[dict[str, Any]]:
-    """All entries of a paginated list."""
+def paginated(server: Server, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a list from all its pages."""
     page = 1
     while True:
-        found = ask(server, "GET", f"{path}?page={page}")
-        yield from found["results"]
-        if not found.get("next"):
+        response = call_json(server, "GET", f"{path}?page={page}")
+        yield from response["results"]
+        if not response.get("next"):
             return
         page += 1
 
 
 def upload(server: Server, folder: Path) -> dict[str, int]:
-    """Send an export: a project per screen, a batch per assignment, open to its assessor alone. Returns batch name -> number.
+    """Upload an export and return the id of each batch by name.
 
-    What was sent is written to uploaded.json after every batch, so an interrupted upload goes on where it stopped.
+    Each screen becomes a project and each assignment a batch that only its assessor can open. `uploaded.json` is
+    updated after every batch, so an interrupted upload continues where it stopped.
     """
     listing = json.loads((folder / LISTING).read_text(encoding="utf-8"))
+    entries = [BatchEntry(**row) for row in listing["batches"]]
     record = folder / UPLOADED
     sent: dict[str, dict[str, int]] = (
         json.loads(record.read_text()) if record.exists() else {"projects": {}, "batches": {}}
     )
-    users = {user["username"]: user["id"] for user in listed(server, "users/")}
-    if missing := sorted({one["assessor"] for one in listing["batches"]} - users.keys()):
+    users = {user["username"]: user["id"] for user in paginated(server, "users/")}
+    if missing := sorted({entry.assessor for entry in entries} - users.keys()):
         raise PorismError(
-            f"the Turkle server has no user {', '.join(missing)}", where=server.url, fix="make these users there first"
+            f"the Turkle server has no user {', '.join(missing)}", where=server.url, fix="create these users there first"
         )
-    for one in listing["batches"]:
-        screen, name = one["screen"], one["name"]
-        if screen not in sent["projects"]:
-            html = (folder / f"{screen}.html").read_text(encoding="utf-8")
-            made = ask(
-                server,
-                "POST",
-                "projects/",
-                {"name": f"Porism {screen}", "filename": f"{screen}.html", "html_template": html},
-            )
-            sent["projects"][screen] = made["id"]
-        if name not in sent["batches"]:
-            sent["batches"][name] = _send_batch(server, sent["projects"][screen], one, users[one["assessor"]], folder)
+    for entry in entries:
+        if entry.screen not in sent["projects"]:
+            sent["projects"][entry.screen] = _create_project(server, entry.screen, folder)
+        if entry.name not in sent["batches"]:
+            project, user = sent["projects"][entry.screen], users[entry.assessor]
+            sent["batches"][entry.name] = _create_batch(server, project, entry, user, folder)
         with atomic_file(record) as out:
             out.write(json.dumps(sent, indent=1) + "\n")
     return sent["batches"]
 
 
-def _send_batch(server: Server, project: int, one: dict[str, Any], user: int, folder: Path) -> int:
-    text = (folder / f"{one['name']}.csv").read_bytes().decode("ascii")
-    body = {"name": one["name"], "project": project, "filename": f"{one['name']}.csv", "csv_text": text}
-    number = int(ask(server, "POST", "batches/", body)["id"])
-    ask(server, "PUT", f"batches/{number}/permissions/", {"users": [user], "groups": []})
-    held = progress(server, number)["total_tasks"]
-    if held != one["tasks"]:
+def _create_project(server: Server, screen: str, folder: Path) -> int:
+    html = (folder / f"{screen}.html").read_text(encoding="utf-8")
+    body = {"name": f"Porism {screen}", "filename": f"{screen}.html", "html_template": html}
+    return int(call_json(server, "POST", "projects/", body)["id"])
+
+
+def _create_batch(server: Server, project: int, entry: BatchEntry, user: int, folder: Path) -> int:
+    text = (folder / f"{entry.name}.csv").read_bytes().decode("ascii")
+    body = {"name": entry.name, "project": project, "filename": f"{entry.name}.csv", "csv_text": text}
+    batch = int(call_json(server, "POST", "batches/", body)["id"])
+    call_json(server, "PUT", f"batches/{batch}/permissions/", {"users": [user], "groups": []})
+    tasks = progress(server, batch).tasks
+    if tasks != entry.tasks:
         raise PorismError(
-            f"batch {number} holds {held} tasks, not {one['tasks']}",
+            f"batch {batch} has {tasks} tasks instead of {entry.tasks}",
             where=server.url,
-            fix="remove it there and upload again",
+            fix="delete it there and upload again",
         )
-    return number
+    return batch
 
 
-def progress(server: Server, batch: int) -> dict[str, int]:
-    """The server's own counts of a batch."""
-    return {name: int(value) for name, value in ask(server, "GET", f"batches/{batch}/progress/").items()}
+def progress(server: Server, batch: int) -> BatchProgress:
+    """Return the server's counts of a batch."""
+    counts = call_json(server, "GET", f"batches/{batch}/progress/")
+    return BatchProgress(int(counts["total_tasks"]), int(counts["total_finished_task_assignments"]))
 
 
-def is_whole(text: str, rows: int) -> bool:
-    """Has the CSV this many rows, each as long as its header, and does its last row end?"""
+def is_complete(text: str, rows: int) -> bool:
+    """Return whether a CSV has this many rows, each as long as the header, and ends with a line end."""
     csv.field_size_limit(sys.maxsize)
     try:
         found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
@@ -141,21 +161,21 @@ def is_whole(text: str, rows: int) -> bool:
 
 
 def download(server: Server, batch: int) -> str:
-    """The results of a batch, whole; by the admin page where the API cuts them."""
-    expected = progress(server, batch)["total_finished_task_assignments"]
+    """Return the complete results of a batch, from the admin page where the API truncates them."""
+    expected = progress(server, batch).finished_assignments
     text = call(server, "GET", f"batches/{batch}/results/").decode("utf-8", "replace")
-    if is_whole(text, expected):
+    if is_complete(text, expected):
         return text
     if not server.user:
         raise PorismError(
-            f"the results of batch {batch} came cut short (a known fault of Turkle's API with non-ASCII text)",
+            f"the results of batch {batch} are truncated (a known bug of Turkle's API with non-ASCII text)",
             where=server.url,
-            fix="give --user and --password, so that the admin page's download can be used",
+            fix="give --user and TURKLE_PASSWORD, so that the admin page's download can be used",
         )
     text = admin_download(server, batch)
-    if not is_whole(text, expected):
+    if not is_complete(text, expected):
         raise PorismError(
-            f"the results of batch {batch} are not {expected} whole rows",
+            f"the results of batch {batch} are not {expected} complete rows",
             where=server.url,
             fix="try again when nobody works on it",
         )
@@ -163,7 +183,7 @@ def download(server: Server, batch: int) -> str:
 
 
 def admin_download(server: Server, batch: int) -> str:
-    """The download of the admin page: log in with the form, fetch the file."""
+    """Log in to the admin page and download the results there."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
     base = server.url.rstrip("/")
     target = f"/admin/turkle/batch/{batch}/download/"
@@ -178,30 +198,30 @@ def admin_download(server: Server, batch: int) -> str:
             "next": target,
         }
         request = urllib.request.Request(login, urllib.parse.urlencode(fields).encode(), {"Referer": login})
-        with opener.open(request, timeout=TIMEOUT) as answer:
-            text: str = answer.read().decode("utf-8")
+        with opener.open(request, timeout=TIMEOUT) as response:
+            text: str = response.read().decode("utf-8")
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
         raise PorismError(
             f"the admin page does not answer: {error}", where=base, fix="check the address, name and password"
         ) from None
     if not text.startswith(("HITId", '"HITId"')):
         raise PorismError(
-            "the admin page did not let us in", where=base, fix="check the name and password; the user must be staff"
+            "the admin page refused the login", where=base, fix="check the name and password; the user must be staff"
         )
     return text
 
 
 def download_all(server: Server, folder: Path) -> list[Path]:
-    """Fetch the results of every batch that was uploaded from this folder; returns the files written beside it."""
+    """Download the results of every batch that was uploaded from this folder; return the files."""
     record = folder / UPLOADED
     if not record.exists():
         raise PorismError(
             "nothing was uploaded from this folder", where=str(folder), fix=f"porism turkle upload {folder}"
         )
     paths = []
-    for name, number in json.loads(record.read_text())["batches"].items():
+    for name, batch in json.loads(record.read_text())["batches"].items():
         path = folder / f"{name}_results.csv"
         with atomic_file(path) as out:
-            out.write(download(server, number))
+            out.write(download(server, batch))
         paths.append(path)
     return paths

@@ -1,29 +1,34 @@
-"""Result CSVs of Turkle, and of our own server in the same form, become events of the journal.
+"""Import results CSVs, from Turkle or from our own server, as events of the journal.
 
-A row is taken only if it is whole and makes sense: its echo names its item, its grades are grades, its worker is known.
+A row is accepted only if it is complete and consistent: its echo names its item, its grades are valid, its worker is an
+assessor.
 """
 
 from __future__ import annotations
 
-import calendar
 import csv
 import io
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.accounts import accounts
-from porism.lab.judging.assignment import give
+from porism.lab.judging.assign import assign_items
+from porism.lab.judging.assignments import (
+    AssignedItem,
+    Assignment,
+    assigned_items,
+    assignments,
+    find_assignment,
+    submitted_items,
+)
 from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.queue import Assignment, Work, assignment, assignments, submitted, works
+from porism.lab.judging.results_csv import EXTRA_COLUMNS, parse_time
 from porism.lab.judging.scale import grade
-from porism.lab.turkle.export import screen_of
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-NEEDED = (
+REQUIRED_COLUMNS = (
     "AssignmentId",
     "AcceptTime",
     "SubmitTime",
@@ -32,53 +37,52 @@ NEEDED = (
     "Answer.arq_item_echo",
     "Turkle.Username",
 )
-EXTRA = {"machine_generated": "machine", "unrelated": "unrelated"}
-SHOWN = 20
+MAX_REPORTED = 20
+
+
+class ResultRow(NamedTuple):
+    """A row of a results CSV with its line number."""
+
+    line: int
+    cells: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One completed assignment of Turkle: what a worker said of one item, and when."""
+    """A worker's completed task: the entries for one item, and when it was accepted and submitted."""
 
     line: int
     key: str
-    job: int
+    assignment: int
     worker: str
     accepted: float
     submitted: float
     entries: tuple[Entry, ...]
-    once: str
+    request_key: str
 
 
 @dataclass(slots=True)
-class Imported:
-    """What an import did: results read, events that were new, results that an answer sent in later replaced, problems."""
+class ImportSummary:
+    """What an import did: results accepted, new events, results replaced by a later answer, and problems."""
 
     results: int = 0
     events: int = 0
     replaced: int = 0
     problems: list[str] = field(default_factory=list)
 
-
-def moment(text: str) -> float:
-    """Seconds since 1970 of `Sun Nov 15 18:04:30 UTC 2026`; the server must keep UTC, which is what it does unless told otherwise."""
-    try:
-        _, month, day, clock, _, year = text.split()
-        hours, minutes, seconds = map(int, clock.split(":"))
-        return float(calendar.timegm((int(year), MONTHS.index(month) + 1, int(day), hours, minutes, seconds)))
-    except ValueError:
-        raise PorismError(f"{text!r} is not a time as Turkle writes it") from None
-
-
-def written_moment(at: float) -> str:
-    """The same, the other way round."""
-    t = time.gmtime(at)
-    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[t.tm_wday]
-    return f"{day} {MONTHS[t.tm_mon - 1]} {t.tm_mday:02d} {t.tm_hour:02d}:{t.tm_min:02d}:{t.tm_sec:02d} UTC {t.tm_year}"
+    def raise_problems(self) -> None:
+        """Raise an error that lists up to 20 refused rows, if there are any."""
+        if self.problems:
+            count = len(self.problems)
+            more = [f"and {count - MAX_REPORTED} more"] if count > MAX_REPORTED else []
+            raise PorismError(
+                "\n".join([f"{count} results were refused:", *self.problems[:MAX_REPORTED], *more]),
+                fix="check that the accounts and the pool of this journal belong to the batch",
+            )
 
 
-def read_rows(text: str, where: str) -> list[tuple[int, dict[str, str]]]:
-    """Rows with their line numbers. A row with too few cells means that the download was cut: nothing of it is taken."""
+def read_rows(text: str, where: str) -> list[ResultRow]:
+    """Read the rows. A row with too few cells means that the download was cut short; then the whole file is refused."""
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     try:
@@ -89,11 +93,11 @@ def read_rows(text: str, where: str) -> list[tuple[int, dict[str, str]]]:
         ) from None
 
 
-def _checked_rows(reader: Any, where: str) -> list[tuple[int, dict[str, str]]]:
+def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
     header: list[str] = next(reader, [])
-    if missing := [name for name in NEEDED if name not in header]:
+    if missing := [name for name in REQUIRED_COLUMNS if name not in header]:
         raise PorismError(
-            f"is not a result file: no column {', '.join(missing)}",
+            f"is not a results file: no column {', '.join(missing)}",
             where=where,
             fix="name the results CSV of a Porism batch",
         )
@@ -103,96 +107,90 @@ def _checked_rows(reader: Any, where: str) -> list[tuple[int, dict[str, str]]]:
             raise PorismError(
                 f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short",
                 where=f"{where}:{reader.line_num}",
-                fix="porism turkle download, or the admin page's own download",
+                fix="porism turkle download, or download it from the admin page",
             )
-        rows.append((reader.line_num, dict(zip(header, cells, strict=True))))
+        rows.append(ResultRow(reader.line_num, dict(zip(header, cells, strict=True))))
     return rows
 
 
-def _entries(row: dict[str, str], work: Work, screen: str) -> Iterator[Entry]:
-    """What the row says, checked."""
+def _entries(cells: dict[str, str], item: AssignedItem, screen: str) -> Iterator[Entry]:
+    """Yield the checked entries of a row."""
     if screen == "extra":
-        for name, field_name in EXTRA.items():
-            value = row.get(f"Answer.{name}", "")
+        for column, field_name in EXTRA_COLUMNS.items():
+            value = cells.get(f"Answer.{column}", "")
             if value not in ("0", "1"):
-                raise PorismError(f"{name} is {value!r}, not 0 or 1")
-            yield Entry(work.key, 1, field_name, value)
+                raise PorismError(f"{column} is {value!r}, not 0 or 1")
+            yield Entry(item.key, 1, field_name, value)
         return
-    for number in range(1, len(work.cards) + 1):
+    for number in range(1, len(item.cards) + 1):
         suffix = f"_{number}" if screen == "formulas" else ""
-        value = row.get(f"Answer.relevance{suffix}", "")
+        value = cells.get(f"Answer.relevance{suffix}", "")
         if not value.isdigit() or grade(int(value)) is None:
             raise PorismError(f"relevance{suffix} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
-        yield Entry(work.key, number, "grade", value)
-        if comment := row.get(f"Answer.comment{suffix}", ""):
-            yield Entry(work.key, number, "comment", comment)
+        yield Entry(item.key, number, "grade", value)
+        if comment := cells.get(f"Answer.comment{suffix}", ""):
+            yield Entry(item.key, number, "comment", comment)
 
 
-def _result(line: int, row: dict[str, str], journal: Journal, people: set[str]) -> Result:
-    """One row as a result, or an error that says why not."""
-    key, worker = row["Input.arq_item"], row["Turkle.Username"]
-    if row["Answer.arq_item_echo"] != key:
-        raise PorismError(f"the echo {row['Answer.arq_item_echo']!r} is not the item {key!r}")
-    if worker not in people:
+def _result(row: ResultRow, journal: Journal, assessors: set[str]) -> Result:
+    """Turn a row into a result, or raise an error that says why it is refused."""
+    cells = row.cells
+    key, worker = cells["Input.arq_item"], cells["Turkle.Username"]
+    if cells["Answer.arq_item_echo"] != key:
+        raise PorismError(f"the echo {cells['Answer.arq_item_echo']!r} is not the item {key!r}")
+    if worker not in assessors:
         raise PorismError(f"there is no assessor {worker!r}")
-    number = row["Input.arq_assignment"]
-    job = assignment(journal, int(number) if number.isdigit() else -1)
-    work = next((one for one in works(journal, job.id) if one.key == key), None)
-    if work is None:
-        raise PorismError(f"the item {key!r} is not in assignment {job.id}")
-    entries = tuple(_entries(row, work, screen_of(job)))
-    once = f"result:{row.get('HITId', '')}:{row['AssignmentId']}:{worker}"
-    return Result(line, key, job.id, worker, moment(row["AcceptTime"]), moment(row["SubmitTime"]), entries, once)
+    number = cells["Input.arq_assignment"]
+    assignment = find_assignment(journal, int(number) if number.isdigit() else -1)
+    item = next((found for found in assigned_items(journal, assignment.id) if found.key == key), None)
+    if item is None:
+        raise PorismError(f"the item {key!r} is not in assignment {assignment.id}")
+    entries = tuple(_entries(cells, item, assignment.screen))
+    request_key = f"result:{cells.get('HITId', '')}:{cells['AssignmentId']}:{worker}"
+    accepted, submitted = parse_time(cells["AcceptTime"]), parse_time(cells["SubmitTime"])
+    return Result(row.line, key, assignment.id, worker, accepted, submitted, entries, request_key)
 
 
-def import_results(journal: Journal, text: str, where: str) -> Imported:
-    """Store every sound row. Importing a file again changes nothing; of two answers by one person the later stands."""
-    done = Imported()
-    people = {name for name, _ in accounts(journal, "assessor")}
+def import_results(journal: Journal, text: str, where: str) -> ImportSummary:
+    """Store every valid row. Importing a file again changes nothing; of two answers by one person the later counts."""
+    summary = ImportSummary()
+    assessors = {account.name for account in accounts(journal, "assessor")}
     found: list[Result] = []
-    for line, row in read_rows(text, where):
+    for row in read_rows(text, where):
         try:
-            found.append(_result(line, row, journal, people))
+            found.append(_result(row, journal, assessors))
         except PorismError as error:
-            done.problems.append(f"{where}:{line}: {error.message}")
-    last: dict[tuple[str, str, int], Result] = {}
-    for result in sorted(found, key=lambda one: (one.submitted, one.line)):
-        done.replaced += (result.key, result.worker, result.job) in last
-        last[result.key, result.worker, result.job] = result
-        done.results += 1
-        done.events += _store(journal, result)
-    return done
+            summary.problems.append(f"{where}:{row.line}: {error.message}")
+    seen: set[tuple[str, str, int]] = set()
+    for result in sorted(found, key=lambda result: (result.submitted, result.line)):
+        answered = (result.key, result.worker, result.assignment)
+        summary.replaced += answered in seen
+        seen.add(answered)
+        summary.results += 1
+        summary.events += _store(journal, result)
+    return summary
 
 
 def _store(journal: Journal, result: Result) -> int:
-    """Append one result; a colleague who answered another's batch gets a list of their own."""
-    job = assignment(journal, result.job)
-    if job.assessor != result.worker:
-        job = _own_list(journal, job, result)
-    if job.purpose == "training" and result.key in submitted(journal, job.id):
+    """Append one result. A colleague who answered another's batch gets an assignment of their own."""
+    assignment = find_assignment(journal, result.assignment)
+    if assignment.assessor != result.worker:
+        assignment = _own_assignment(journal, assignment, result)
+    if assignment.purpose == "training" and result.key in submitted_items(journal, assignment.id):
         return 0
-    new = journal.append(result.worker, job.id, [Entry(result.key, 1, "open", "")], result.once, at=result.accepted)
+    opening = [Entry(result.key, 1, "open", "")]
+    new = journal.append(result.worker, assignment.id, opening, result.request_key, at=result.accepted)
     closing = [*result.entries, Entry(result.key, 1, "submit", "")]
-    return new + journal.append(result.worker, job.id, closing, result.once, at=result.submitted)
+    return new + journal.append(result.worker, assignment.id, closing, result.request_key, at=result.submitted)
 
 
-def _own_list(journal: Journal, job: Assignment, result: Result) -> Assignment:
-    """The worker's own assignment for the same topic: a second opinion on a main assignment, else of the same purpose."""
-    purpose = "dual" if job.purpose == "main" else job.purpose
-    give(journal, result.worker, job.task, job.topic, purpose, [result.key], job.round)
-    mine = assignments(journal, result.worker)
+def _own_assignment(journal: Journal, given: Assignment, result: Result) -> Assignment:
+    """Return the worker's own assignment: a second opinion on a main assignment, else one of the same purpose."""
+    purpose = "dual" if given.purpose == "main" else given.purpose
+    assign_items(journal, result.worker, given.task, given.topic, purpose, [result.key], given.round)
+    wanted = (given.task, given.topic, purpose, given.round)
     return next(
-        one
-        for one in mine
-        if (one.task, one.topic, one.purpose, one.round) == (job.task, job.topic, purpose, job.round)
+        mine
+        for mine in assignments(journal, result.worker)
+        if (mine.task, mine.topic, mine.purpose, mine.round) == wanted
     )
-
-
-def check(done: Imported) -> None:
-    """Raise if a row was not taken, telling up to 20."""
-    if done.problems:
-        more = [f"and {len(done.problems) - SHOWN} more"] if len(done.problems) > SHOWN else []
-        raise PorismError(
-            "\n".join([f"{len(done.problems)} results were not taken:", *done.problems[:SHOWN], *more]),
-            fix="see that the accounts and the pool of this journal are those of the batch",
-        )

@@ -1,4 +1,4 @@
-"""The API describes itself: the OpenAPI document is made from the table of endpoints and the records they answer."""
+"""The OpenAPI document of the API, made from the table of endpoints and the records that they return."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from porism.web.api.schema import schema_of
 STRING = {"type": "string"}
 ERROR = {
     "type": "object",
-    "description": "What is wrong, where, and what to do.",
+    "description": "What is wrong, where, and how to fix it.",
     "properties": {
         "ok": {"const": False},
         "error": {
@@ -23,43 +23,43 @@ ERROR = {
     },
     "required": ["ok", "error", "request_id"],
 }
-REFUSALS = {
-    "404": "There is no such thing.",
+ERROR_STATUSES = {
+    "404": "There is no such post, thread or endpoint.",
     "413": "The request is too large.",
     "422": "A parameter is missing or wrong.",
-    "503": "It took too long.",
+    "503": "The query took too long.",
 }
 
 
 def json_body(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON body of this schema."""
+    """Return a JSON body with this schema."""
     return {"application/json": {"schema": schema}}
 
 
-def operation(endpoint: Endpoint, defs: dict[str, Any]) -> dict[str, Any]:
-    """One route: its summary, parameters and answers."""
-    data = schema_of(endpoint.result, defs)
+def operation(endpoint: Endpoint, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe one endpoint: its summary, parameters and responses."""
+    data = schema_of(endpoint.result, definitions)
     success = {
         "type": "object",
         "properties": {"ok": {"const": True}, "data": data, "request_id": STRING},
         "required": ["ok", "data", "request_id"],
     }
-    answers = {
-        code: {"description": words, "content": json_body({"$ref": "#/components/schemas/Error"})}
-        for code, words in REFUSALS.items()
+    errors = {
+        status: {"description": description, "content": json_body({"$ref": "#/components/schemas/Error"})}
+        for status, description in ERROR_STATUSES.items()
     }
     return {
         "operationId": endpoint.view.__name__,
         "summary": " ".join((endpoint.view.__doc__ or "").split()),
-        "parameters": [p.openapi() for p in endpoint.parameters],
-        "responses": {"200": {"description": "The answer.", "content": json_body(success)}, **answers},
+        "parameters": [parameter.openapi() for parameter in endpoint.parameters],
+        "responses": {"200": {"description": "The result.", "content": json_body(success)}, **errors},
     }
 
 
 def document() -> dict[str, Any]:
-    """The whole OpenAPI document."""
-    defs: dict[str, Any] = {"Error": ERROR}
-    paths = {e.path: {"get": operation(e, defs)} for e in ENDPOINTS}
-    about = "Words and formulas in one search. Keys are only ever added within a version."
-    info = {"title": "Porism", "version": __version__, "description": about}
-    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": defs}}
+    """Return the whole OpenAPI document."""
+    definitions: dict[str, Any] = {"Error": ERROR}
+    paths = {endpoint.path: {"get": operation(endpoint, definitions)} for endpoint in ENDPOINTS}
+    description = "Search for text and formulas. Within a version, keys are only added, never changed or removed."
+    info = {"title": "Porism", "version": __version__, "description": description}
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": definitions}}

@@ -1,4 +1,4 @@
-"""Records become JSON, and their types become JSON Schema: one source for both, so they cannot disagree."""
+"""Records as JSON, and their types as JSON Schema. Both come from the dataclasses, so they cannot disagree."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+SIMPLE_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 def encode(value: Any) -> bytes:
-    """Records as JSON; a number that JSON does not have becomes null."""
+    """Encode records as JSON; NaN and infinities become null."""
     try:
         return _dumps(value, default=_fields_of)
-    except ValueError:  # such a number is rare: only then every value is looked at
+    except ValueError:  # NaN and infinities are rare: only then walk over every value
         return _dumps(to_json(value))
 
 
@@ -32,60 +32,60 @@ def _fields_of(record: Any) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> Any:
-    """A record as plain JSON values."""
+    """Convert records to plain JSON values."""
     if dataclasses.is_dataclass(value):
-        return {name: to_json(one) for name, one in _fields_of(value).items()}
+        return {name: to_json(item) for name, item in _fields_of(value).items()}
     if isinstance(value, dict):
-        return {str(key): to_json(one) for key, one in value.items()}
+        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [to_json(one) for one in value]
+        return [to_json(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @lru_cache
-def field_names(record: Hashable) -> tuple[str, ...]:
-    """The names of the fields of a kind of record."""
-    return tuple(field.name for field in dataclasses.fields(record))  # type: ignore[arg-type]
+def field_names(record_type: Hashable) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass."""
+    return tuple(field.name for field in dataclasses.fields(record_type))  # type: ignore[arg-type]
 
 
-def schema_of(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a type; records are put into `defs` and named there."""
+def schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a type; the schemas of records go into `definitions` and are referenced by name."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return record_schema(kind, defs)
-    if kind in PLAIN:
-        return {"type": PLAIN[kind]}
-    origin, inside = get_origin(kind), get_args(kind)
+        return record_schema(kind, definitions)
+    if kind in SIMPLE_TYPES:
+        return {"type": SIMPLE_TYPES[kind]}
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return {"anyOf": [schema_of(k, defs) for k in inside]}
+        return {"anyOf": [schema_of(option, definitions) for option in arguments]}
     if origin is typing.Literal:
-        return {"enum": list(inside)}
+        return {"enum": list(arguments)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": schema_of(inside[1], defs)}
-    if origin is list or (origin is tuple and inside[-1] is Ellipsis):
-        return {"type": "array", "items": schema_of(inside[0], defs)}
+        return {"type": "object", "additionalProperties": schema_of(arguments[1], definitions)}
+    if origin is list or (origin is tuple and arguments[-1] is Ellipsis):
+        return {"type": "array", "items": schema_of(arguments[0], definitions)}
     if origin is tuple:
         return {
             "type": "array",
-            "items": {"anyOf": [schema_of(k, defs) for k in inside]},
-            "minItems": len(inside),
-            "maxItems": len(inside),
+            "items": {"anyOf": [schema_of(item, definitions) for item in arguments]},
+            "minItems": len(arguments),
+            "maxItems": len(arguments),
         }
     if kind is Any:
         return {}
     raise TypeError(f"no JSON Schema for {kind!r}")
 
 
-def record_schema(kind: type, defs: dict[str, Any]) -> dict[str, Any]:
-    """A reference to a record's schema, written once however often it is used."""
+def record_schema(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return a reference to a record's schema, which is written to `definitions` once."""
     name = kind.__name__
-    if name not in defs:
-        defs[name] = {}  # stands here while the record's own fields are read, so that a record may hold itself
+    if name not in definitions:
+        definitions[name] = {}  # a placeholder while the fields are read, since a record may contain itself
         hints = get_type_hints(kind)
-        fields = {f.name: schema_of(hints[f.name], defs) for f in dataclasses.fields(kind)}
-        words = (kind.__doc__ or "").strip().split("\n\n")[0]
-        defs[name] = {
+        fields = {field.name: schema_of(hints[field.name], definitions) for field in dataclasses.fields(kind)}
+        summary = (kind.__doc__ or "").strip().split("\n\n")[0]
+        definitions[name] = {
             "type": "object",
-            "description": " ".join(words.split()),
+            "description": " ".join(summary.split()),
             "properties": fields,
             "required": list(fields),
         }

@@ -1,4 +1,4 @@
-"""What the server can be asked, as functions from an engine and checked parameters to records. The API sends them as JSON, the pages show them."""
+"""The views: functions from an engine and checked parameters to records. The API sends these as JSON; the pages show them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
 from porism.search.query import Part, parts
 from porism.text.html import plain
-from porism.web.api.parameters import BadRequest, Parameter
+from porism.web.api.errors import BadRequest
+from porism.web.api.parameters import Parameter
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewPart:
-    """A piece of a query as the engine reads it."""
+    """A part of a query as the engine reads it: text, or a formula with its MathML."""
 
     kind: str
     source: str
@@ -32,7 +33,7 @@ class PreviewPart:
 
 @dataclass(frozen=True, slots=True)
 class PreviewProblem:
-    """What is wrong with a formula, and where in it."""
+    """A problem in a formula, with its position in the source."""
 
     message: str
     start: int
@@ -41,14 +42,14 @@ class PreviewProblem:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A query cut into words and formulas."""
+    """A query split into text and formulas."""
 
     parts: tuple[PreviewPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaView:
-    """A formula as Porism understands it: MathML, both trees as text, and its canonical forms by level."""
+    """A formula as Porism reads it: MathML, both trees as text, and the canonical form at each level."""
 
     latex: str
     mathml: str
@@ -62,7 +63,7 @@ class FormulaView:
 
 @dataclass(frozen=True, slots=True)
 class PostView:
-    """A post with its text in plain form."""
+    """A post with its plain text and its comments."""
 
     post: Post
     text: str
@@ -80,7 +81,7 @@ class ThreadView:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """That the server answers, and from what."""
+    """The state of the server, and what it searches."""
 
     status: str
     version: str
@@ -89,27 +90,27 @@ class Health:
     formulas: int
 
 
-Q = Parameter("q", "words and formulas, formulas between dollar signs", required=True)
+Q = Parameter("q", "the query: text, with formulas between dollar signs", required=True)
 PAGE = (
-    Parameter("k", "how many hits", int, 10, low=1, high=100),
-    Parameter("offset", "hits to pass over", int, 0, low=0, high=990),
+    Parameter("k", "number of hits", int, 10, low=1, high=100),
+    Parameter("offset", "number of hits to skip", int, 0, low=0, high=990),
 )
 FILTERS = (
-    Parameter("kind", "what to find", default="answers", choices=("answers", "questions")),
-    Parameter("tags", "only posts with all of these tags, comma separated", default="", high=500),
-    Parameter("from", "only posts of this year or later", int, low=1900, high=2200),
-    Parameter("to", "only posts of this year or earlier", int, low=1900, high=2200),
+    Parameter("kind", "kind of posts to find", default="answers", choices=("answers", "questions")),
+    Parameter("tags", "only posts with all of these tags, separated by commas", default="", high=500),
+    Parameter("from", "only posts from this year or later", int, low=1900, high=2200),
+    Parameter("to", "only posts from this year or earlier", int, low=1900, high=2200),
     Parameter("accepted", "only accepted answers", bool, False),
 )
 MODE = Parameter(
-    "mode", "how alike a formula must be", default="similar", choices=("similar", "exact", "subformula", "diverse")
+    "mode", "which formulas match: similar ones, the same formula, those that contain it, or diverse ones", default="similar", choices=("similar", "exact", "subformula", "diverse")
 )
 
 
 def search(
     engine: Engine, q: str, k: int, offset: int, kind: Kind, tags: str, accepted: bool, **years: int | None
 ) -> Results:
-    """Answers or questions for words and formulas together."""
+    """Search answers or questions by text and formulas."""
     wanted = tuple(t.strip() for t in tags.split(",") if t.strip())
     span = (years["from"] or 0, years["to"] or 9999) if years["from"] or years["to"] else None
     if span and span[0] > span[1]:
@@ -120,27 +121,27 @@ def search(
 
 
 def formulas(engine: Engine, q: str, k: int, offset: int, mode: Mode) -> FormulaResults:
-    """Distinct formulas like the one given."""
+    """Search distinct formulas."""
     return engine.formulas(q, k=k, mode=mode, offset=offset)
 
 
 def ask(engine: Engine, q: str) -> Extract:
-    """The best extract of at most 1,200 characters."""
+    """Return the best extract of at most 1,200 characters."""
     return engine.ask(q)
 
 
 def explain(engine: Engine, q: str, id: int) -> Explanation:
-    """Why a post has the score that it has for this query."""
-    return found(lambda: engine.explain(q, id), f"post {id}")
+    """Explain the score of a post for a query."""
+    return or_not_found(lambda: engine.explain(q, id), f"post {id}")
 
 
 def preview(engine: Engine, q: str) -> Preview:
-    """How the engine reads a query while it is being typed."""
+    """Show how the engine reads a query while it is being typed."""
     return Preview(tuple(preview_part(part) for part in parts(q)))
 
 
 def preview_part(part: Part) -> PreviewPart:
-    """A piece of the query; a formula with its MathML and what is wrong with it."""
+    """Describe a part of the query; a formula with its MathML and problems."""
     if part.kind == "text":
         return PreviewPart(part.kind, part.source, "", ())
     parsed = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
@@ -148,7 +149,7 @@ def preview_part(part: Part) -> PreviewPart:
 
 
 def formula(engine: Engine, q: str) -> FormulaView:
-    """One formula with its trees and canonical forms."""
+    """Show a formula with its trees and canonical forms."""
     from porism.formula.canonical.forms import LEVELS, canonical
     from porism.formula.layout.tangent import tangent
     from porism.formula.plaintext import tree_text
@@ -169,18 +170,18 @@ def formula(engine: Engine, q: str) -> FormulaView:
 
 
 def post(engine: Engine, id: int) -> PostView:
-    """One post."""
-    return post_view(engine, found(lambda: engine.collection.post(id), f"post {id}"))
+    """Return a post."""
+    return post_view(engine, or_not_found(lambda: engine.collection.post(id), f"post {id}"))
 
 
 def thread(engine: Engine, id: int) -> ThreadView:
-    """A question with its answers."""
-    seen = found(lambda: engine.collection.thread(id), f"thread {id}")
+    """Return a question with its answers."""
+    seen = or_not_found(lambda: engine.collection.thread(id), f"thread {id}")
     return ThreadView(post_view(engine, seen.question), tuple(post_view(engine, a) for a in seen.answers), seen.links)
 
 
 def health(engine: Engine) -> Health:
-    """Whether the server is well."""
+    """Report that the server works, and what it searches."""
     from porism import __version__
 
     count = engine.collection.count
@@ -188,18 +189,18 @@ def health(engine: Engine) -> Health:
 
 
 def post_view(engine: Engine, one: Post) -> PostView:
-    """A post with its text and comments."""
+    """Return a post with its text and comments."""
     return PostView(one, plain(one.body), tuple(engine.collection.comments(one.id)))
 
 
 def problem_records(parsed: Parsed) -> tuple[PreviewProblem, ...]:
-    """The problems of a formula as records of the API."""
+    """Return the problems of a formula as records of the API."""
     return tuple(PreviewProblem(p.message, p.start, p.end) for p in parsed.problems)
 
 
-def found(look: Callable[[], T], name: str) -> T:
-    """What is looked up, or that it is not there."""
+def or_not_found(look_up: Callable[[], T], name: str) -> T:
+    """Return what `look_up` finds, or answer 404."""
     try:
-        return look()
+        return look_up()
     except PorismError as error:
         raise BadRequest(error.message, where=name, fix="use an id that a search returned", status=404) from None

@@ -15,51 +15,51 @@ from starlette.staticfiles import StaticFiles
 from porism.corpus.store.collection import Collection
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
-from porism.lab.submissions import Desk
-from porism.web.assess import entrance, handin, judge, organise, people, reading, topic_pages
-from porism.web.assess.guard import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, door
-from porism.web.assess.room import Room
-from porism.web.server.limits import Limits
+from porism.lab.submissions import Submissions
+from porism.web.assess import judge, login, organise, people, submissions, threads, topics
+from porism.web.assess.context import AppContext
+from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
+from porism.web.server.middleware import RequestMiddleware
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"
 
 
-def _not_found(request: Request, error: Exception) -> Response:
-    room: Room = request.app.state.room
+def _error_page(request: Request, error: Exception) -> Response:
+    context: AppContext = request.app.state.context
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
-        return PlainTextResponse("This address does not take that method.", 405)
-    message = "There is no such page." if status == 404 else "The request cannot be understood."
-    return room.page("error.html", None, status, message=message, fix="go back to the start page")
+        return PlainTextResponse("This address does not accept that method.", 405)
+    message = "There is no such page." if status == 404 else "The server cannot read this request."
+    return context.page("error.html", None, status, message=message, fix="go back to the start page")
 
 
-def _get(path: str, handler: object, *roles: str) -> Route:
-    return Route(path, door(handler, *roles), methods=["GET"])  # type: ignore[arg-type]
+def _get(path: str, handler: Handler, *roles: str) -> Route:
+    return Route(path, protected(handler, *roles), methods=["GET"])
 
 
-def _post(path: str, handler: object, *roles: str) -> Route:
-    return Route(path, door(handler, *roles), methods=["POST"])  # type: ignore[arg-type]
+def _post(path: str, handler: Handler, *roles: str) -> Route:
+    return Route(path, protected(handler, *roles), methods=["POST"])
 
 
-# The whole server at a glance: address, page, who may come.
+# The whole server at a glance: address, page, and the roles that may see it.
 ROUTES = [
-    _get("/", entrance.home),
-    _get("/login", entrance.login_page),
-    _post("/login", entrance.login),
-    _post("/logout", entrance.logout, ASSESSOR, ORGANISER, TEAM),
-    _get("/instructions", reading.instructions, ASSESSOR, ORGANISER),
-    _get("/thread/{thread:int}", reading.thread, ASSESSOR, ORGANISER),
-    _get("/topic-thread/{job:int}", reading.topic_thread, ASSESSOR),
-    _get("/topic/{job:int}", topic_pages.topic, ASSESSOR),
-    _post("/topic/{job:int}", topic_pages.save_topic, ASSESSOR),
-    _get("/list/{job:int}", topic_pages.listing, ASSESSOR),
-    _get("/prefer/{job:int}", topic_pages.prefer, ASSESSOR),
-    _post("/prefer/{job:int}", topic_pages.save_prefer, ASSESSOR),
-    _get("/judge/{job:int}", judge.resume, ASSESSOR),
-    _get("/judge/{job:int}/{place:int}", judge.show, ASSESSOR),
-    _post("/judge/{job:int}/{place:int}", judge.save, ASSESSOR),
-    _post("/judge/{job:int}/{place:int}/click", judge.click, ASSESSOR),
+    _get("/", login.home),
+    _get("/login", login.login_page),
+    _post("/login", login.login),
+    _post("/logout", login.logout, ASSESSOR, ORGANISER, TEAM),
+    _get("/instructions", threads.instructions, ASSESSOR, ORGANISER),
+    _get("/thread/{thread:int}", threads.thread, ASSESSOR, ORGANISER),
+    _get("/topic-thread/{assignment:int}", threads.topic_thread, ASSESSOR),
+    _get("/topic/{assignment:int}", topics.topic, ASSESSOR),
+    _post("/topic/{assignment:int}", topics.save_topic, ASSESSOR),
+    _get("/items/{assignment:int}", topics.item_list, ASSESSOR),
+    _get("/preference/{assignment:int}", topics.preference, ASSESSOR),
+    _post("/preference/{assignment:int}", topics.save_preference, ASSESSOR),
+    _get("/judge/{assignment:int}", judge.resume, ASSESSOR),
+    _get("/judge/{assignment:int}/{position:int}", judge.show, ASSESSOR),
+    _post("/judge/{assignment:int}/{position:int}", judge.save, ASSESSOR),
+    _post("/judge/{assignment:int}/{position:int}/click", judge.click, ASSESSOR),
     _get("/organise", organise.overview, ORGANISER),
     _get("/organise/agreement", organise.agreement_page, ORGANISER),
     _get("/organise/disagreements", organise.disagreements_page, ORGANISER),
@@ -69,10 +69,10 @@ ROUTES = [
     _get("/organise/people", people.people_page, ORGANISER),
     _post("/organise/people", people.add_person, ORGANISER),
     _post("/organise/assign", people.assign, ORGANISER),
-    _get("/submissions", handin.submissions, TEAM, ORGANISER),
-    _post("/submissions", handin.hand_in, TEAM),
-    _post("/submissions/withdraw", handin.withdraw, TEAM),
-    _get("/submissions/{receipt:int}", handin.receipt, TEAM, ORGANISER),
+    _get("/submissions", submissions.overview, TEAM, ORGANISER),
+    _post("/submissions", submissions.submit, TEAM),
+    _post("/submissions/withdraw", submissions.withdraw, TEAM),
+    _get("/submissions/{receipt:int}", submissions.receipt, TEAM, ORGANISER),
     # The mathematics font of the search pages.
     Mount("/shared", StaticFiles(directory=Path(__file__).parents[1] / "static")),
     Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static"),
@@ -82,19 +82,19 @@ ROUTES = [
 def create_app(
     journal: Journal,
     content: Content,
-    desk: Desk | None = None,
+    submitted: Submissions | None = None,
     *,
     topic_threads: Collection | None = None,
     secure: bool = False,
 ) -> Starlette:
-    """The application. `secure` is for a server behind HTTPS: its cookies are then sent over HTTPS only."""
-    limits = Middleware(
-        Limits, max_body=FORM_LIMIT, uploads={UPLOAD: UPLOAD_LIMIT}, headers=HEADERS, kept=("/static/", "/shared/")
+    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only."""
+    middleware = Middleware(
+        RequestMiddleware,
+        max_body=FORM_LIMIT,
+        uploads={UPLOAD: UPLOAD_LIMIT},
+        headers=HEADERS,
+        cacheable=("/static/", "/shared/"),
     )
-    app = Starlette(
-        routes=ROUTES,
-        middleware=[limits],
-        exception_handlers={HTTPException: _not_found},
-    )
-    app.state.room = Room.make(journal, content, desk, topic_threads, secure)
+    app = Starlette(routes=ROUTES, middleware=[middleware], exception_handlers={HTTPException: _error_page})
+    app.state.context = AppContext.make(journal, content, submitted, topic_threads, secure)
     return app

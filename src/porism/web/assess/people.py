@@ -1,4 +1,4 @@
-"""The organiser's page of people: accounts, and who judges what."""
+"""The organiser's page of people: accounts and assignments."""
 
 from __future__ import annotations
 
@@ -8,78 +8,72 @@ from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
 from porism.lab.judging.accounts import ROLES, accounts, add_account
-from porism.lab.judging.assignment import assign_dual, assign_extra, assign_topic, assign_training
+from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
+from porism.lab.judging.items import topic_assignments
 from porism.lab.judging.journal import Journal
-from porism.lab.pooling.rules import topic_key
-from porism.web.assess.guard import Visit
+from porism.web.assess.requests import RequestContext
 
 
-def people_page(visit: Visit) -> Response:
-    """Accounts, topics and who has them."""
-    return _page(visit, "", 200)
+def people_page(context: RequestContext) -> Response:
+    """Show accounts, topics, and who judges which topic."""
+    return _page(context, "", 200)
 
 
-def _page(visit: Visit, problem: str, status: int) -> Response:
-    journal = visit.room.journal
-    rows = journal.read(
-        "SELECT item.task, item.topic, count(*) AS items, (SELECT group_concat(assessor, ', ') FROM assignment "
-        "WHERE assignment.task = item.task AND assignment.topic = item.topic AND purpose = 'main') AS owner "
-        "FROM item WHERE sampled = 1 AND known IS NULL GROUP BY item.task, item.topic"
-    )
-    topics = sorted(rows, key=lambda row: (row["task"], topic_key(row["topic"])))
-    return visit.page(
+def _page(context: RequestContext, problem: str, status: int) -> Response:
+    journal = context.app.journal
+    return context.page(
         "people.html",
         status,
         accounts=accounts(journal),
         roles=ROLES,
-        topics=topics,
+        topics=topic_assignments(journal),
         problem=problem,
         assessors=accounts(journal, "assessor"),
     )
 
 
-def add_person(visit: Visit) -> Response:
-    """A new account, or a new password."""
+def add_person(context: RequestContext) -> Response:
+    """Create an account, or change its password."""
     try:
-        add_account(visit.room.journal, visit.text("name").strip(), visit.text("role"), visit.text("password"))
+        add_account(context.app.journal, context.text("name").strip(), context.text("role"), context.text("password"))
     except PorismError as error:
-        return _page(visit, f"{error.message}: {error.fix}", 422)
+        return _page(context, f"{error.message}: {error.fix}", 422)
     return RedirectResponse("/organise/people", 303)
 
 
-def _number(visit: Visit, name: str, default: int) -> int:
-    given = visit.text(name).strip()
-    if not given:
+def _number(context: RequestContext, name: str, default: int) -> int:
+    text = context.text(name).strip()
+    if not text:
         return default
-    if not given.isdigit():
+    if not text.isdigit():
         raise PorismError(f"{name} must be a whole number", fix="type digits")
-    return int(given)
+    return int(text)
 
 
-Assigner = Callable[[Visit, Journal, str, int, str], int]
-# What the form's choice does.
-KINDS: dict[str, Assigner] = {
-    "main": lambda visit, journal, who, task, topic: assign_topic(journal, who, task, topic),
-    "dual": lambda visit, journal, who, task, topic: assign_dual(
-        journal, who, task, topic, _number(visit, "size", 0) or None, _number(visit, "seed", 0)
+Assigner = Callable[[RequestContext, Journal, str, int, str], int]
+# What each purpose in the form does.
+ASSIGNERS: dict[str, Assigner] = {
+    "main": lambda context, journal, assessor, task, topic: assign_topic(journal, assessor, task, topic),
+    "dual": lambda context, journal, assessor, task, topic: assign_dual(
+        journal, assessor, task, topic, _number(context, "size", 0) or None, _number(context, "seed", 0)
     ),
-    "training": lambda visit, journal, who, task, topic: assign_training(
-        journal, who, task, _number(visit, "round", 1)
+    "training": lambda context, journal, assessor, task, topic: assign_training(
+        journal, assessor, task, _number(context, "round", 1)
     ),
-    "extra": lambda visit, journal, who, task, topic: assign_extra(
-        journal, who, topic, _number(visit, "size", 20), _number(visit, "seed", 0)
+    "extra": lambda context, journal, assessor, task, topic: assign_extra(
+        journal, assessor, topic, _number(context, "size", 20), _number(context, "seed", 0)
     ),
 }
 
 
-def assign(visit: Visit) -> Response:
-    """Give work to an assessor."""
-    task, _, topic = visit.text("topic").partition(" ")
-    kind = KINDS.get(visit.text("purpose"))
+def assign(context: RequestContext) -> Response:
+    """Assign items to an assessor."""
+    task, _, topic = context.text("topic").partition(" ")
+    assigner = ASSIGNERS.get(context.text("purpose"))
     try:
-        if kind is None or task not in ("1", "2"):
+        if assigner is None or task not in ("1", "2"):
             raise PorismError("choose a topic and a purpose", fix="use the form")
-        kind(visit, visit.room.journal, visit.text("assessor"), int(task), topic)
+        assigner(context, context.app.journal, context.text("assessor"), int(task), topic)
     except PorismError as error:
-        return _page(visit, f"{error.message}: {error.fix}", 422)
+        return _page(context, f"{error.message}: {error.fix}", 422)
     return RedirectResponse("/organise/people", 303)

@@ -1,4 +1,4 @@
-"""Running the assessment server."""
+"""Run the assessment server."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from porism.corpus.store.collection import Collection
 from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
-from porism.lab.submissions import Desk, topic_ids
+from porism.lab.submissions import Submissions, topic_ids
 from porism.web.assess.app import create_app
-from porism.web.assess.room import thread_address
+from porism.web.assess.context import thread_address
 
 
 def run_server(app: Starlette, host: str, port: int, *, https: bool) -> None:
-    """Serve until interrupted. Behind an HTTPS proxy on this machine, the proxy's word on the client's address is taken."""
+    """Serve until interrupted. With `https`, trust the client address that a proxy on this machine reports."""
     uvicorn.run(
         app,
         host=host,
@@ -39,8 +39,10 @@ def open_app(
     topic_threads: str | None = None,
     https: bool = False,
 ) -> Starlette:
-    """The application on a journal and a collection; with a folder for submissions, teams may hand in runs."""
-    store = Collection.open(collection)
-    desk = Desk(Path(submissions), topic_ids(topics or []), CollectionLookup(collection)) if submissions else None
+    """Open a journal and a collection as an application; with a folder for submissions, teams can submit runs."""
+    content = Content(Collection.open(collection), thread_address)
+    submitted = (
+        Submissions(Path(submissions), topic_ids(topics or []), CollectionLookup(collection)) if submissions else None
+    )
     later = Collection.open(topic_threads) if topic_threads else None
-    return create_app(Journal.open(journal), Content(store, thread_address), desk, topic_threads=later, secure=https)
+    return create_app(Journal.open(journal), content, submitted, topic_threads=later, secure=https)

@@ -1,7 +1,9 @@
-"""The leaderboard: the runs of an experiment side by side, among the published ones where these answer the same topics."""
+"""The leaderboard: the runs of an experiment side by side, and among the published runs if the topics are the lab's."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +18,29 @@ from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.table import as_html
 from porism.evaluate.reports.tables import published_tables
 from porism.search.engine import Engine
-from porism.web.api.endpoints import call
+from porism.web.api.run_view import run_view
 from porism.web.pages.routes import render
 
 QRELS = "qrels.txt"
 SEED = 2022
+# With fewer topics, an experiment is not the lab's: the topics of the sample have the same names.
+LAB_TOPICS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A run on the leaderboard: its scores, and the system from the record that `porism run` writes beside a run."""
+
+    scores: LeaderboardRow
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture with its caption."""
+
+    caption: str
+    svg: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,46 +48,69 @@ class Board:
     """What the page shows: a row per run, pictures by topic, published tables."""
 
     measures: tuple[str, ...]
-    rows: list[LeaderboardRow]
+    rows: tuple[BoardRow, ...]
     note: str
     topics: int
-    pictures: tuple[tuple[str, Markup], ...]
+    pictures: tuple[Picture, ...]
     tables: tuple[Markup, ...]
 
+    @property
+    def has_systems(self) -> bool:
+        """Whether any run names its system."""
+        return any(row.system for row in self.rows)
 
-def load_experiment(folder: Path) -> Experiment:
-    """An experiment is a folder with qrels.txt and runs/*.tsv."""
+
+def run_files(folder: Path) -> list[Path]:
+    """Return the run files of an experiment: a folder with qrels.txt and runs/*.tsv."""
     runs = sorted(path for path in (folder / "runs").glob("*.*") if path.suffix in (".tsv", ".trec"))
     if not runs:
         raise PorismError(
-            "no runs of an experiment", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}"
+            "the experiment has no runs", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}"
         )
-    return read_experiment(folder / QRELS, runs)
+    return runs
+
+
+def system_names(runs: Sequence[Path]) -> dict[str, str]:
+    """Return the system of each run, by the name of the run, from the JSON record beside it (`RUN.json`)."""
+    names = {}
+    for path in runs:
+        record = path.with_suffix(".json")
+        if record.is_file():
+            try:
+                names[path.stem] = str(json.loads(record.read_text(encoding="utf-8"))["system"])
+            except (ValueError, KeyError, TypeError):
+                raise PorismError(
+                    "is not the record of a run", where=str(record), fix="remove it, or make the run again"
+                ) from None
+    return names
 
 
 def board(_: Engine, folder: Path) -> Board:
-    """Score the experiment as it is now, so that a new run is there after a reload."""
-    made = load_experiment(folder)
-    drawn = draw_figures(made)
-    heat = f"{made.measures[0]} of each topic, the hardest first; the stronger the colour, the higher"
-    shown = [(heat, drawn.heat.svg), *drawn.bars]
-    tables = published_tables(made) if is_of_the_lab(made) else []
+    """Score the experiment as it is now, so that a new run appears when the page is reloaded."""
+    runs = run_files(folder)
+    experiment = read_experiment(folder / QRELS, runs)
+    systems = system_names(runs)
+    figures = draw_figures(experiment)
+    caption = f"{experiment.measures[0]} of each topic, the hardest topic first; a stronger colour means a higher value"
+    pictures = [Picture(caption, Markup(figures.heat.svg))]
+    pictures += [Picture(figure.caption, Markup(figure.svg)) for figure in figures.bars]
+    tables = published_tables(experiment) if is_of_the_lab(experiment) else []
     return Board(
-        tuple(map(str, made.measures)),
-        leaderboard_rows(made, SEED),
-        made.note,
-        len(hardest_first(made)),
-        tuple((caption, Markup(picture)) for caption, picture in shown),
+        tuple(map(str, experiment.measures)),
+        tuple(BoardRow(row, systems.get(row.run, "")) for row in leaderboard_rows(experiment, SEED)),
+        experiment.note,
+        len(hardest_first(experiment)),
+        tuple(pictures),
         tuple(Markup(as_html(table)) for table in tables),
     )
 
 
-def is_of_the_lab(made: Experiment) -> bool:
-    """Whether the topics are so many that they are the lab's own; a few sample topics may bear the same names."""
-    return len(made.qrels) >= 40
+def is_of_the_lab(experiment: Experiment) -> bool:
+    """Return whether the topics are the lab's own, judging by their number."""
+    return len(experiment.qrels) >= LAB_TOPICS
 
 
 async def leaderboard(request: Request) -> Response:
-    """The page."""
-    found = await call(request, board, {"folder": request.app.state.experiment})
+    """Show the leaderboard."""
+    found = await run_view(request, board, {"folder": request.app.state.experiment})
     return render(request, "leaderboard.html", board=found)

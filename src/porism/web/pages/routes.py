@@ -1,9 +1,9 @@
-"""The pages that people read. They show the records of `views` and work without scripts."""
+"""The search pages. They show the records of `web/api/views.py` and work without scripts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -12,39 +12,55 @@ from starlette.routing import Route
 
 from porism.search.formulas.searcher import DEPTH
 from porism.web.api import views
-from porism.web.api.endpoints import call
-from porism.web.api.parameters import Parameter, read_parameters
+from porism.web.api.parameters import Parameter, parse_parameters
+from porism.web.api.run_view import run_view
 from porism.web.pages import show
 
-TABS = (("answers", "Answers"), ("questions", "Questions"), ("formulas", "Formulas"), ("ask", "Ask"))
-TAB = Parameter("tab", "what to look for", default="answers", choices=tuple(name for name, _ in TABS))
-OFFSET = Parameter("offset", "hits to pass over", int, 0, low=0, high=990)
-FILTERS = tuple(p for p in views.FILTERS if p.name != "kind")
-SEARCH = (Parameter("q", "words and formulas", default=""), TAB, OFFSET, views.MODE, *FILTERS)
+TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
+TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
+OFFSET = Parameter("offset", "number of hits to skip", int, 0, low=0, high=990)
+FILTERS = tuple(parameter for parameter in views.FILTERS if parameter.name != "kind")
+SEARCH = (Parameter("q", "text and formulas", default=""), TAB, OFFSET, views.MODE, *FILTERS)
+POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
 PER_PAGE = 10
 
-# Keys of the palette: what is shown, what is put into the box ({} is where the writer goes on), and its name for those who listen.
+
+class PaletteKey(NamedTuple):
+    """A key of the formula palette: its label, the LaTeX it inserts ({} is where typing continues), and its name."""
+
+    label: str
+    latex: str
+    name: str
+
+
 PALETTE = (
-    ("x²", "{}^2", "square"),
-    ("√", "\\sqrt{}", "square root"),
-    ("a⁄b", "\\frac{}{}", "fraction"),
-    ("∑", "\\sum_{k=1}^{n} ", "sum"),
-    ("∫", "\\int_{0}^{1} ", "integral"),
-    ("lim", "\\lim_{x \\to 0} ", "limit"),
-    ("(n k)", "\\binom{n}{k}", "binomial"),
-    ("≤", "\\le ", "less or equal"),
-    ("≡", "\\equiv ", "congruent"),
-    ("∞", "\\infty", "infinity"),
-    ("π", "\\pi", "pi"),
-    ("ℝ", "\\mathbb{R}", "real numbers"),
-    ("?x", "?x", "wildcard"),
+    PaletteKey("x²", "{}^2", "square"),
+    PaletteKey("√", "\\sqrt{}", "square root"),
+    PaletteKey("a⁄b", "\\frac{}{}", "fraction"),
+    PaletteKey("∑", "\\sum_{k=1}^{n} ", "sum"),
+    PaletteKey("∫", "\\int_{0}^{1} ", "integral"),
+    PaletteKey("lim", "\\lim_{x \\to 0} ", "limit"),
+    PaletteKey("(n k)", "\\binom{n}{k}", "binomial"),
+    PaletteKey("≤", "\\le ", "less or equal"),
+    PaletteKey("≡", "\\equiv ", "congruent"),
+    PaletteKey("∞", "\\infty", "infinity"),
+    PaletteKey("π", "\\pi", "pi"),
+    PaletteKey("ℝ", "\\mathbb{R}", "real numbers"),
+    PaletteKey("?x", "?x", "wildcard"),
 )
-# How a formula has the query inside it, in words.
+# How a formula matches the query, in words, by canonical level.
 LEVELS = {
     "written": "as written",
-    "normalised": "in another spelling",
-    "commutative": "in another order",
-    "renamed": "with other names",
+    "normalised": "in another notation",
+    "commutative": "with operands in another order",
+    "renamed": "with variables renamed",
+}
+# The modes of formula search in the filter.
+MODES = {
+    "similar": "similar formulas",
+    "exact": "the same formula",
+    "subformula": "formulas that contain it",
+    "diverse": "diverse results",
 }
 EXAMPLES = (
     "proof that $\\sqrt{2}$ is irrational",
@@ -56,41 +72,46 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the visitor asked, with links that keep it."""
+class SearchState:
+    """The parameters of the current search, with links that keep them."""
 
     values: dict[str, Any]
 
     def link(self, **changes: Any) -> str:
-        """The address of this search with some of its values changed; defaults are left out, so addresses stay short."""
-        plain = {p.name: p.default for p in SEARCH}
-        kept = {k: v for k, v in {**self.values, **changes}.items() if v not in (None, "", plain.get(k))}
-        return "/search?" + urlencode({k: "true" if v is True else v for k, v in kept.items()}, errors="replace")
+        """Return the address of this search with some values changed. Defaults are left out to keep it short."""
+        defaults = {parameter.name: parameter.default for parameter in SEARCH}
+        kept = {
+            name: value
+            for name, value in {**self.values, **changes}.items()
+            if value not in (None, "", defaults.get(name))
+        }
+        query = {name: "true" if value is True else value for name, value in kept.items()}
+        return "/search?" + urlencode(query, errors="replace")
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """A page from its template, with what every page shows."""
+    """Render a template with the values that every page shows."""
     from porism import __version__
 
     state = request.app.state
-    frame = {
+    common = {
         "site_links": state.site_links,
         "here": request.url.path,
         "version": __version__,
         "collection_name": state.engine.name,
     }
-    body = state.templates.get_template(template).render(**frame, **values)
-    # Half characters, which a collection may hold, become question marks.
+    body = state.templates.get_template(template).render(**common, **values)
+    # Lone surrogates, which a collection may contain, become question marks.
     return Response(body.encode("utf-8", "replace"), status_code=status, media_type="text/html; charset=utf-8")
 
 
 async def home(request: Request) -> Response:
-    """The empty page with a box."""
-    health = await call(request, views.health, {})
+    """Show the start page with the search box."""
+    health = await run_view(request, views.health, {})
     return render(
         request,
         "home.html",
-        asked=Asked({}),
+        state=SearchState({}),
         values={"q": "", "tab": "answers"},
         palette=PALETTE,
         examples=EXAMPLES,
@@ -99,29 +120,30 @@ async def home(request: Request) -> Response:
 
 
 async def search(request: Request) -> Response:
-    """Results of one of the tabs."""
-    values = read_parameters(SEARCH, request.query_params)
+    """Show the results of one tab."""
+    values = parse_parameters(SEARCH, request.query_params)
     if not values["q"].strip():
         return RedirectResponse("/", status_code=303)
     found = await TAB_VIEWS[values["tab"]](request, values)
     return render(
         request,
         "search.html",
-        asked=Asked(values),
+        state=SearchState(values),
         values=values,
         tabs=TABS,
         palette=PALETTE,
         levels=LEVELS,
+        modes=MODES,
         found=found,
         per_page=PER_PAGE,
-        most=DEPTH,
+        depth=DEPTH,
     )
 
 
 async def find_posts(request: Request, values: dict[str, Any]) -> Any:
-    """Hits of the tabs of answers and questions."""
-    filters = {p.name: values[p.name] for p in FILTERS}
-    return await call(
+    """Return the results of the tabs of answers and questions."""
+    filters = {parameter.name: values[parameter.name] for parameter in FILTERS}
+    return await run_view(
         request,
         views.search,
         {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "kind": values["tab"], **filters},
@@ -129,47 +151,48 @@ async def find_posts(request: Request, values: dict[str, Any]) -> Any:
 
 
 async def find_formulas(request: Request, values: dict[str, Any]) -> Any:
-    """Hits of the tab of formulas."""
-    return await call(
+    """Return the results of the formula tab."""
+    return await run_view(
         request, views.formulas, {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "mode": values["mode"]}
     )
 
 
 async def find_extract(request: Request, values: dict[str, Any]) -> Any:
-    """The extract of the tab that asks."""
-    return await call(request, views.ask, {"q": values["q"]})
+    """Return the extract of the Ask tab."""
+    return await run_view(request, views.ask, {"q": values["q"]})
 
 
 TAB_VIEWS = {"answers": find_posts, "questions": find_posts, "formulas": find_formulas, "ask": find_extract}
 
 
 async def why(request: Request) -> Response:
-    """The reasons of one hit, as a page of its own or for the page of results to take in."""
-    values = read_parameters((views.Q, Parameter("id", "a post", int, required=True, high=2**53)), request.query_params)
-    reasons = await call(request, views.explain, values)
-    return render(request, "why.html", reasons=reasons, values=values, asked=Asked({"q": values["q"]}))
+    """Explain the score of one hit, as a page of its own; the results page inserts its list."""
+    values = parse_parameters((views.Q, POST_ID), request.query_params)
+    explanation = await run_view(request, views.explain, values)
+    state = SearchState({"q": values["q"]})
+    return render(request, "why.html", explanation=explanation, values=values, state=state)
 
 
 async def thread(request: Request) -> Response:
-    """A question with its answers."""
-    seen = await call(request, views.thread, {"id": int(request.path_params["id"])})
-    page = await call(request, show.thread_page, {"seen": seen})
+    """Show a question with its answers."""
+    view = await run_view(request, views.thread, {"id": int(request.path_params["id"])})
+    page = await run_view(request, show.thread_page, {"seen": view})
     return render(request, "thread.html", page=page)
 
 
 async def post(request: Request) -> Response:
-    """A post lives on its thread's page."""
-    seen = await call(request, views.post, {"id": int(request.path_params["id"])})
-    return RedirectResponse(f"/threads/{seen.post.thread_id}#post-{seen.post.id}", status_code=303)
+    """Redirect to the post on the page of its thread."""
+    view = await run_view(request, views.post, {"id": int(request.path_params["id"])})
+    return RedirectResponse(f"/threads/{view.post.thread_id}#post-{view.post.id}", status_code=303)
 
 
 async def statistics(request: Request) -> Response:
-    """What the collection holds."""
-    return render(request, "stats.html", stats=await call(request, show.statistics, {}))
+    """Show the statistics of the collection."""
+    return render(request, "stats.html", stats=await run_view(request, show.statistics, {}))
 
 
 def routes() -> list[Route]:
-    """All pages."""
+    """Return the routes of all pages."""
     return [
         Route("/", home),
         Route("/search", search),

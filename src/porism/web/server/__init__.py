@@ -1,0 +1,1 @@
+"""The search server: the application, its middleware, its processes, and the demo."""

@@ -1,4 +1,4 @@
-"""The application: an engine, its API, its pages, and the limits around them."""
+"""The search application: an engine with its API, its pages, and the middleware around them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from starlette.staticfiles import StaticFiles
 from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
-from porism.web.api.parameters import BadRequest
+from porism.web.api.errors import CODES, BadRequest, error_response
 from porism.web.pages import routes as pages
 from porism.web.pages import show
 from porism.web.pages.leaderboard import leaderboard
-from porism.web.server.limits import Limits
-from porism.web.server.memory import MOST, Memory
+from porism.web.server.middleware import RequestMiddleware
+from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
 
 SITE = (("Search", "/"), ("Statistics", "/stats"), ("API", "/v1/openapi.json"))
-THREADS = 4  # queries of one process at work at once; more would only take turns
+THREADS = 4  # queries that one process computes at the same time; more would only wait for each other
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -41,14 +41,15 @@ def create_app(
     hosts: Sequence[str] = LOOPBACK,
     assess_url: str = "",
     experiment: Path | None = None,
-    remembered: int = MOST,
+    cache_size: int = CACHE_SIZE,
 ) -> Starlette:
-    """The whole server around an engine.
+    """Create the server around an engine.
 
-    `cors` names the origins that may call the API from a browser; `hosts` the names under which the server answers (so that a foreign
-    page cannot reach a loopback server under its own name); `seconds` limits a query; `remembered` is how many answers are kept.
+    `cors` names the origins that may call the API from a browser. `hosts` are the names under which the server answers,
+    so that a foreign page cannot reach a loopback server under its own name. `seconds` limits the time of a query;
+    `cache_size` is the number of cached results.
     """
-    middleware = [Middleware(Limits), Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))]
+    middleware = [Middleware(RequestMiddleware), Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))]
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
     static = importlib.resources.files("porism.web") / "static"
@@ -63,7 +64,7 @@ def create_app(
     }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
-    app.state.memory = Memory(remembered)
+    app.state.cache = ResponseCache(cache_size)
     app.state.limiter = anyio.CapacityLimiter(THREADS)
     app.state.templates = make_templates()
     app.state.site_links = [
@@ -75,42 +76,47 @@ def create_app(
 
 
 def make_templates() -> Environment:
-    """The templates with their filters; every value is escaped unless it is markup already."""
-    made = Environment(
+    """Load the templates with their filters. Every value is escaped unless it is markup already."""
+    templates = Environment(
         loader=PackageLoader("porism.web"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
     )
-    made.filters.update(show.FILTERS)
-    return made
+    templates.filters.update(show.FILTERS)
+    return templates
 
 
 TITLES = {
     404: "Not found",
     405: "Not allowed",
     413: "Too large",
-    422: "That cannot be answered",
-    503: "That took too long",
+    422: "The request is not valid",
+    503: "The query took too long",
 }
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """An error as JSON for the API and as a page for people."""
-    of_api = request.url.path.startswith("/v1/")
+    """Return an error as JSON for the API, or as a page."""
+    is_api = request.url.path.startswith("/v1/")
     if isinstance(error, HTTPException):
-        status = error.status_code if error.status_code in api.CODES else 404
+        status = error.status_code if error.status_code in CODES else 404
         path = request.url.path[:80]
-        message = f"{request.method} {path} is not served here" if of_api else f"there is no page {path}"
-        fix = "see /v1/openapi.json for what can be asked" if of_api else "check the address, or search"
+        message = f"there is no endpoint {request.method} {path}" if is_api else f"there is no page {path}"
+        fix = "see the endpoints in /v1/openapi.json" if is_api else "check the address, or search"
         error = BadRequest(message, fix=fix, status=status)
-    if of_api:
-        return api.error_response(request, error)
-    body = api.error_response(request, error)  # logs what was not foreseen
-    message, fix = "the server failed on this request", "try again, or report it with its number"
+    response = error_response(request, error)  # logs an unexpected error
+    if is_api:
+        return response
+    message, fix = "the server failed on this request", "try again, or report it with the request id below"
     if isinstance(error, (BadRequest, PorismError)):
         message, fix = error.message, error.fix
         if error.where and message.startswith(f"{error.where} "):
             message = f"“{error.where}”{message.removeprefix(error.where)}"
-    status = body.status_code
-    title = TITLES.get(status, "Something went wrong")
+    title = TITLES.get(response.status_code, "Something went wrong")
     return pages.render(
-        request, "error.html", status, title=title, message=message, fix=fix, request_id=request.state.request_id
+        request,
+        "error.html",
+        response.status_code,
+        title=title,
+        message=message,
+        fix=fix,
+        request_id=request.state.request_id,
     )

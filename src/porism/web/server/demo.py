@@ -1,4 +1,4 @@
-"""The demo: the sample built, indexed and served, with what is there already left alone."""
+"""The demo: build and index the sample where that is missing, then serve it."""
 
 from __future__ import annotations
 
@@ -15,40 +15,42 @@ from porism.web.server.run import Settings, serve
 
 
 def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, serve_it: bool = True) -> None:
-    """Make demo/collection and demo/index where they are missing, then serve the index."""
-    place, source = Path(directory), Path(sample) / "dump"
-    if not source.is_dir():
+    """Make `collection` and `index` in the directory where they are missing, then serve the index."""
+    target, dump = Path(directory), Path(sample) / "dump"
+    if not dump.is_dir():
         raise PorismError(
-            "the sample is not there",
-            where=str(source),
-            fix="run it in the project's folder, or name the sample with --sample",
+            "the sample is missing",
+            where=str(dump),
+            fix="run the command in the project's folder, or name the sample with --sample",
         )
-    made, index = place / "collection", place / "index"
-    step(made, "collection", lambda: build_collection(source, made), lambda: Collection.open(made).close())
-    step(index, "index", lambda: build_the_index(made, index), lambda: Engine.open(index))
+    collection, index = target / "collection", target / "index"
+    make_if_missing(
+        collection, "collection", lambda: build_collection(dump, collection), lambda: Collection.open(collection).close()
+    )
+    make_if_missing(index, "index", lambda: index_collection(collection, index), lambda: Engine.open(index))
     if serve_it:
         serve(Settings(index, (host,)), host, port)
 
 
-def step(target: Path, name: str, make: Callable[[], object], open_it: Callable[[], object]) -> None:
-    """Make one thing, or say that it is there; what another version of Porism left there is made again."""
+def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it: Callable[[], object]) -> None:
+    """Make a collection or an index unless it exists. One made by another version of Porism is made again."""
     if target.exists():
         try:
             open_it()
-            print(f"{name}: {target} is there", file=sys.stderr)
+            print(f"{name}: {target} exists", file=sys.stderr)
             return
         except PorismError as error:
-            if not (target / "manifest.json").is_file():  # whatever it is, it is not ours
+            if not (target / "manifest.json").is_file():  # not ours: leave it alone
                 raise
-            print(f"{name}: {target} {error.message}; it is made again", file=sys.stderr)
+            print(f"{name}: {target} {error.message}; making it again", file=sys.stderr)
             shutil.rmtree(target)
     started = time.perf_counter()
     make()
-    print(f"{name}: {target} made in {time.perf_counter() - started:.1f} s", file=sys.stderr)
+    print(f"{name}: made {target} in {time.perf_counter() - started:.1f} s", file=sys.stderr)
 
 
 def build_collection(source: Path, target: Path) -> None:
-    """The sample's collection."""
+    """Build the collection of the sample."""
     from porism.corpus.build.pipeline import build
     from porism.corpus.sources.detect import open_source
     from porism.progress import Bars
@@ -56,8 +58,8 @@ def build_collection(source: Path, target: Path) -> None:
     build([open_source(source, "")], target, progress=Bars())
 
 
-def build_the_index(collection: Path, target: Path) -> None:
-    """The index of the sample's collection."""
+def index_collection(collection: Path, target: Path) -> None:
+    """Index the collection of the sample."""
     from porism.index.build import build_index
     from porism.progress import Bars
 

@@ -1,4 +1,4 @@
-"""Running the application: bind, say where, serve until interrupted, with as many processes as were asked for."""
+"""Run the search server: bind the address, print it, and serve from several processes until interrupted."""
 
 from __future__ import annotations
 
@@ -19,12 +19,20 @@ from porism.search.generate import Endpoint
 from porism.web.server.app import LOOPBACK, create_app
 from porism.web.server.workers import workers
 
-QUEUE = 1024  # connections that wait to be taken
+BACKLOG = 1024  # connections that may wait to be accepted
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """The chat-completions address of a language model, and its name there."""
+
+    url: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a process needs to know to serve an index. `endpoint` is the address of a model and its name."""
+    """What a process needs to know to serve an index."""
 
     index: str | Path
     names: tuple[str, ...] = ()
@@ -32,43 +40,49 @@ class Settings:
     seconds: float = 10.0
     experiment: str | Path | None = None
     assess_url: str = ""
-    endpoint: tuple[str, str] | None = None
+    language_model: LanguageModel | None = None
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket, so that the address is known (and free) before anything is said."""
+    """Return a listening socket, so that the address is known and free before it is printed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Connections take this over. An answer goes out in two pieces, and the second would wait 40 ms until the first is confirmed.
+    # Connections inherit this. A response is sent in two parts, and the second would wait 40 ms for the first's ACK.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         listener.bind((host, port))
-        listener.listen(QUEUE)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise PorismError(
             f"cannot listen: {error.strerror or error}",
             where=f"{host}:{port}",
-            fix="choose another with --port, or 0 for a free one",
+            fix="choose another port with --port, or 0 for a free one",
         ) from None
     return listener
 
 
-def warm(engine: Engine) -> None:
-    """Compiled loops and open files are ready before the first visitor comes."""
+def warm_up(engine: Engine) -> None:
+    """Compile loops and open files before the first request."""
     engine.search("square root $\\sqrt{x}$", k=1)
     engine.formulas("a^2+b^2", k=3)
 
 
-def open_app(settings: Settings) -> tuple[Starlette, str]:
-    """The application, ready to answer, and the name of its collection."""
+def open_engine(settings: Settings) -> Engine:
+    """Open the index as an engine that is ready to answer."""
     engine = Engine.open(settings.index)
-    if settings.endpoint is not None:
+    if settings.language_model is not None:
         key = os.environ.get("PORISM_ENDPOINT_KEY", "")
-        engine.endpoint = Endpoint(*settings.endpoint, key=key, seconds=settings.seconds * 0.8)
-    warm(engine)
-    app = create_app(
+        model = settings.language_model
+        engine.endpoint = Endpoint(model.url, model.name, key=key, seconds=settings.seconds * 0.8)
+    warm_up(engine)
+    return engine
+
+
+def make_app(engine: Engine, settings: Settings) -> Starlette:
+    """Create the application around an engine."""
+    return create_app(
         engine,
         cors=settings.cors,
         seconds=settings.seconds,
@@ -76,23 +90,22 @@ def open_app(settings: Settings) -> tuple[Starlette, str]:
         assess_url=settings.assess_url,
         experiment=Path(settings.experiment) if settings.experiment else None,
     )
-    return app, engine.name
 
 
 class FairServer(uvicorn.Server):
-    """Takes one connection at a time, so that a process at work leaves the next one to another."""
+    """A server that accepts one connection at a time, so that a busy process leaves the next one to another."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then let connections wait again: a server that takes one at a time also lets only one wait."""
+        """Start, then restore the length of the queue, which a backlog of one shortens."""
         await super().startup(sockets)
-        for one in sockets or ():
-            one.listen(QUEUE)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)
 
 
 def run(app: Starlette, listener: socket.socket) -> None:
-    """Serve until interrupted; one line of log for each request on stderr."""
+    """Serve until interrupted, logging one line per request to stderr."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
-    # The request line of the longest allowed query must fit, so that a longer one gets our clear answer and not a bare 400.
+    # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -105,20 +118,21 @@ def run(app: Starlette, listener: socket.socket) -> None:
     FairServer(config).run(sockets=[listener])
 
 
-def help_out(settings: Settings, listener: socket.socket) -> None:
-    """What every process but the first does."""
+def run_worker(settings: Settings, listener: socket.socket) -> None:
+    """Serve in a worker process."""
     with contextlib.suppress(KeyboardInterrupt):
-        run(open_app(settings)[0], listener)
+        run(make_app(open_engine(settings), settings), listener)
 
 
 def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
-    """Serve an index on an address; words go to stderr."""
+    """Serve an index on an address from several processes; print the address to stderr."""
     listener = bind(host, port)
-    app, name = open_app(settings)
+    engine = open_engine(settings)
+    app = make_app(engine, settings)
     shown = f"[{host}]" if ":" in host else host
-    with workers(processes - 1, help_out, settings, listener):
+    with workers(processes - 1, run_worker, settings, listener):
         print(
-            f"Porism serves {name} at http://{shown}:{listener.getsockname()[1]}/  (Ctrl-C to stop)",
+            f"Porism serves {engine.name} at http://{shown}:{listener.getsockname()[1]}/  (Ctrl-C to stop)",
             file=sys.stderr,
             flush=True,
         )

@@ -1,4 +1,4 @@
-// Judging works without this script. With it every click is stored at once, and keys do what clicks do.
+// Judging works without this script. With it, every click is saved at once, and keys do what clicks do.
 "use strict";
 
 const form = document.getElementById("judging");
@@ -7,34 +7,34 @@ const cards = [...form.querySelectorAll(".card")];
 let current = Math.max(0, cards.findIndex((card) => !card.querySelector("input[name^=grade_]:checked")));
 let waiting = 0;
 
-function show(text, isWaiting) {
+function showStatus(text, isWaiting) {
   saved.textContent = text;
   saved.classList.toggle("waiting", isWaiting);
 }
 
-// A click keeps its number while it is repeated, so the server stores it once however often it arrives.
+// A click keeps its request key when it is sent again, so the server stores it once however often it arrives.
 async function store(name, value) {
   const body = new FormData();
   body.set("csrf", form.elements.csrf.value);
-  body.set("once", "click-" + crypto.randomUUID());
+  body.set("request_key", "click-" + crypto.randomUUID());
   body.set(name, value);
   waiting += 1;
   for (let pause = 500; ; pause = Math.min(pause * 2, 15000)) {
     let problem = "Not saved yet, trying again …";
     try {
-      const answer = await fetch(form.dataset.click, { method: "POST", body, redirect: "manual" });
-      if (answer.status === 204) break;
-      if (answer.type === "opaqueredirect") problem = "You are logged out. Log in again in another tab; this page keeps trying.";
-      else if (answer.status < 500) { show("Not saved: use the Save button", true); waiting -= 1; return; }
-    } catch { /* the network is away: try again */ }
-    show(problem, true);
+      const response = await fetch(form.dataset.click, { method: "POST", body, redirect: "manual" });
+      if (response.status === 204) break;
+      if (response.type === "opaqueredirect") problem = "You are logged out. Log in again in another tab; this page keeps trying.";
+      else if (response.status < 500) { showStatus("Not saved: use the Save button", true); waiting -= 1; return; }
+    } catch { /* no network: try again */ }
+    showStatus(problem, true);
     await new Promise((done) => setTimeout(done, pause));
   }
   waiting -= 1;
-  if (waiting === 0) show("Saved", false);
+  if (waiting === 0) showStatus("Saved", false);
 }
 
-// After a mouse click the arrow keys mean back and next again, not another grade.
+// After a mouse click, the arrow keys should mean back and next again, not another grade.
 form.addEventListener("click", (event) => {
   if (event.detail > 0 && event.target.type === "radio") event.target.blur();
 });
@@ -65,8 +65,8 @@ function rate(key) {
 }
 
 const KEYS = {
-  Enter: () => document.getElementById("onward").click(),
-  ArrowRight: () => document.getElementById("onward").click(),
+  Enter: () => document.getElementById("next").click(),
+  ArrowRight: () => document.getElementById("next").click(),
   ArrowLeft: () => document.getElementById("back")?.click(),
   c: () => cards[current].querySelector("textarea")?.focus(),
   t: () => cards[current].querySelector("a.thread")?.click(),

@@ -1,0 +1,189 @@
+"""Assign items to assessors: topics, second opinions on a stratified sample, training rounds, extra questions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from porism.errors import PorismError
+from porism.lab.judging.accounts import require_assessor
+from porism.lab.judging.assignments import Assignment, assigned_items, assignments, is_done
+from porism.lab.judging.journal import Journal
+from porism.lab.pooling.pool import is_written_answer, topic_key
+from porism.lab.sampling import stratified_sample
+
+# The items of a topic that somebody has to judge.
+TO_JUDGE = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known_grade IS NULL"
+
+
+def assign_items(
+    journal: Journal, assessor: str, task: int, topic: str, purpose: str, keys: Iterable[str], round_number: int = 1
+) -> int:
+    """Append items to an assessor's list, which is created if needed; return how many of them are new in it."""
+    require_assessor(journal, assessor)
+    wanted = list(keys)
+    with journal.write() as connection:
+        assignment_id = _assignment_id(connection, assessor, task, topic, purpose, round_number)
+        rows = connection.execute(
+            "SELECT position, item FROM assigned WHERE assignment = ?", (assignment_id,)
+        ).fetchall()
+        present = {row["item"] for row in rows}
+        last = max((row["position"] for row in rows), default=0)
+        new = [key for key in wanted if key not in present]
+        connection.executemany(
+            "INSERT INTO assigned (assignment, position, item) VALUES (?, ?, ?)",
+            [(assignment_id, last + i, key) for i, key in enumerate(new, 1)],
+        )
+    return len(new)
+
+
+def _assignment_id(
+    connection: sqlite3.Connection, assessor: str, task: int, topic: str, purpose: str, round_number: int
+) -> int:
+    """Return the id of an assignment, which is created if it does not exist."""
+    values = (assessor, task, topic, purpose, round_number)
+    connection.execute(
+        "INSERT INTO assignment (assessor, task, topic, purpose, round) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        values,
+    )
+    row = connection.execute(
+        "SELECT id FROM assignment WHERE assessor = ? AND task = ? AND topic = ? AND purpose = ? AND round = ?", values
+    ).fetchone()
+    return int(row["id"])
+
+
+def _main_assignments(journal: Journal, task: int, topic: str, assessor: str = "") -> list[Assignment]:
+    """Return the assignments whose judgments of a topic become qrels."""
+    wanted = (task, topic, "main")
+    return [given for given in assignments(journal, assessor) if (given.task, given.topic, given.purpose) == wanted]
+
+
+def assign_topic(journal: Journal, assessor: str, task: int, topic: str) -> int:
+    """Assign the items of a topic that nobody has yet, in pool order. After the pool grew, this adds the new items."""
+    if not journal.read(f"SELECT 1 {TO_JUDGE} LIMIT 1", (task, topic)):
+        raise PorismError(
+            f"topic {topic} has no items to judge in task {task}", fix="load its pool first: porism assess load"
+        )
+    assigned = "SELECT assigned.item FROM assigned JOIN assignment ON id = assignment WHERE purpose = 'main'"
+    rows = journal.read(f"SELECT key {TO_JUDGE} AND key NOT IN ({assigned}) ORDER BY position", (task, topic))
+    owners = [given.assessor for given in _main_assignments(journal, task, topic)]
+    if not rows and owners and assessor not in owners:
+        raise PorismError(
+            f"topic {topic} is judged by {owners[0]}", fix="assign second opinions with `porism assess dual`"
+        )
+    return assign_items(journal, assessor, task, topic, "main", [row["key"] for row in rows])
+
+
+def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) -> int:
+    """Move the items of a topic that an assessor has not judged to a colleague. What was judged stays theirs."""
+    mine = _main_assignments(journal, task, topic, giver)
+    if not mine:
+        raise PorismError(
+            f"{giver} does not judge topic {topic} of task {task}", fix="see who does: porism assess progress JOURNAL"
+        )
+    require_assessor(journal, taker)
+    assignment = mine[0]
+    values = journal.current_values(assignment.id)
+    open_keys = [
+        item.key
+        for item in assigned_items(journal, assignment.id)
+        if not is_done(item.key, len(item.cards), assignment.purpose, values)
+    ]
+    with journal.write() as connection:
+        connection.executemany(
+            "DELETE FROM assigned WHERE assignment = ? AND item = ?", [(assignment.id, key) for key in open_keys]
+        )
+    return assign_items(journal, taker, task, topic, "main", open_keys)
+
+
+def share_topics(journal: Journal, task: int, names: list[str]) -> dict[str, list[str]]:
+    """Assign every unassigned topic to the assessor with the fewest items; return the new topics of each assessor."""
+    rows = journal.read(
+        "SELECT topic, count(*) AS items FROM item "
+        "WHERE task = ? AND sampled = 1 AND known_grade IS NULL GROUP BY topic",
+        (task,),
+    )
+    sizes = {row["topic"]: row["items"] for row in rows}
+    loads = dict.fromkeys(names, 0)
+    for given in assignments(journal):
+        if given.purpose == "main" and given.task == task:
+            size = sizes.pop(given.topic, 0)
+            loads[given.assessor] = loads.get(given.assessor, 0) + size
+    shared: dict[str, list[str]] = {name: [] for name in names}
+    for topic in sorted(sizes, key=topic_key):
+        name = min(names, key=loads.__getitem__)
+        assign_topic(journal, name, task, topic)
+        loads[name] += sizes[topic]
+        shared[name].append(topic)
+    return shared
+
+
+def _best_grades(journal: Journal, assignment: Assignment) -> dict[str, int]:
+    """Return the highest grade of every judged item of an assignment."""
+    mine = {item.key for item in assigned_items(journal, assignment.id)}
+    best: dict[str, int] = {}
+    for key, value in journal.current_values(assignment.id).items():
+        if key.field == "grade" and key.item in mine:
+            best[key.item] = max(int(value), best.get(key.item, 0))
+    return best
+
+
+def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: int | None, seed: int) -> int:
+    """Assign a second opinion on a topic that a colleague judged.
+
+    The sample is stratified by the colleague's grades; without `size` it is the whole topic. The order is shuffled
+    again, so that neither the grade nor the position in the colleague's list can be guessed.
+    """
+    owners = _main_assignments(journal, task, topic)
+    if not owners:
+        raise PorismError(f"nobody judges topic {topic} of task {task} yet", fix="porism assess assign JOURNAL")
+    others = [given for given in owners if given.assessor != assessor]
+    if not others:
+        raise PorismError(f"{assessor} judges topic {topic} already", fix="name a colleague for the second opinion")
+    best = {key: grade for given in others for key, grade in _best_grades(journal, given).items()}
+    strata: dict[int, list[str]] = {}
+    for key, highest in sorted(best.items()):
+        strata.setdefault(highest, []).append(key)
+    if not strata:
+        raise PorismError(
+            f"{others[0].assessor} has judged nothing of topic {topic} yet", fix="draw second opinions after the first"
+        )
+    drawn = stratified_sample(dict(sorted(strata.items())), len(best) if size is None else size, seed, topic, "dual")
+    return assign_items(journal, assessor, task, topic, "dual", drawn)
+
+
+def assign_training(journal: Journal, assessor: str, task: int, round_number: int) -> int:
+    """Assign every training item of a round, topic by topic."""
+    rows = journal.read(
+        "SELECT key, topic FROM item WHERE task = ? AND round = ? AND known_grade IS NOT NULL ORDER BY position",
+        (task, round_number),
+    )
+    if not rows:
+        raise PorismError(
+            f"training round {round_number} of task {task} has no items",
+            fix="porism assess train JOURNAL --known FILE",
+        )
+    topics: dict[str, list[str]] = {}
+    for row in rows:
+        topics.setdefault(row["topic"], []).append(row["key"])
+    return sum(
+        assign_items(journal, assessor, task, topic, "training", keys, round_number) for topic, keys in topics.items()
+    )
+
+
+def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: int) -> int:
+    """Assign the two yes/no questions on a sample of a topic: half posts and half written answers, if there are enough."""
+    rows = journal.read(f"SELECT key, item {TO_JUDGE} ORDER BY key", (1, topic))
+    if not rows:
+        raise PorismError(
+            f"topic {topic} has no items to judge in task 1", fix="load its pool first: porism assess load"
+        )
+    written = [row["key"] for row in rows if is_written_answer(row["item"])]
+    posts = [row["key"] for row in rows if not is_written_answer(row["item"])]
+    half = min(len(written), (size + 1) // 2)
+    drawn = stratified_sample({"written": written}, half, seed, topic, "extra") + stratified_sample(
+        {"post": posts}, min(len(posts), size - half), seed, topic, "extra"
+    )
+    # Shuffled again: otherwise all written answers would come first.
+    mixed = stratified_sample({"": drawn}, len(drawn), seed, topic, "extra mix")
+    return assign_items(journal, assessor, 1, topic, "extra", mixed)

@@ -1,0 +1,155 @@
+"""The pool: its records, and depth pooling as pure functions over rankings.
+
+A pool item is an answer (Task 1), a written answer of Task 3 under a synthetic id `d_k`, or a visually distinct formula
+with up to five of its instances (Task 2). Which run returned it at which rank is kept apart and never shown to assessors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from porism.lab.sampling import shuffled
+
+# The depths of 2022, by task and status of the run.
+DEPTHS = {1: {"primary": 45, "alternate": 20}, 2: {"primary": 25, "alternate": 15}}
+WRITTEN_PREFIX = "d_"
+
+
+class Instance(NamedTuple):
+    """One formula in one post."""
+
+    formula_id: int
+    post_id: int
+
+
+class ItemId(NamedTuple):
+    """An item of the pool: the topic and the item's id within it."""
+
+    topic: str
+    item: str
+
+
+class Origin(NamedTuple):
+    """A run returned this item for this topic at this rank (from 1; 0 for a written answer of Task 3)."""
+
+    topic: str
+    item: str
+    run: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolItem:
+    """Something to judge. `round` counts the additions: 1 is the first pool."""
+
+    topic: str
+    item: str
+    round: int = 1
+    instances: tuple[Instance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRun:
+    """What pooling reads of a run: for each topic the valid items in rank order, and the pooling depth."""
+
+    run: str
+    depth: int
+    topics: Mapping[str, Sequence[str]]
+
+
+class SubmittedAnswer(NamedTuple):
+    """A written answer of Task 3 as a run submitted it."""
+
+    run: str
+    topic: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAnswer:
+    """A written answer of Task 3 under the synthetic id with which it is judged."""
+
+    topic: str
+    id: str
+    text: str
+
+
+@dataclass(slots=True)
+class Pool:
+    """The items in judging order and, apart from them, their origins."""
+
+    items: list[PoolItem] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=list)
+    answers: list[WrittenAnswer] = field(default_factory=list)
+
+
+def is_written_answer(item: str) -> bool:
+    """Return whether an item id is the synthetic id of a Task 3 answer."""
+    return item.startswith(WRITTEN_PREFIX)
+
+
+def topic_key(topic: str) -> tuple[str, int, str]:
+    """Return a sort key that puts A.2 before A.10."""
+    number = re.search(r"\d+", topic)
+    return (topic[: number.start()] if number else topic, int(number.group()) if number else 0, topic)
+
+
+def depth_pool(runs: Iterable[RankedRun]) -> list[Origin]:
+    """Return the first `depth` different items of every run, with the rank that the run gave them."""
+    origins: list[Origin] = []
+    for run in runs:
+        for topic, ranked in run.topics.items():
+            distinct = list(dict.fromkeys(ranked))
+            origins += [Origin(topic, item, run.run, rank) for rank, item in enumerate(distinct[: run.depth], 1)]
+    return origins
+
+
+class NamedAnswers(NamedTuple):
+    """The answers that got a new synthetic id, and the origins of all submitted answers."""
+
+    new: list[WrittenAnswer]
+    origins: list[Origin]
+
+
+def name_answers(submitted: Iterable[SubmittedAnswer], known: Iterable[WrittenAnswer] = ()) -> NamedAnswers:
+    """Give synthetic ids to written answers.
+
+    Equal texts of one topic share an id. Numbering continues after the `known` answers of an earlier pool.
+    """
+    ids = {(answer.topic, answer.text): answer.id for answer in known}
+    count = max((int(name.removeprefix(WRITTEN_PREFIX)) for name in ids.values()), default=0)
+    new: list[WrittenAnswer] = []
+    origins: list[Origin] = []
+    for run, topic, text in sorted(submitted, key=lambda answer: (topic_key(answer.topic), answer.run)):
+        if (topic, text) not in ids:
+            count += 1
+            ids[topic, text] = f"{WRITTEN_PREFIX}{count}"
+            new.append(WrittenAnswer(topic, ids[topic, text], text))
+        origins.append(Origin(topic, ids[topic, text], run, 0))
+    return NamedAnswers(new, origins)
+
+
+def judging_order(
+    origins: Iterable[Origin],
+    seed: int,
+    already: Iterable[PoolItem] = (),
+    instances: Mapping[ItemId, tuple[Instance, ...]] | None = None,
+) -> list[PoolItem]:
+    """Return every pooled item once, topic by topic, in a seeded order that reveals neither rank nor run.
+
+    With `already` (the items of an earlier pool), return only the new items, as the next round.
+    """
+    old = {ItemId(item.topic, item.item): item.round for item in already}
+    round_number = max(old.values(), default=0) + 1
+    by_topic: dict[str, set[str]] = {}
+    for origin in origins:
+        if (origin.topic, origin.item) not in old:
+            by_topic.setdefault(origin.topic, set()).add(origin.item)
+    return [
+        PoolItem(topic, item, round_number, (instances or {}).get(ItemId(topic, item), ()))
+        for topic in sorted(by_topic, key=topic_key)
+        for item in shuffled(sorted(by_topic[topic]), seed, topic, "order", round_number)
+    ]

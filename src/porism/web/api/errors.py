@@ -1,0 +1,46 @@
+"""Errors of the API: one shape for all of them."""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from porism.errors import PorismError
+
+LOG = logging.getLogger("porism.web")
+# The error code of each HTTP status.
+CODES = {404: "not_found", 405: "not_allowed", 413: "too_large", 422: "bad_request", 503: "too_slow"}
+
+
+class BadRequest(Exception):
+    """A request that cannot be answered, with what to change."""
+
+    def __init__(self, message: str, *, where: str = "", fix: str = "", status: int = 422) -> None:
+        super().__init__(message)
+        self.message, self.where, self.fix, self.status = message, where, fix, status
+
+
+def error_body(code: str, message: str, where: str, fix: str, request_id: str) -> dict[str, object]:
+    """Return the JSON body of an error."""
+    return {
+        "ok": False,
+        "error": {"code": code, "message": message, "where": where, "fix": fix},
+        "request_id": request_id,
+    }
+
+
+def error_response(request: Request, error: Exception) -> JSONResponse:
+    """Return any error as JSON. An unexpected one is logged with its request id and reveals no details."""
+    request_id = getattr(request.state, "request_id", "")
+    if isinstance(error, BadRequest):
+        body = error_body(CODES[error.status], error.message, error.where, error.fix, request_id)
+        return JSONResponse(body, status_code=error.status)
+    if isinstance(error, PorismError):
+        body = error_body("bad_request", error.message, error.where, error.fix, request_id)
+        return JSONResponse(body, status_code=422)
+    LOG.exception("%s failed", request_id)
+    fix = f"report it with the request id {request_id}"
+    body = error_body("internal", "the server failed on this request", "", fix, request_id)
+    return JSONResponse(body, status_code=500)

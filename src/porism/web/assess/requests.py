@@ -1,0 +1,118 @@
+"""Requests of the assessment server: session, role and CSRF checks before a handler runs, and the server's limits."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from porism.errors import PorismError
+from porism.lab.judging.accounts import Session, session_of
+from porism.lab.judging.assignments import Assignment
+from porism.lab.judging.record import own_assignment
+from porism.web.assess.context import AppContext
+from porism.web.server.middleware import SECURITY_HEADERS
+
+COOKIE = "porism_session"
+LOGIN_COOKIE = "porism_login"
+FORM_LIMIT = 1 << 20
+UPLOAD_LIMIT = 64 << 20
+# Stricter than the search pages: no images from data URLs, and no other site may embed or read these pages.
+HEADERS = {
+    "content-security-policy": SECURITY_HEADERS["content-security-policy"].replace(" data:", ""),
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Refused(Exception):
+    """A refused request: the HTTP status and the message for the page."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """One request: what a handler needs to answer it."""
+
+    app: AppContext
+    request: Request
+    session: Session | None
+    form: FormData
+
+    @property
+    def account(self) -> str:
+        """The name of the logged-in account, or ""."""
+        return self.session.account if self.session else ""
+
+    def number(self, name: str) -> int:
+        """Return a number from the address. One that is too large for the database names nothing."""
+        value = int(self.request.path_params[name])
+        if value >= 1 << 62:
+            raise Refused(404, "There is no such page.")
+        return value
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text field of the form, with plain line ends."""
+        value = self.form.get(name, default)
+        return default if isinstance(value, UploadFile) else str(value).replace("\r\n", "\n")
+
+    def assignment(self) -> Assignment:
+        """Return the assignment in the address, if it belongs to this account."""
+        try:
+            return own_assignment(self.app.journal, self.account, self.number("assignment"))
+        except PorismError as error:
+            raise Refused(404, error.message) from None
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Answer with a page."""
+        return self.app.page(template, self.session, status, **values)
+
+
+Handler = Callable[[RequestContext], Response]
+
+
+def protected(handler: Handler, *roles: str) -> Callable[[Request], Awaitable[Response]]:
+    """Wrap a handler as an endpoint for these roles (none named: everyone); a form needs its CSRF token."""
+
+    async def endpoint(request: Request) -> Response:
+        form = await request.form() if request.method == "POST" else FormData()
+        return await run_in_threadpool(_answer, handler, roles, request, form)
+
+    return endpoint
+
+
+def _answer(handler: Handler, roles: tuple[str, ...], request: Request, form: FormData) -> Response:
+    app: AppContext = request.app.state.context
+    session = session_of(app.journal, request.cookies.get(COOKIE, ""))
+    context = RequestContext(app, request, session, form)
+    try:
+        if roles and session is None:
+            return RedirectResponse("/login", 303)
+        if roles and session is not None and session.role not in roles:
+            raise Refused(403, "You do not have access to this page.")
+        if request.method == "POST":
+            _check_csrf_token(context)
+        return handler(context)
+    except Refused as refused:
+        return context.page("error.html", refused.status, message=refused.message, fix="")
+    except PorismError as error:
+        return context.page("error.html", 422, message=error.message, fix=error.fix)
+
+
+def _check_csrf_token(context: RequestContext) -> None:
+    """Compare the form's token with the session's or, before login, with the cookie of the login page."""
+    expected = context.session.csrf if context.session else context.request.cookies.get(LOGIN_COOKIE, "")
+    given = context.text("csrf") or context.request.headers.get("X-CSRF", "")
+    if not expected or not hmac.compare_digest(expected.encode(), given.encode()):
+        raise Refused(403, "The form is out of date: load the page again.")
