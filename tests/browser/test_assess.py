@@ -18,8 +18,8 @@ from chromium import Chromium, chromium, free_port, log_in
 from lab_fixtures import SAMPLE
 from porism.cli import main
 from porism.evaluate.qrels import read_qrels
-from porism.lab.judging.journal import Journal
 from porism.lab.judging.assessments import assessments
+from porism.lab.judging.journal import Journal
 from porism.lab.pooling.store import read_pool
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -142,7 +142,7 @@ def judge_topic(page: Page, lab: Lab, job: int, topic: str, name: str, first: in
     items = [
         row["item"]
         for row in Journal.open(lab.journal).read(
-            "SELECT item.item FROM assigned JOIN item ON key = assigned.item WHERE assignment = ? ORDER BY assigned.place",
+            "SELECT item.item FROM assigned JOIN item ON key = assigned.item WHERE assignment = ? ORDER BY assigned.position",
             (job,),
         )
     ]
@@ -155,14 +155,14 @@ def test_from_runs_to_scores(lab: Lab, playwright: Playwright, tmp_path: Path) -
     assert all(6 <= size <= 12 for size in sizes.values())
     with chromium(playwright, tmp_path / "one") as first:
         ann = log_in(first.context(), lab.url, "ann", PASSWORD)
-        ann.click("text=Go on with Judging")
+        ann.click("text=Continue with Judging")
         write_narrative(ann)
         judge_topic(ann, lab, 1, "A.1", "ann", last=3)
         goes_back_and_changes(ann, sizes["A.1"])
         ann.screenshot(path=tmp_path / "judge-wide.png")
         judge_topic(ann, lab, 1, "A.1", "ann", first=4)
         assert ann.inner_text("p.good") == f"All {sizes['A.1']} items are done."
-        ann.goto(f"{lab.url}/prefer/1")
+        ann.goto(f"{lab.url}/preference/1")
         ann.screenshot(path=tmp_path / "prefer-wide.png")
         is_killed_and_resumes(lab, playwright, tmp_path, sizes["A.2"])
         second_opinions(lab, first, tmp_path)
@@ -192,7 +192,7 @@ def is_killed_and_resumes(lab: Lab, playwright: Playwright, tmp_path: Path, size
     """Bob's browser is killed after a click that he never saved with the button: the click is there when he comes back."""
     doomed = Chromium(playwright, tmp_path / "two")
     bob = log_in(doomed.context(), lab.url, "bob", PASSWORD)
-    bob.click("text=Go on with Judging")
+    bob.click("text=Continue with Judging")
     write_narrative(bob)
     judge_topic(bob, lab, 2, "A.2", "bob", last=2)
     bob.wait_for_selector(f"text=Item 3 of {size}")
@@ -202,7 +202,7 @@ def is_killed_and_resumes(lab: Lab, playwright: Playwright, tmp_path: Path, size
     with chromium(playwright, tmp_path / "three") as again:
         bob = log_in(again.context(), lab.url, "bob", PASSWORD)
         assert "3 of" in bob.inner_text("tbody")
-        bob.click("text=Go on with Judging")
+        bob.click("text=Continue with Judging")
         judge_topic(bob, lab, 2, "A.2", "bob", first=4)
 
 
@@ -211,14 +211,14 @@ def second_opinions(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
     for job, (name, topic) in enumerate(zip(("bob", "ann"), TOPICS, strict=True), 3):
         lab.run("assess", "dual", str(lab.journal), name, topic, "--seed", "11")
         page = log_in(browser.context(), lab.url, name, PASSWORD)
-        page.click("text=Go on with Second opinion")
+        page.click("text=Continue with Second opinion")
         judge_topic(page, lab, job, topic, name)
 
 
 def look_narrow(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
     """The same pages on a telephone, dark; nothing is wider than the window."""
     page = log_in(browser.context(390, 780, color_scheme="dark"), lab.url, "ann", PASSWORD)
-    for path in ("/", "/judge/1/2", "/list/1", "/prefer/1", "/topic/1", "/instructions", "/thread/202"):
+    for path in ("/", "/judge/1/2", "/items/1", "/preference/1", "/topic/1", "/instructions", "/thread/202"):
         page.goto(lab.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
         page.screenshot(path=tmp_path / f"narrow{path.replace('/', '-')}.png")

@@ -18,11 +18,11 @@ from playwright.sync_api import Page, sync_playwright
 from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
 from porism.lab.judging import accounts
+from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_items, assign_topic
+from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import load_pool
-from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.assessments import assessments
 from porism.lab.pooling.pool import Answer, PoolItem
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -115,7 +115,7 @@ def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> No
         page.keyboard.press("0")
         with page.expect_navigation():
             page.keyboard.press("Enter")
-    for path in ("/thread/1", f"/topic/{job}", f"/list/{job}", f"/judge/{job}/1"):
+    for path in ("/thread/1", f"/topic/{job}", f"/items/{job}", f"/judge/{job}/1"):
         page.goto(served.url + path)
         page.wait_for_timeout(100)
         assert page.evaluate("window.pwned") is None
@@ -151,7 +151,7 @@ def test_a_click_waits_for_a_session_that_ended(served: Served) -> None:
 
 def test_judging_works_without_script(served: Served) -> None:
     page = log_in(served.browser.context(java_script_enabled=False), served.url, "cyd", PASSWORD)
-    page.click("text=Go on with")
+    page.click("text=Continue with")
     page.fill("textarea[name=narrative]", "A proof.")
     page.check("[name=text_alone][value=no]")
     page.check("[name=formulas_alone][value=no]")
@@ -201,8 +201,8 @@ def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
     ("name", "paths"),
     [
         ("", ["/login"]),
-        ("bob", ["/", "/instructions", "/topic/2", "/judge/2/1", "/list/2", "/thread/1"]),
-        ("ann", ["/judge/1/3", "/prefer/1"]),
+        ("bob", ["/", "/instructions", "/topic/2", "/judge/2/1", "/items/2", "/thread/1"]),
+        ("ann", ["/judge/1/3", "/preference/1"]),
         (
             "olga",
             ["/organise", "/organise/agreement", "/organise/disagreements", "/organise/people", "/organise/export"],

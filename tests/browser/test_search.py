@@ -127,19 +127,19 @@ def test_a_filter_narrows(page: Page, site: str) -> None:
     page.wait_for_selector(".hit")
     assert "tags=number-theory" in page.url
     assert page.inner_text("[role=status]") != everything
-    for facts in page.locator(".hit .facts").all_inner_texts():
+    for facts in page.locator(".hit .details").all_inner_texts():
         assert "number-theory" in facts
 
 
 def test_reasons_open_and_sum(page: Page, site: str) -> None:
     ask(page, site, "Pythagorean theorem")
     page.locator(".hit summary").first.click()
-    page.wait_for_selector(".hit .reasons .value")
+    page.wait_for_selector(".hit .explanation .value")
     values = [
         float(one)
-        for one in page.locator(".hit .reasons").first.locator("> ul > li > ul > li > .value").all_inner_texts()
+        for one in page.locator(".hit .explanation").first.locator("> ul > li > ul > li > .value").all_inner_texts()
     ]
-    total = float(page.locator(".hit .reasons").first.locator("> ul > li > .value").inner_text())
+    total = float(page.locator(".hit .explanation").first.locator("> ul > li > .value").inner_text())
     assert values
     assert sum(values) == pytest.approx(total, abs=0.01)
 
@@ -194,9 +194,9 @@ def test_without_scripts(browser: Chromium, site: str) -> None:
     page.press("#q", "Enter")
     page.wait_for_selector(".hit h2 a")
     page.locator(".hit summary").first.click()
-    page.locator(".hit .reasons a").first.click()
+    page.locator(".hit .explanation a").first.click()
     page.wait_for_selector(".value")
-    assert page.locator(".reasons .value").count() > 1
+    assert page.locator(".explanation .value").count() > 1
     context.close()
 
 

@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from porism.lab.judging.agreement import confusion, disagreements, kappa, mean_agreement, pair_agreements
+from porism.lab.judging.agreement import disagreements, kappa, mean_agreement, pair_agreements
 from porism.lab.judging.assessments import Assessment
 
 
-def said(assessor: str, item: str, grade: int, instance: int = 1) -> Assessment:
+def judgment(assessor: str, item: str, grade: int, instance: int = 1) -> Assessment:
     return Assessment(1, "A.1", item, instance, assessor, grade)
 
 
-def test_kappa_of_cohens_two_by_two_by_hand() -> None:
+def test_kappa_of_a_two_by_two_table_computed_by_hand() -> None:
     # po = 35/50 = .7; pe = (25*30 + 25*20)/2500 = .5; (.7 - .5)/.5 = .4
     pairs = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
     assert kappa(pairs) == 0.4
 
 
-def test_kappa_of_four_grades_by_hand() -> None:
+def test_kappa_of_four_grades_computed_by_hand() -> None:
     # Items 1..10. Grades of a: 3 3 2 2 1 1 0 0 0 0; of b: 3 2 2 1 1 0 0 0 0 3.
     # Same: 3, 2, 1, 0, 0, 0 -> po = 6/10. Marginals a: 4 2 2 2 (0 1 2 3), b: 4 2 2 2 -> pe = (16 + 4 + 4 + 4)/100 = .28.
     # kappa = .32 / .72 = 4/9.
@@ -37,38 +37,38 @@ def test_kappa_of_four_grades_by_hand() -> None:
         ([(0, 0), (0, 1)], 0.0),
     ],
 )
-def test_kappa_at_its_edges(pairs: list[tuple[int, int]], value: float | None) -> None:
+def test_kappa_of_degenerate_tables(pairs: list[tuple[int, int]], value: float | None) -> None:
     assert kappa(pairs) == value
 
 
-def test_pairs_use_items_that_both_graded_and_list_codes_apart() -> None:
+def test_pairs_use_items_that_both_graded_and_count_codes_separately() -> None:
     given = [
-        said("a", "1", 3),
-        said("b", "1", 3),
-        said("a", "2", 0),
-        said("b", "2", 0),
-        said("a", "3", 5),
-        said("b", "3", 1),
+        judgment("a", "1", 3),
+        judgment("b", "1", 3),
+        judgment("a", "2", 0),
+        judgment("b", "2", 0),
+        judgment("a", "3", 5),
+        judgment("b", "3", 1),
     ]
-    given += [said("a", "4", 2), said("c", "9", 1)]
+    given += [judgment("a", "4", 2), judgment("c", "9", 1)]
     (pair,) = pair_agreements(given)
-    assert (pair.first, pair.second, pair.items, pair.four, pair.binary, pair.coded) == ("a", "b", 2, 1.0, 1.0, 1)
+    assert (pair.first, pair.second, pair.items, pair.kappa, pair.kappa_hm, pair.ungraded) == ("a", "b", 2, 1.0, 1.0, 1)
 
 
-def test_instances_of_one_formula_are_judged_each_for_itself() -> None:
-    given = [said("a", "10", 3, 1), said("a", "10", 0, 2), said("b", "10", 0, 1), said("b", "10", 3, 2)]
+def test_each_instance_of_a_formula_is_a_judgment_of_its_own() -> None:
+    given = [judgment("a", "10", 3, 1), judgment("a", "10", 0, 2), judgment("b", "10", 0, 1), judgment("b", "10", 3, 2)]
     (pair,) = pair_agreements(given)
-    assert (pair.items, pair.four) == (2, -1.0)
+    assert (pair.items, pair.kappa) == (2, -1.0)
 
 
 def test_the_mean_is_over_pairs_not_pooled() -> None:
     given = [
-        said(name, item, grade)
+        judgment(name, item, grade)
         for name, row in {"a": [3, 0], "b": [3, 0], "c": [0, 3]}.items()
         for item, grade in zip("12", row, strict=True)
     ]
     pairs = pair_agreements(given)
-    assert [(pair.first, pair.second, pair.four) for pair in pairs] == [
+    assert [(pair.first, pair.second, pair.kappa) for pair in pairs] == [
         ("a", "b", 1.0),
         ("a", "c", -1.0),
         ("b", "c", -1.0),
@@ -78,14 +78,13 @@ def test_the_mean_is_over_pairs_not_pooled() -> None:
     assert mean_agreement([], "a") == (None, None)
 
 
-def test_disagreements_come_widest_first() -> None:
+def test_disagreements_with_the_largest_spread_come_first() -> None:
     given = [
-        said("a", "1", 3),
-        said("b", "1", 3),
-        said("a", "2", 3),
-        said("b", "2", 2),
-        said("a", "3", 0),
-        said("b", "3", 3),
+        judgment("a", "1", 3),
+        judgment("b", "1", 3),
+        judgment("a", "2", 3),
+        judgment("b", "2", 2),
+        judgment("a", "3", 0),
+        judgment("b", "3", 3),
     ]
     assert [(one.item, one.spread) for one in disagreements(given)] == [("3", 3), ("2", 1)]
-    assert confusion(given, "a", "b") == {(0, 3): 1, (3, 2): 1, (3, 3): 1}

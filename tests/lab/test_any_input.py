@@ -1,4 +1,4 @@
-"""Whatever comes in from outside: an answer or a PorismError, never anything else, and never something that runs."""
+"""Input from outside gives a result or a PorismError, never another error, and never anything that runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
+from porism.lab.judging.assessments import assessments
 from porism.lab.judging.content import Content, written_blocks
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.assessments import assessments
-from porism.lab.submissions import Desk
+from porism.lab.submissions import Submissions
 from porism.lab.turkle.export import cell
-from porism.lab.turkle.results import NEEDED, import_results
+from porism.lab.turkle.results import REQUIRED_COLUMNS, import_results
 
-SOUP = st.lists(
+FRAGMENTS = st.lists(
     st.sampled_from(
         [
             "<",
@@ -68,13 +68,13 @@ DANGEROUS = re.compile(
 
 
 @RELAXED
-@given(text=SOUP)
+@given(text=FRAGMENTS)
 @example(text=ATTACK)
-def test_no_content_can_run(case: LabCase, text: str) -> None:
+def test_no_content_can_run_scripts(case: LabCase, text: str) -> None:
     content = Content(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
     for shown in (content.render(text), "".join(content.blocks(text)), "".join(written_blocks(text))):
         assert not DANGEROUS.search(shown)
-        # What Turkle gets is ASCII and holds no field.
+        # Cells for Turkle are ASCII and contain no field.
         assert cell(shown).isascii()
         assert "${" not in cell(shown)
 
@@ -84,16 +84,16 @@ def test_no_content_can_run(case: LabCase, text: str) -> None:
     text=st.one_of(
         st.text(max_size=300),
         st.lists(st.lists(st.text(max_size=8), max_size=9), max_size=5).map(
-            lambda rows: ",".join(NEEDED) + "\n" + "\n".join(",".join(row) for row in rows)
+            lambda rows: ",".join(REQUIRED_COLUMNS) + "\n" + "\n".join(",".join(row) for row in rows)
         ),
     )
 )
-def test_no_result_file_gets_in_unchecked(journal: Journal, text: str) -> None:
+def test_no_results_file_is_imported_unchecked(journal: Journal, text: str) -> None:
     try:
-        done = import_results(journal, text, "r.csv")
+        summary = import_results(journal, text, "r.csv")
     except PorismError:
         return
-    assert done.results == 0
+    assert summary.results == 0
     assert assessments(journal) == []
 
 
@@ -101,8 +101,8 @@ def test_no_result_file_gets_in_unchecked(journal: Journal, text: str) -> None:
 @given(name=st.text(max_size=60), data=st.binary(max_size=200))
 def test_no_upload_escapes_or_crashes_the_desk(name: str, data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk(Path(folder) / "desk")
-        receipt = desk.hand_in("Red", name, data)
+        submissions = Submissions(Path(folder) / "submissions")
+        receipt = submissions.submit("Red", name, data)
         assert receipt.verdict == "refused"
         assert receipt.report
         assert sorted(path.name for path in Path(folder).rglob("*") if path.is_file()) == [".lock", "receipts.jsonl"]

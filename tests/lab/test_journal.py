@@ -15,10 +15,10 @@ def make(path: Path) -> Journal:
     return Journal.create(path, clock=lambda: float(next(ticks)))
 
 
-def test_the_last_event_wins_and_none_is_erased(tmp_path: Path) -> None:
+def test_the_last_event_counts_and_none_is_deleted(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "once-0001")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "0"), Entry("k", 1, "comment", "hm")], "once-0002")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "request-0001")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "0"), Entry("k", 1, "comment", "hm")], "request-0002")
     assert journal.current_values(1) == {("k", 1, "grade"): "0", ("k", 1, "comment"): "hm"}
     assert [(event.value, event.at) for event in journal.events(1)] == [("3", 0.0), ("0", 1.0), ("hm", 1.0)]
     assert journal.current_values(2) == {}
@@ -32,50 +32,50 @@ def test_the_last_event_wins_and_none_is_erased(tmp_path: Path) -> None:
         "REPLACE INTO event SELECT 1, 0, 'x', 1, 'k', 1, 'grade', '3', 'y'",
     ],
 )
-def test_no_statement_changes_an_event(tmp_path: Path, statement: str) -> None:
+def test_no_statement_changes_or_deletes_an_event(tmp_path: Path, statement: str) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "once-0001")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "request-0001")
     with (
-        pytest.raises(sqlite3.IntegrityError, match=r"events are never (changed|erased)"),
+        pytest.raises(sqlite3.IntegrityError, match=r"events are never (changed|deleted)"),
         journal.write() as connection,
     ):
         connection.execute(statement)
     assert [event.value for event in journal.events()] == ["0"]
 
 
-def test_no_replacing_of_a_request_either(tmp_path: Path) -> None:
+def test_a_stored_request_cannot_be_replaced(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "once-0001")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "request-0001")
     with journal.write() as connection:
-        connection.execute("REPLACE INTO event VALUES (9, 0, 'x', 1, 'k', 1, 'grade', '3', 'once-0001')")
+        connection.execute("REPLACE INTO event VALUES (9, 0, 'x', 1, 'k', 1, 'grade', '3', 'request-0001')")
     assert [event.value for event in journal.events()] == ["0"]
 
 
 def test_a_repeated_request_is_stored_once(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
     entries = [Entry("k", 1, "grade", "3"), Entry("k", 2, "grade", "1")]
-    assert journal.append("ann", 1, entries, "once-0001") == 2
-    assert journal.append("ann", 1, entries, "once-0001") == 0
+    assert journal.append("ann", 1, entries, "request-0001") == 2
+    assert journal.append("ann", 1, entries, "request-0001") == 0
     assert len(list(journal.events())) == 2
 
 
-def test_a_transaction_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_transaction_is_stored_completely_or_not_at_all(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
     with pytest.raises(sqlite3.IntegrityError), journal.write() as connection:
         connection.executemany("INSERT INTO meta VALUES (?, ?)", [("x", "y"), ("x", "z")])
     assert journal.read("SELECT * FROM meta WHERE name = 'x'") == []
 
 
-def test_it_survives_closing_and_is_in_wal_mode_on_the_disk(tmp_path: Path) -> None:
+def test_the_journal_uses_wal_mode_and_survives_closing(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "once-0001")
+    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "request-0001")
     assert journal.read("PRAGMA journal_mode")[0][0] == "wal"
     assert journal.read("PRAGMA synchronous")[0][0] == 2
     journal.close()
-    assert Journal.open(tmp_path / "j").last(1) == {("k", 1, "grade"): "3"}
+    assert Journal.open(tmp_path / "j").current_values(1) == {("k", 1, "grade"): "3"}
 
 
-def test_a_backup_is_one_whole_file_also_while_others_write(tmp_path: Path) -> None:
+def test_a_backup_is_one_complete_file_even_while_others_write(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
     stop = threading.Event()
     counter = iter(range(100_000))
@@ -87,7 +87,7 @@ def test_a_backup_is_one_whole_file_also_while_others_write(tmp_path: Path) -> N
                 "ann",
                 1,
                 [Entry(f"k{number}", 1, "grade", "3"), Entry(f"k{number}", 1, "comment", "c")],
-                f"once-{number:05}",
+                f"request-{number:05}",
             )
 
     writers = [threading.Thread(target=write) for _ in range(2)]
@@ -101,13 +101,13 @@ def test_a_backup_is_one_whole_file_also_while_others_write(tmp_path: Path) -> N
         writer.join()
     assert not list(tmp_path.glob("copy*-wal"))
     copied = list(Journal.open(tmp_path / "copy").events())
-    # Every transaction has two events: a copy never has half of one.
+    # Every transaction has two events: a backup never contains half of one.
     assert len(copied) >= 20
     assert len(copied) % 2 == 0
     assert [event.id for event in copied] == list(range(1, len(copied) + 1))
 
 
-def test_errors_name_the_place_and_the_remedy(tmp_path: Path) -> None:
+def test_errors_name_the_file_and_the_fix(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "none")
     assert str(error.value) == f"{tmp_path}/none: no such journal\n  fix: porism assess create {tmp_path}/none"
@@ -116,18 +116,18 @@ def test_errors_name_the_place_and_the_remedy(tmp_path: Path) -> None:
         Journal.open(tmp_path / "other")
     assert (
         str(error.value)
-        == f"{tmp_path}/other: is not a journal of this version\n  fix: name the file that `porism assess create` made"
+        == f"{tmp_path}/other: is not a journal of this version\n  fix: name a file that `porism assess create` made"
     )
     make(tmp_path / "j")
     with pytest.raises(PorismError) as error:
         Journal.create(tmp_path / "j")
-    assert str(error.value) == f"{tmp_path}/j: is already there\n  fix: name another file, or go on with this one"
+    assert str(error.value) == f"{tmp_path}/j: already exists\n  fix: name another file, or use this journal"
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "j").backup(tmp_path / "j")
-    assert str(error.value) == f"{tmp_path}/j: is already there\n  fix: name a new file for each backup"
+    assert str(error.value) == f"{tmp_path}/j: already exists\n  fix: name a new file for each backup"
 
 
-def test_the_journal_and_its_copy_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_journal_and_its_backup(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
     journal.backup(tmp_path / "copy")
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "j", tmp_path / "copy")] == [0o600, 0o600]

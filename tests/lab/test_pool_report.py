@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from porism.lab.pooling.report import RunShare, report
 from porism.lab.pooling.pool import Origin, PoolItem
+from porism.lab.pooling.report import RunContribution, RunOverlap, report
 
 
-def test_sizes_shares_unique_contributions_and_overlap() -> None:
+def test_sizes_contributions_and_overlap() -> None:
     origins = [
         Origin("A.1", "1", "x", 1),
         Origin("A.1", "2", "x", 2),
@@ -15,8 +15,8 @@ def test_sizes_shares_unique_contributions_and_overlap() -> None:
     found = report(items, origins)
     assert found.sizes == {"A.1": 2, "A.2": 1}
     assert found.mean == 1.5
-    assert found.runs == (RunShare("x", 2, 1), RunShare("y", 2, 1))
-    assert found.overlap == {("x", "y"): 1}
+    assert found.runs == (RunContribution("x", 2, 1), RunContribution("y", 2, 1))
+    assert found.overlap == (RunOverlap("x", "y", 1),)
 
 
 def test_an_empty_pool() -> None:

@@ -30,7 +30,7 @@ def build(case: LabCase, folder: Path, names: list[str], task: int = 1, after: P
     return main([*arguments, "--after", str(after)] if after else arguments)
 
 
-def test_a_pool_comes_back_as_it_was_written(case: LabCase, tmp_path: Path) -> None:
+def test_a_pool_is_read_as_it_was_written(case: LabCase, tmp_path: Path) -> None:
     for task in (1, 2):
         folder = tmp_path / f"pool{task}"
         write_pool(case.pool(task), folder, PoolOptions(task, seed=3), [])
@@ -46,14 +46,14 @@ def test_building_twice_gives_the_same_bytes(case: LabCase, tmp_path: Path) -> N
     assert (tmp_path / "a" / "task3_map.tsv").read_bytes() == b"Red-task3-gen-auto-both-generate-P\tA.1\td_1\r\n"
 
 
-def test_items_say_nothing_of_where_they_came_from(case: LabCase, tmp_path: Path) -> None:
+def test_items_do_not_reveal_their_origin(case: LabCase, tmp_path: Path) -> None:
     build(case, tmp_path / "a", [name for name in case.runs if "task2" not in name])
     shown = (tmp_path / "a" / "items.tsv").read_text()
     assert not any(name in shown for name in case.runs)
     assert "Red-task1-one-auto-both-P" in (tmp_path / "a" / "origins.tsv").read_text()
 
 
-def test_runs_that_come_later_add_only_what_is_new(case: LabCase, tmp_path: Path) -> None:
+def test_later_runs_add_only_new_items(case: LabCase, tmp_path: Path) -> None:
     build(case, tmp_path / "one", ["Red-task1-one-auto-both-P"])
     build(case, tmp_path / "two", ["Blue-task1-two-auto-text-A"], after=tmp_path / "one")
     first, second = read_pool(tmp_path / "one"), read_pool(tmp_path / "two")
@@ -63,13 +63,15 @@ def test_runs_that_come_later_add_only_what_is_new(case: LabCase, tmp_path: Path
         ("A.2", "18", 2),
     }
     assert Origin("A.1", "12", "Blue-task1-two-auto-text-A", 1) in second.origins
-    assert [run["name"] for run in read_manifest(tmp_path / "two")["runs"]] == [
+    assert [run.name for run in read_manifest(tmp_path / "two").runs] == [
         "Red-task1-one-auto-both-P",
         "Blue-task1-two-auto-text-A",
     ]
 
 
-def test_what_cannot_be_added(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_that_cannot_be_added_are_refused(
+    case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     name = "Red-task1-one-auto-both-P"
     build(case, tmp_path / "one", [name])
     capsys.readouterr()
@@ -82,7 +84,7 @@ def test_what_cannot_be_added(case: LabCase, tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err == f"porism: {tmp_path}/one: is a pool of task 1\n  fix: name a pool of task 2\n"
 
 
-def test_invalid_hits_are_filtered_and_baselines_may_be_deep(case: LabCase, tmp_path: Path) -> None:
+def test_invalid_hits_are_dropped_and_a_baseline_can_be_pooled_deeply(case: LabCase, tmp_path: Path) -> None:
     path = tmp_path / "Baseline-task1-x-auto-text-A.tsv"
     rows = [(1, "a question"), (999, "unknown"), (11, ""), (11, "twice"), (12, ""), (13, ""), (14, "")]
     path.write_text("".join(f"A.1\t{post}\t{rank}\t{20 - rank}\tx\n" for rank, (post, _) in enumerate(rows, 1)))
@@ -100,7 +102,10 @@ def test_a_run_of_another_task_and_a_broken_run_are_refused(case: LabCase, tmp_p
     path = case.runs["Red-task2-f-auto-math-P"]
     with pytest.raises(PorismError) as error:
         read_pool_run(path, PoolOptions(1), [], case.ids)
-    assert str(error.value) == f"{path}: is a run of task2, the pool is of task 1\n  fix: pool each task by itself"
+    assert (
+        str(error.value)
+        == f"{path}: is a run of task2, but the pool is for task 1\n  fix: build a separate pool for each task"
+    )
     broken = tmp_path / "Red-task1-b-auto-both-P.tsv"
     broken.write_text("A.1\t11\t1\t9\tx\nA.9\t12\tfirst\t8\tx\n")
     with pytest.raises(PorismError) as error:

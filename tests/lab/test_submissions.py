@@ -7,20 +7,22 @@ import pytest
 from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.submissions import Desk, topic_ids
+from porism.lab.submissions import Submissions, topic_ids
 
 
 @pytest.fixture
-def desk(case: LabCase, tmp_path: Path) -> Desk:
-    return Desk(tmp_path / "desk", topic_ids([case.topics1, case.topics2]), case.ids, clock=lambda: 1_000_000.0)
+def submissions(case: LabCase, tmp_path: Path) -> Submissions:
+    return Submissions(
+        tmp_path / "submissions", topic_ids([case.topics1, case.topics2]), case.ids, clock=lambda: 1_000_000.0
+    )
 
 
 def line(topic: str = "A.1", post: int = 11, rank: int = 1) -> bytes:
     return f"{topic}\t{post}\t{rank}\t{100 - rank}\tx\n".encode()
 
 
-def test_a_sound_run_is_kept_with_a_receipt(desk: Desk) -> None:
-    receipt = desk.hand_in("Red", "Red-task1-a-auto-both-P.tsv", line() + line("A.2", 16))
+def test_a_valid_run_is_kept_with_a_receipt(submissions: Submissions) -> None:
+    receipt = submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", line() + line("A.2", 16))
     assert (receipt.number, receipt.verdict, receipt.task, receipt.primary, receipt.size) == (
         1,
         "accepted",
@@ -29,12 +31,12 @@ def test_a_sound_run_is_kept_with_a_receipt(desk: Desk) -> None:
         28,
     )
     assert receipt.report == ()
-    assert desk.runs() == [desk.folder / "Red" / "Red-task1-a-auto-both-P.tsv"]
-    assert desk.receipts() == [receipt]
+    assert submissions.runs() == [submissions.folder / "Red" / "Red-task1-a-auto-both-P.tsv"]
+    assert submissions.receipts() == [receipt]
 
 
-def test_the_report_names_line_and_fix(desk: Desk) -> None:
-    receipt = desk.hand_in("Red", "Red-task1-a-auto-both-P.tsv", line() + line("A.9") + line("A.2", 1))
+def test_the_report_names_line_and_fix(submissions: Submissions) -> None:
+    receipt = submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", line() + line("A.9") + line("A.2", 1))
     assert receipt.verdict == "refused"
     assert receipt.report[0] == (
         "Red-task1-a-auto-both-P.tsv:2: E unknown-topic: there is no topic A.9\n  fix: use the topic ids of the task's topics"
@@ -43,75 +45,75 @@ def test_the_report_names_line_and_fix(desk: Desk) -> None:
         "Red-task1-a-auto-both-P.tsv:3: F question-post: post 1 is a question; Task 1 returns answers"
         in receipt.report[1]
     )
-    assert desk.runs() == []
+    assert submissions.runs() == []
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "problem"),
     [
-        ("run.tsv", "run.tsv: the name does not say group, task, id, run type, data and eval"),
+        ("run.tsv", "run.tsv: the name does not give group, task, id, run type, data and eval"),
         (
             "Blue-task1-a-auto-both-P.tsv",
             "Blue-task1-a-auto-both-P.tsv: the group is Blue, but you are Red\n  fix: begin the name with Red-",
         ),
-        ("Red-task1-a b-auto-both-P.tsv", "the name has characters that are not letters"),
+        ("Red-task1-a b-auto-both-P.tsv", "the name has characters other than letters"),
         ("Red-task1-a-auto-both-P.exe", "or does not end in .tsv"),
-        ("Red-task2-a-auto-math-P.tsv", "the name says task2, the columns are those of task1"),
+        ("Red-task2-a-auto-math-P.tsv", "the name says task2, but the columns are those of task1"),
     ],
 )
-def test_names_are_parsed(desk: Desk, name: str, said: str) -> None:
-    receipt = desk.hand_in("Red", name, line())
+def test_invalid_names_are_refused(submissions: Submissions, name: str, problem: str) -> None:
+    receipt = submissions.submit("Red", name, line())
     assert receipt.verdict == "refused"
-    assert said in receipt.report[0]
+    assert problem in receipt.report[0]
 
 
 @pytest.mark.parametrize(
     "name", ["../../evil-task1-a-auto-both-P.tsv", "/etc/Red-task1-a-auto-both-P.tsv", "..\\x.tsv"]
 )
-def test_a_name_cannot_leave_the_folder(desk: Desk, name: str) -> None:
-    desk.hand_in("Red", name, line())
-    assert {path.parent.parent for path in desk.runs()} <= {desk.folder}
-    assert not list(desk.folder.parent.glob("*.tsv"))
+def test_a_name_cannot_leave_the_folder(submissions: Submissions, name: str) -> None:
+    submissions.submit("Red", name, line())
+    assert {path.parent.parent for path in submissions.runs()} <= {submissions.folder}
+    assert not list(submissions.folder.parent.glob("*.tsv"))
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe\x00", b"\x00" * 100, b"no run at all\n"])
-def test_rubbish_is_refused_with_a_reason(desk: Desk, data: bytes) -> None:
-    receipt = desk.hand_in("Red", "Red-task1-a-auto-both-P.tsv", data)
+def test_invalid_content_is_refused_with_a_reason(submissions: Submissions, data: bytes) -> None:
+    receipt = submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", data)
     assert receipt.verdict == "refused"
     assert receipt.report
-    assert str(desk.folder) not in "".join(receipt.report)
+    assert str(submissions.folder) not in "".join(receipt.report)
 
 
-def test_five_runs_a_task_and_one_primary(desk: Desk) -> None:
+def test_a_team_has_at_most_five_runs_per_task_and_one_primary(submissions: Submissions) -> None:
     for name in "abcde":
-        assert desk.hand_in("Red", f"Red-task1-{name}-auto-both-A.tsv", line()).verdict == "accepted"
-    assert desk.missing_primaries() == [("Red", "task1")]
-    sixth = desk.hand_in("Red", "Red-task1-f-auto-both-P.tsv", line())
+        assert submissions.submit("Red", f"Red-task1-{name}-auto-both-A.tsv", line()).verdict == "accepted"
+    assert submissions.missing_primaries() == [("Red", "task1")]
+    sixth = submissions.submit("Red", "Red-task1-f-auto-both-P.tsv", line())
     assert sixth.verdict == "refused"
     assert "6 runs of Red for task1; 5 are allowed" in sixth.report[0]
-    desk.withdraw("Red", "Red-task1-a-auto-both-A.tsv")
-    assert desk.hand_in("Red", "Red-task1-f-auto-both-P.tsv", line()).verdict == "accepted"
-    assert desk.missing_primaries() == []
-    desk.withdraw("Red", "Red-task1-b-auto-both-A.tsv")
-    second = desk.hand_in("Red", "Red-task1-g-auto-both-P.tsv", line())
+    submissions.withdraw("Red", "Red-task1-a-auto-both-A.tsv")
+    assert submissions.submit("Red", "Red-task1-f-auto-both-P.tsv", line()).verdict == "accepted"
+    assert submissions.missing_primaries() == []
+    submissions.withdraw("Red", "Red-task1-b-auto-both-A.tsv")
+    second = submissions.submit("Red", "Red-task1-g-auto-both-P.tsv", line())
     assert second.verdict == "refused"
     assert "a second primary run of Red for task1" in second.report[0]
     assert (
-        desk.hand_in("Red", "Red-task3-g-auto-both-generate-P.tsv", b"A.1\t1\t1.0\tg\tnone\tBecause.\n").verdict
+        submissions.submit("Red", "Red-task3-g-auto-both-generate-P.tsv", b"A.1\t1\t1.0\tg\tnone\tBecause.\n").verdict
         == "accepted"
     )
 
 
-def test_a_new_version_replaces_and_the_old_one_is_kept(desk: Desk) -> None:
+def test_a_new_version_replaces_the_old_one_which_is_kept(submissions: Submissions) -> None:
     name = "Red-task1-a-auto-both-P.tsv"
-    desk.hand_in("Red", name, line())
-    desk.hand_in("Red", name, line(post=12))
-    assert (desk.folder / "Red" / name).read_bytes() == line(post=12)
-    assert [path.read_bytes() for path in (desk.folder / "replaced" / "Red").iterdir()] == [line()]
-    assert [receipt.number for receipt in desk.receipts("Red")] == [1, 2]
-    assert desk.receipts("Blue") == []
-    with pytest.raises(PorismError, match="is not among the runs of Blue"):
-        desk.withdraw("Blue", name)
+    submissions.submit("Red", name, line())
+    submissions.submit("Red", name, line(post=12))
+    assert (submissions.folder / "Red" / name).read_bytes() == line(post=12)
+    assert [path.read_bytes() for path in (submissions.folder / "replaced" / "Red").iterdir()] == [line()]
+    assert [receipt.number for receipt in submissions.receipts("Red")] == [1, 2]
+    assert submissions.receipts("Blue") == []
+    with pytest.raises(PorismError, match=r"Blue has no run Red-task1-a-auto-both-P\.tsv"):
+        submissions.withdraw("Blue", name)
 
 
 def test_the_command(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

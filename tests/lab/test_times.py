@@ -1,23 +1,28 @@
 from __future__ import annotations
 
-from porism.lab.judging.times import TimeSummary, summary, visit_seconds
+from porism.lab.judging.times import PageEvent, TimeSummary, summarise_times, visit_seconds
 
 
-def test_mean_and_median_by_hand() -> None:
-    assert summary([10, 20, 30, 100]) == TimeSummary(4, 40.0, 25.0, 0)
-    assert summary([]) is None
-    assert summary([None, 7.0]) == TimeSummary(1, 7.0, 7.0, 0)
+def test_mean_and_median_computed_by_hand() -> None:
+    assert summarise_times([10, 20, 30, 100]) == TimeSummary(4, 40.0, 25.0, 0)
+    assert summarise_times([]) is None
+    assert summarise_times([None, 7.0]) == TimeSummary(1, 7.0, 7.0, 0)
 
 
-def test_idle_items_count_as_the_cap() -> None:
-    assert summary([10, 20, 30, 1000], cap=60) == TimeSummary(4, 30.0, 25.0, 1)
-    assert summary([60.0], cap=60) == TimeSummary(1, 60.0, 60.0, 0)
+def test_long_times_count_as_the_cap() -> None:
+    assert summarise_times([10, 20, 30, 1000], cap=60) == TimeSummary(4, 30.0, 25.0, 1)
+    assert summarise_times([60.0], cap=60) == TimeSummary(1, 60.0, 60.0, 0)
 
 
-def test_a_visit_is_an_opening_and_the_submission_that_follows() -> None:
-    assert visit_seconds([("open", 5.0), ("submit", 35.0)]) == 30.0
-    assert visit_seconds([("open", 0.0), ("submit", 30.0), ("open", 100.0), ("submit", 110.0)]) == 40.0
-    assert visit_seconds([("open", 0.0), ("open", 100.0), ("submit", 110.0)]) == 10.0
-    assert visit_seconds([("open", 0.0)]) is None
-    assert visit_seconds([("submit", 9.0)]) is None
-    assert visit_seconds([("open", 0.0), ("submit", 5.0), ("submit", 9.0)]) == 5.0
+def test_a_visit_lasts_from_opening_to_submission() -> None:
+    assert visit_seconds([PageEvent("open", 5.0), PageEvent("submit", 35.0)]) == 30.0
+    assert (
+        visit_seconds(
+            [PageEvent("open", 0.0), PageEvent("submit", 30.0), PageEvent("open", 100.0), PageEvent("submit", 110.0)]
+        )
+        == 40.0
+    )
+    assert visit_seconds([PageEvent("open", 0.0), PageEvent("open", 100.0), PageEvent("submit", 110.0)]) == 10.0
+    assert visit_seconds([PageEvent("open", 0.0)]) is None
+    assert visit_seconds([PageEvent("submit", 9.0)]) is None
+    assert visit_seconds([PageEvent("open", 0.0), PageEvent("submit", 5.0), PageEvent("submit", 9.0)]) == 5.0

@@ -9,9 +9,9 @@ from corpus.small import answer, built, question, write_dump
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_formula_rows, read_topics
 from porism.errors import PorismError
-from porism.lab.topics.formulas import choose, complexity, elements
-from porism.lab.topics.make import limits_of, make_topics
-from porism.lab.topics.select import Limits, candidates, select
+from porism.lab.topics.make import make_topics
+from porism.lab.topics.query_formula import choose_query_formulas, complexity, elements
+from porism.lab.topics.select import Limits, Range, candidates, select
 from porism.records import Topic, TopicFormula
 
 NEW = "2021-05-01T10:00:00.000"
@@ -61,32 +61,32 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "collection"
 
 
-def found(path: Path, **limits: tuple[int, int]) -> list[int]:
+def candidate_ids(path: Path, **limits: Range) -> list[int]:
     with Collection.open(path) as opened:
         return [one.post.id for one in candidates(opened, Limits(**limits), since="2021-01-01")]
 
 
-def test_strict_criteria_a_formula_and_an_older_duplicate(collection: Path) -> None:
-    assert found(collection) == [10, 11, 13]
+def test_a_candidate_has_a_formula_and_an_older_duplicate(collection: Path) -> None:
+    assert candidate_ids(collection) == [10, 11, 13]
     with Collection.open(collection) as opened:
         assert [one.post.id for one in candidates(opened)] == [10, 11, 13, 14]
 
 
-def test_soft_criteria_are_parameters(collection: Path) -> None:
-    assert found(collection, views=(10, 100)) == [10]
-    assert found(collection, terms=(7, 99)) == [13]
-    assert found(collection, formulas=(2, 9)) == [10, 11]
-    assert limits_of(["terms=3:", "score=:5"]) == Limits(terms=(3, 10**9), score=(-(10**9), 5))
+def test_limits_restrict_the_candidates(collection: Path) -> None:
+    assert candidate_ids(collection, views=Range(10, 100)) == [10]
+    assert candidate_ids(collection, terms=Range(7, 99)) == [13]
+    assert candidate_ids(collection, formulas=Range(2, 9)) == [10, 11]
+    assert Limits.parse(["terms=3:", "score=:5"]) == Limits(terms=Range(3, 10**9), score=Range(-(10**9), 5))
     with pytest.raises(
         PorismError,
         match=re.escape(
             "no limit 'size=1:2'\n  fix: write NAME=LOW:HIGH, NAME one of terms, formulas, score, answers, comments, views"
         ),
     ):
-        limits_of(["size=1:2"])
+        Limits.parse(["size=1:2"])
 
 
-def test_near_duplicates_of_earlier_topics_are_left_out(collection: Path) -> None:
+def test_near_duplicates_of_earlier_topics_are_omitted(collection: Path) -> None:
     with Collection.open(collection) as opened:
         assert [
             one.post.id
@@ -94,7 +94,7 @@ def test_near_duplicates_of_earlier_topics_are_left_out(collection: Path) -> Non
         ] == [10, 13]
 
 
-def test_the_choice_is_spread_over_strata_and_the_same_for_a_seed(collection: Path) -> None:
+def test_the_selection_is_stratified_and_reproducible(collection: Path) -> None:
     with Collection.open(collection) as opened:
         every = list(candidates(opened, since="2021-01-01"))
     assert sorted(one.stratum for one in select(every, 2, seed=1)) == ["algebra", "calculus"]
@@ -106,7 +106,7 @@ def test_the_choice_is_spread_over_strata_and_the_same_for_a_seed(collection: Pa
         select(every, 4, seed=1)
 
 
-def test_files_are_published_without_links_and_the_oracle_has_them(collection: Path, tmp_path: Path) -> None:
+def test_links_are_in_the_oracle_file_and_not_in_the_published_files(collection: Path, tmp_path: Path) -> None:
     counts = make_topics(collection, tmp_path / "topics", number=3, first=401, since="2021-01-01")
     assert counts == (3, 3)
     first = read_topics(tmp_path / "topics/topics-task1.xml")
@@ -127,7 +127,7 @@ def test_files_are_published_without_links_and_the_oracle_has_them(collection: P
     assert (tmp_path / "topics.oracle.tsv").read_text() == (
         "topic\tquestion\tother\tkind\nA.401\t10\t1\tduplicate\nA.401\t10\t2\trelated\nA.402\t11\t2\tduplicate\nA.403\t13\t1\tduplicate\n"
     )
-    with pytest.raises(PorismError, match="the oracle's file would lie among the published ones"):
+    with pytest.raises(PorismError, match="the oracle file would be among the published files"):
         make_topics(collection, tmp_path / "other", tmp_path / "other/links.tsv", number=1)
 
 
@@ -139,11 +139,13 @@ def topic(number: int, *formulas: tuple[str, str]) -> Topic:
     return Topic(f"A.{number}", "", formulas=named)
 
 
-def test_the_query_formula_is_the_titles_and_balanced_otherwise() -> None:
-    assert choose([topic(1, ("question", "\\int f(x) dx"), ("title", "a+b"))])["A.1"].formula.latex == "a+b"
-    assert choose([topic(1, ("title", "n"), ("question", "x"))]) == {}
+def test_the_query_formula_comes_from_the_title_or_is_balanced() -> None:
+    assert (
+        choose_query_formulas([topic(1, ("question", "\\int f(x) dx"), ("title", "a+b"))])["A.1"].formula.latex == "a+b"
+    )
+    assert choose_query_formulas([topic(1, ("title", "n"), ("question", "x"))]) == {}
     low, high = "a+b", "\\int_0^1 " + "+".join("abcdefghijklm")
-    chosen = choose([topic(number, ("question", low), ("question", high)) for number in (1, 2, 3, 4)])
+    chosen = choose_query_formulas([topic(number, ("question", low), ("question", high)) for number in (1, 2, 3, 4)])
     assert [chosen[f"A.{number}"].complexity for number in (1, 2, 3, 4)] == ["low", "high", "low", "high"]
     assert (complexity("x"), complexity("a+b+c+d+e+f"), elements("\\lim_{n} \\frac{a}{b} = 1"), elements("xy")) == (
         "low",

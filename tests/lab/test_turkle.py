@@ -9,16 +9,16 @@ import pytest
 
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
+from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_extra, assign_topic
+from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.assessments import assessments
 from porism.lab.judging.record import record_entries
-from porism.lab.turkle.client import is_whole
-from porism.lab.turkle.export import COLUMNS, TEMPLATE_LIMIT, batch, cell, export, template
-from porism.lab.turkle.results import check, import_results, moment, written_moment
-from porism.lab.turkle.submitted import results_csv
+from porism.lab.judging.results_csv import format_time, parse_time, results_csv
+from porism.lab.turkle.client import is_complete
+from porism.lab.turkle.export import COLUMNS, TEMPLATE_LIMIT, cell, export, template, to_batch
+from porism.lab.turkle.results import import_results
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("screen", ["answers", "formulas", "extra"])
-def test_a_template_is_what_turkle_takes(screen: str) -> None:
+def test_templates_meet_the_requirements_of_turkle(screen: str) -> None:
     text = template(screen)
     assert len(text.encode()) < TEMPLATE_LIMIT
     assert not re.search(r"<(html|head|body|form)\b", text)
@@ -49,24 +49,24 @@ def test_a_template_is_what_turkle_takes(screen: str) -> None:
     assert all(name.startswith("arq_") for name in fields)
 
 
-def test_cells_are_ascii_without_fields_and_without_controls(case: LabCase, journal: Journal, content: Content) -> None:
+def test_cells_are_ascii_without_fields_and_form_controls(case: LabCase, journal: Journal, content: Content) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     assign_topic(journal, "bob", 1, "A.2")
     assign_topic(journal, "ann", 2, "B.1")
-    for job in assignments(journal):
-        made = batch(journal, job, content)
+    for assignment in assignments(journal):
+        made = to_batch(journal, assignment, content)
         assert made.csv_text.isascii()
         assert "${" not in made.csv_text
         assert not re.search(r"<\s*/?(form|input|script|textarea|button|select|iframe|style)\b", made.csv_text, re.I)
         rows = rows_of(made.csv_text)
-        assert [row["arq_item"] for row in rows] == [work.key for work in assigned_items(journal, job.id)]
+        assert [row["arq_item"] for row in rows] == [item.key for item in assigned_items(journal, assignment.id)]
         assert len(rows) == made.tasks
-    assert "&#8721;" in batch(journal, assignments(journal, "bob")[0], content).csv_text
+    assert "&#8721;" in to_batch(journal, assignments(journal, "bob")[0], content).csv_text
     assert cell("${x}$ ∑") == "&#36;{x}$ &#8721;"
     assert "arq_topic_title" in ATTACK
 
 
-def test_an_export_holds_no_run_and_no_document_id(
+def test_an_export_reveals_no_run_and_no_document_id(
     case: LabCase, journal: Journal, content: Content, tmp_path: Path
 ) -> None:
     assign_topic(journal, "ann", 1, "A.1")
@@ -86,14 +86,14 @@ def test_an_export_holds_no_run_and_no_document_id(
 
 
 def result_rows(journal: Journal, name: str = "ann", **changes: str) -> list[dict[str, str]]:
-    job = assignments(journal, name)[0]
+    assignment = assignments(journal, name)[0]
     rows = []
-    for number, work in enumerate(assigned_items(journal, job.id), 1):
+    for number, item in enumerate(assigned_items(journal, assignment.id), 1):
         rows.append(
             {
                 "HITId": str(number), "AssignmentId": str(100 + number), "AcceptTime": "Sun Nov 15 18:04:30 UTC 2026",
-                "SubmitTime": f"Sun Nov 15 18:05:{number:02d} UTC 2026", "WorkTimeInSeconds": "30", "Input.arq_item": work.key,
-                "Input.arq_assignment": str(job.id), "Answer.arq_item_echo": work.key, "Answer.relevance": "2", "Answer.comment": "ok ∑",
+                "SubmitTime": f"Sun Nov 15 18:05:{number:02d} UTC 2026", "WorkTimeInSeconds": "30", "Input.arq_item": item.key,
+                "Input.arq_assignment": str(assignment.id), "Answer.arq_item_echo": item.key, "Answer.relevance": "2", "Answer.comment": "ok ∑",
                 "Turkle.Username": name,
             }
             | changes
@@ -116,21 +116,21 @@ def given(journal: Journal) -> Journal:
 
 
 def test_results_become_assessments(given: Journal) -> None:
-    done = import_results(given, as_csv(result_rows(given)), "r.csv")
-    assert (done.results, done.problems, done.replaced) == (5, [], 0)
+    summary = import_results(given, as_csv(result_rows(given)), "r.csv")
+    assert (summary.results, summary.problems, summary.replaced) == (5, [], 0)
     found = assessments(given)
     assert [(one.grade, one.comment, one.assessor) for one in found] == [(2, "ok ∑", "ann")] * 5
     assert [one.seconds for one in found] == [31.0, 32.0, 33.0, 34.0, 35.0]
-    assert found[0].accepted == moment("Sun Nov 15 18:04:30 UTC 2026") == 1794765870.0
+    assert found[0].accepted == parse_time("Sun Nov 15 18:04:30 UTC 2026") == 1794765870.0
     again = import_results(given, as_csv(result_rows(given)), "r.csv")
     assert (again.results, again.events) == (5, 0)
 
 
-def test_of_two_answers_by_one_person_the_later_stands(given: Journal) -> None:
+def test_of_two_answers_by_one_person_the_later_counts(given: Journal) -> None:
     rows = result_rows(given)[:1]
     later = rows[0] | {"AssignmentId": "999", "SubmitTime": "Sun Nov 15 19:00:00 UTC 2026", "Answer.relevance": "0"}
-    done = import_results(given, as_csv([later, *rows]), "r.csv")
-    assert done.replaced == 1
+    summary = import_results(given, as_csv([later, *rows]), "r.csv")
+    assert summary.replaced == 1
     assert [one.grade for one in assessments(given)] == [0]
 
 
@@ -145,7 +145,7 @@ def test_a_colleague_who_answers_gives_a_second_opinion(given: Journal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "problem"),
     [
         ({"Answer.arq_item_echo": "zzz"}, "the echo 'zzz' is not the item"),
         ({"Turkle.Username": "zoe"}, "there is no assessor 'zoe'"),
@@ -153,49 +153,59 @@ def test_a_colleague_who_answers_gives_a_second_opinion(given: Journal) -> None:
         ({"Answer.relevance": "['2', '3']"}, "relevance is \"['2', '3']\", not one of 0, 1, 2, 3, 5, 6"),
         ({"Answer.relevance": ""}, "relevance is '', not one of 0, 1, 2, 3, 5, 6"),
         ({"Input.arq_assignment": "77"}, "there is no assignment 77"),
-        ({"SubmitTime": "yesterday"}, "'yesterday' is not a time as Turkle writes it"),
+        ({"SubmitTime": "yesterday"}, "'yesterday' is not a time in Turkle's format"),
     ],
 )
-def test_a_row_that_makes_no_sense_is_told_and_the_others_are_taken(
-    given: Journal, change: dict[str, str], said: str
+def test_an_invalid_row_is_reported_and_the_others_are_imported(
+    given: Journal, change: dict[str, str], problem: str
 ) -> None:
     rows = result_rows(given)
     rows[2] |= change
-    done = import_results(given, as_csv(rows), "r.csv")
-    assert done.results == 4
-    assert len(done.problems) == 1
-    assert said in done.problems[0]
-    assert done.problems[0].startswith("r.csv:4: ")
-    with pytest.raises(PorismError, match="1 results were not taken:"):
-        check(done)
+    summary = import_results(given, as_csv(rows), "r.csv")
+    assert summary.results == 4
+    assert len(summary.problems) == 1
+    assert problem in summary.problems[0]
+    assert summary.problems[0].startswith("r.csv:4: ")
+    with pytest.raises(PorismError, match="1 results were refused:"):
+        summary.raise_problems()
 
 
-def test_a_file_that_was_cut_is_refused_whole(given: Journal) -> None:
+def test_a_truncated_file_is_refused_completely(given: Journal) -> None:
     text = as_csv(result_rows(given))
-    # What Turkle's API does: it cuts as many bytes as there are more bytes than characters, here ten.
+    # Turkle's API truncates by the difference between bytes and characters, here ten.
     cut = text.encode()[: len(text)].decode(errors="replace")
-    assert not is_whole(cut, 5)
-    assert is_whole(text, 5)
-    assert not is_whole(text, 6)
+    assert not is_complete(cut, 5)
+    assert is_complete(text, 5)
+    assert not is_complete(text, 6)
     for short in (text[:-40], text[: text.rindex("Sun")]):
         with pytest.raises(PorismError, match="the file was cut short"):
             import_results(given, short, "r.csv")
     assert assessments(given) == []
-    with pytest.raises(PorismError, match=r"r.csv: is not a result file: no column AssignmentId"):
+    with pytest.raises(PorismError, match=r"r.csv: is not a results file: no column AssignmentId"):
         import_results(given, "a,b\n1,2\n", "r.csv")
 
 
-def test_the_results_of_our_own_server_come_back_through_the_same_door(
-    case: LabCase, given: Journal, tmp_path: Path
-) -> None:
+def test_the_results_of_our_own_server_can_be_imported_too(case: LabCase, given: Journal, tmp_path: Path) -> None:
     assign_topic(given, "bob", 2, "B.1")
-    for job in assignments(given):
-        for work in assigned_items(given, job.id):
-            entries = [Entry(work.key, n, "grade", str(n % 4)) for n in range(1, len(work.cards) + 1)]
-            entries += [Entry(work.key, 1, "comment", 'quoted "∑",\nline')]
-            record_entries(given, job.assessor, job.id, [Entry(work.key, 1, "open", "")], f"open-{work.key}", at=1000.0)
+    for assignment in assignments(given):
+        for item in assigned_items(given, assignment.id):
+            entries = [Entry(item.key, n, "grade", str(n % 4)) for n in range(1, len(item.cards) + 1)]
+            entries += [Entry(item.key, 1, "comment", 'quoted "∑",\nline')]
             record_entries(
-                given, job.assessor, job.id, [*entries, Entry(work.key, 1, "submit", "")], f"done-{work.key}", at=1042.0
+                given,
+                assignment.assessor,
+                assignment.id,
+                [Entry(item.key, 1, "open", "")],
+                f"open-{item.key}",
+                at=1000.0,
+            )
+            record_entries(
+                given,
+                assignment.assessor,
+                assignment.id,
+                [*entries, Entry(item.key, 1, "submit", "")],
+                f"done-{item.key}",
+                at=1042.0,
             )
     text = results_csv(given)
     assert rows_of(text)[0]["WorkTimeInSeconds"] == "42"
@@ -207,6 +217,6 @@ def test_the_results_of_our_own_server_come_back_through_the_same_door(
     assert len(assessments(given)) == 10
 
 
-def test_times_are_written_as_they_are_read() -> None:
-    assert written_moment(1794765870.0) == "Sun Nov 15 18:04:30 UTC 2026"
-    assert moment(written_moment(951_782_400.0)) == 951_782_400.0
+def test_times_are_parsed_as_they_are_formatted() -> None:
+    assert format_time(1794765870.0) == "Sun Nov 15 18:04:30 UTC 2026"
+    assert parse_time(format_time(951_782_400.0)) == 951_782_400.0

@@ -1,4 +1,4 @@
-"""Our templates in Turkle's own page, in a real browser: the right cards are shown and asked for, and answers come back."""
+"""The templates on Turkle's own page in a real browser: the right cards are shown, and the answers are imported."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from playwright.sync_api import sync_playwright
 from turkle_site import PASSWORD, Site
 
 from chromium import chromium
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.assignments import assigned_items
 from porism.lab.judging.assessments import assessments
+from porism.lab.judging.assignments import assigned_items
+from porism.lab.judging.journal import Journal
 from porism.lab.turkle.client import Server, download, upload
 from porism.lab.turkle.results import import_results
 
 pytestmark = [pytest.mark.turkle, pytest.mark.browser, pytest.mark.xdist_group("turkle")]
 
 
-def test_cards_of_a_formula_are_shown_rated_and_read_back(
+def test_the_cards_of_a_formula_are_shown_rated_and_imported(
     site: Site, folder: Path, journal: Journal, tmp_path: Path
 ) -> None:
     server = Server(site.url, site.token, site.admin, site.password)
@@ -53,7 +53,7 @@ def test_cards_of_a_formula_are_shown_rated_and_read_back(
             page.screenshot(path=tmp_path / f"turkle-{size}.png")
             frame.locator("#submitButton").click()
             page.wait_for_selector("iframe", state="detached", timeout=20_000)
-    done = import_results(journal, download(server, number), "results.csv")
-    assert (done.results, done.problems) == (len(sizes), [])
+    summary = import_results(journal, download(server, number), "results.csv")
+    assert (summary.results, summary.problems) == (len(sizes), [])
     found = [(one.instance, one.grade, one.comment) for one in assessments(journal)]
     assert found == [(n, 5, f"cut ∑ {n}") for size in sizes for n in range(1, size + 1)]

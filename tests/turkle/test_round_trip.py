@@ -1,4 +1,4 @@
-"""Our export on a real Turkle server: taken, answered through its own pages, and back whole."""
+"""The export on a real Turkle server: uploaded, answered on its own pages, and imported completely."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from turkle_site import PASSWORD, Site
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.assessments import assessments, extra_answers
-from porism.lab.turkle.client import Server, call, download, is_whole, progress, upload
+from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.journal import Journal
+from porism.lab.turkle.client import Server, call, download, is_complete, progress, upload
 
 pytestmark = [pytest.mark.turkle, pytest.mark.xdist_group("turkle")]
 
 
 class Worker:
-    """Works through a batch with the pages of Turkle itself."""
+    """A worker who answers a batch on the pages of Turkle itself."""
 
     def __init__(self, site: Site, name: str) -> None:
         self.http = httpx.Client(base_url=site.url, follow_redirects=True)
@@ -47,7 +47,7 @@ class Worker:
         return address, self.http.get(f"/task/{task}/assignment/iframe/{number}/").text
 
     def answer(self, address: str, shown: str, fields: dict[str, str]) -> None:
-        """Send the form of the iframe: its hidden echo as it stands, our answers, Turkle's token."""
+        """Send the form of the iframe: its hidden echo, our answers, and Turkle's token."""
         echo = re.search(r'name="arq_item_echo" value="([^"]*)"', shown)
         assert echo
         token = self.token(shown) if "csrfmiddlewaretoken" in shown else self.token(self.http.get(address).text)
@@ -66,7 +66,7 @@ def batches(folder: Path) -> dict[str, int]:
     }
 
 
-def test_export_answers_and_results_make_the_round(
+def test_round_trip_from_export_to_imported_results(
     site: Site, folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TURKLE_TOKEN", site.token)
@@ -101,12 +101,12 @@ def test_export_answers_and_results_make_the_round(
     assert [(one.instance, one.grade) for one in found if one.assessor == "bob"] == [
         (n, 4 - n) for work in assigned_items(journal, 2) for n in range(1, len(work.cards) + 1)
     ]
-    assert [row[2:] for row in extra_answers(journal)] == [(1, 0), (1, 0)]
+    assert [(row.machine_generated, row.unrelated) for row in extra_answers(journal)] == [(1, 0), (1, 0)]
     assert all(one.seconds is not None and one.seconds >= 0 for one in found)
     capsys.readouterr()
 
 
-def test_posts_reach_the_page_whole_and_harmless(site: Site, folder: Path, journal: Journal) -> None:
+def test_posts_are_shown_completely_and_safely(site: Site, folder: Path, journal: Journal) -> None:
     upload(server_of(site), folder)
     ann = Worker(site, "ann")
     pages = []
@@ -125,38 +125,38 @@ def test_posts_reach_the_page_whole_and_harmless(site: Site, folder: Path, journ
     assert keys == [work.key for work in assigned_items(journal, assignments(journal, "ann")[0].id)]
 
 
-def test_the_api_cuts_a_sum_sign_and_we_notice(site: Site, folder: Path) -> None:
+def test_truncated_results_of_the_api_are_noticed(site: Site, folder: Path) -> None:
     upload(server_of(site), folder)
     number = batches(folder)["maintask1"]
     ann = Worker(site, "ann")
     while task := ann.next_task(number):
         ann.answer(*task, {"relevance": "1", "comment": "∑∑∑"})
-    finished = progress(server_of(site), number)["total_finished_task_assignments"]
+    finished = progress(server_of(site), number).finished_assignments
     assert finished == 5
     cut = call(server_of(site), "GET", f"batches/{number}/results/").decode("utf-8", "replace")
-    assert not is_whole(cut, finished)
+    assert not is_complete(cut, finished)
     with pytest.raises(PorismError) as error:
         download(server_of(site), number)
     assert str(error.value) == (
-        f"{site.url}: the results of batch {number} came cut short (a known fault of Turkle's API with non-ASCII text)\n"
-        "  fix: give --user and --password, so that the admin page's download can be used"
+        f"{site.url}: the results of batch {number} are truncated (a known bug of Turkle's API with non-ASCII text)\n"
+        "  fix: give --user and TURKLE_PASSWORD, so that the admin page's download can be used"
     )
     whole = download(server_of(site, admin=True), number)
-    assert is_whole(whole, finished)
+    assert is_complete(whole, finished)
     assert whole.count("∑∑∑") == 5
 
 
-def test_what_the_server_refuses_is_told_in_its_words(site: Site, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(PorismError, match="the Turkle server said 401"):
+def test_errors_of_the_server_are_reported(site: Site, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(PorismError, match="the Turkle server replied 401"):
         upload(Server(site.url, "wrong"), folder)
-    with pytest.raises(PorismError, match="the admin page did not let us in"):
+    with pytest.raises(PorismError, match="the admin page refused the login"):
         download(Server(site.url, site.token, "admin", "wrong"), _one_answered(site, folder))
     listing = json.loads((folder / "turkle.json").read_text())
     listing["batches"][0]["assessor"] = "zoe"
     (folder / "turkle.json").write_text(json.dumps(listing))
     with pytest.raises(PorismError) as error:
         upload(server_of(site), folder)
-    assert str(error.value) == f"{site.url}: the Turkle server has no user zoe\n  fix: make these users there first"
+    assert str(error.value) == f"{site.url}: the Turkle server has no user zoe\n  fix: create these users there first"
     with pytest.raises(PorismError, match="the Turkle server does not answer"):
         upload(Server("http://127.0.0.1:9", "x"), folder)
 

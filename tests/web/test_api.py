@@ -1,4 +1,4 @@
-"""The API: its shapes, its limits, and no failure on any input that its own schema allows or forbids."""
+"""The API: its response shapes, its limits, and no failure on any input, valid or not."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def api_schema(app: Starlette) -> Any:
 @pytest.mark.parametrize("path", [endpoint.path for endpoint in ENDPOINTS])
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_no_input_breaks_the_api(api_schema: Any, path: str, mode: GenerationMode) -> None:
-    """Requests that the schema allows, and requests that it forbids."""
+    """Send requests that the schema allows, and requests that it forbids."""
 
     @given(case=api_schema[path]["GET"].as_strategy(generation_mode=mode))
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-    def ask(case: Any) -> None:
+    def send(case: Any) -> None:
         case.call_and_validate(checks=CHECKS)
 
     if mode == GenerationMode.NEGATIVE and path == "/v1/health":
-        pytest.skip("/v1/health takes no parameter, so nothing is forbidden")
-    ask()
+        pytest.skip("/v1/health takes no parameter, so no request is invalid")
+    send()
 
 
-def test_one_shape_of_success(client: TestClient) -> None:
+def test_successful_responses_have_one_shape(client: TestClient) -> None:
     answer = client.get("/v1/search", params={"q": "irrational $\\sqrt{2}$", "k": 3})
     body = answer.json()
     assert sorted(body) == ["data", "ok", "request_id"]
@@ -78,7 +78,7 @@ def test_one_shape_of_success(client: TestClient) -> None:
                 "code": "bad_request",
                 "message": "the parameter q is missing",
                 "where": "q",
-                "fix": "give q: words and formulas, formulas between dollar signs",
+                "fix": "give q: text with formulas between dollar signs",
             },
         ),
         (
@@ -106,27 +106,27 @@ def test_one_shape_of_success(client: TestClient) -> None:
             404,
             {
                 "code": "not_found",
-                "message": "GET /v1/nothing is not served here",
+                "message": "there is no endpoint GET /v1/nothing",
                 "where": "",
-                "fix": "see /v1/openapi.json for what can be asked",
+                "fix": "see the endpoints in /v1/openapi.json",
             },
         ),
     ],
 )
-def test_one_shape_of_error(client: TestClient, path: str, status: int, error: dict[str, str]) -> None:
+def test_errors_have_one_shape(client: TestClient, path: str, status: int, error: dict[str, str]) -> None:
     answer = client.get(path)
     assert answer.status_code == status
     assert answer.json()["error"] == error
 
 
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/formulas", "/v1/ask", "/v1/preview", "/v1/formula"])
-def test_a_long_query_is_refused_clearly(client: TestClient, path: str) -> None:
+def test_a_long_query_is_refused(client: TestClient, path: str) -> None:
     answer = client.get(path, params={"q": "x" * 20_001})
     assert answer.status_code == 413
     assert answer.json()["error"]["fix"] == "send at most 20,000 characters"
 
 
-def test_a_slow_query_is_given_up(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_query_times_out(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "ask", lambda engine, q: time.sleep(1))
     with TestClient(create_app(app.state.engine, seconds=0.05), base_url="http://127.0.0.1") as client:
         answer = client.get("/v1/ask", params={"q": "x"})
@@ -134,13 +134,13 @@ def test_a_slow_query_is_given_up(app: Starlette, monkeypatch: pytest.MonkeyPatc
     assert answer.json()["error"]["message"] == "the query took longer than 0.05 seconds"
 
 
-def test_a_foreign_name_is_not_served(app: Starlette) -> None:
+def test_an_unknown_host_name_is_refused(app: Starlette) -> None:
     guarded = create_app(app.state.engine)
     with TestClient(guarded, base_url="http://evil.example") as client:
         assert client.get("/v1/health").status_code == 400
 
 
-def test_origins_are_let_in_by_a_flag_only(app: Starlette) -> None:
+def test_other_origins_are_allowed_by_option_only(app: Starlette) -> None:
     origin = {"origin": "https://notes.example"}
     with TestClient(create_app(app.state.engine), base_url="http://localhost") as closed:
         assert "access-control-allow-origin" not in closed.get("/v1/health", headers=origin).headers
@@ -152,8 +152,8 @@ def test_origins_are_let_in_by_a_flag_only(app: Starlette) -> None:
         )
 
 
-def test_post_content_cannot_run(client: TestClient) -> None:
-    """The sample has a post with a script in its text; no page or answer of the API carries it as mark-up."""
+def test_post_content_cannot_run_scripts(client: TestClient) -> None:
+    """The sample has a post with a script in its text; no page contains it as markup."""
     found = client.get("/v1/search", params={"q": "script alert", "k": 20}).json()["data"]["hits"]
     for hit in found:
         page = client.get(f"/threads/{hit['thread_id']}").text

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from porism.web.api.parameters import BadRequest, Parameter, read_parameters
+from porism.web.api.errors import BadRequest
+from porism.web.api.parameters import Parameter, parse_parameters
 
 TABLE = (
     Parameter("q", "a query", required=True, high=10),
@@ -13,7 +14,7 @@ TABLE = (
 
 
 def test_values_and_defaults() -> None:
-    assert read_parameters(TABLE, {"q": "x", "accepted": "true"}) == {
+    assert parse_parameters(TABLE, {"q": "x", "accepted": "true"}) == {
         "q": "x",
         "k": 10,
         "kind": "answers",
@@ -32,7 +33,7 @@ def test_values_and_defaults() -> None:
         ({"q": "x", "tgas": "a"}, 422, "there is no parameter 'tgas'", "use q, k, kind, accepted"),
     ],
 )
-def test_what_is_wrong_is_said(given: dict[str, str], status: int, message: str, fix: str) -> None:
+def test_invalid_parameters_are_reported(given: dict[str, str], status: int, message: str, fix: str) -> None:
     with pytest.raises(BadRequest) as caught:
-        read_parameters(TABLE, given)
+        parse_parameters(TABLE, given)
     assert (caught.value.status, caught.value.message, caught.value.fix) == (status, message, fix)

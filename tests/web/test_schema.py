@@ -19,7 +19,7 @@ class Pair:
     kind: Literal["a", "b"] = "a"
 
 
-def test_record_becomes_json_and_schema() -> None:
+def test_a_record_has_json_and_a_schema() -> None:
     defs: dict[str, object] = {}
     assert schema_of(Pair, defs) == {"$ref": "#/components/schemas/Pair"}
     assert defs["Pair"] == {
@@ -35,7 +35,7 @@ def test_record_becomes_json_and_schema() -> None:
     assert to_json(Pair(None, (1.0, float("nan")))) == {"left": None, "right": [1.0, None], "kind": "a"}
 
 
-def test_a_record_may_hold_itself() -> None:
+def test_a_record_may_contain_itself() -> None:
     defs: dict[str, dict[str, dict[str, object]]] = {}
     schema_of(Explanation, defs)
     assert defs["Explanation"]["properties"]["parts"] == {
@@ -44,12 +44,12 @@ def test_a_record_may_hold_itself() -> None:
     }
 
 
-def test_unknown_types_are_refused() -> None:
+def test_unsupported_types_are_refused() -> None:
     with pytest.raises(TypeError, match="no JSON Schema"):
         schema_of(complex, {})
 
 
-def test_records_are_written_as_json_and_no_number_is_lost_but_those_json_has_not() -> None:
+def test_nan_and_infinity_become_null() -> None:
     nested = {"data": (Pair(1, (0.5,)), Pair(None, ())), "ok": True, "word": "é\ud800"}
     assert json.loads(encode(nested)) == {**to_json(nested), "word": "é?"}
     assert json.loads(encode(Pair(1, (float("nan"), float("inf"), 2.0))))["right"] == [None, None, 2.0]

@@ -47,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_journal(args: argparse.Namespace) -> QrelsVariants:
-    from porism.lab.judging.journal import Journal
     from porism.lab.judging.assessments import assessments
     from porism.lab.judging.items import pooled_items
+    from porism.lab.judging.journal import Journal
     from porism.lab.judging.qrels import variants
 
     journal = Journal.open(args.journal)

@@ -11,18 +11,18 @@ from starlette.testclient import TestClient
 from lab_case import PASSWORD, LabCase
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
-from porism.lab.submissions import Desk
+from porism.lab.submissions import Submissions
 from porism.web.assess.app import create_app
-from porism.web.assess.room import thread_address
+from porism.web.assess.context import thread_address
 
 
 class Person:
     """Loads pages and sends their forms back as a browser without script would."""
 
     def __init__(
-        self, case: LabCase, journal: Journal, name: str = "", desk: Desk | None = None, **more: object
+        self, case: LabCase, journal: Journal, name: str = "", submissions: Submissions | None = None, **more: object
     ) -> None:
-        app = create_app(journal, Content(case.collection, thread_address), desk, **more)  # type: ignore[arg-type]
+        app = create_app(journal, Content(case.collection, thread_address), submissions, **more)  # type: ignore[arg-type]
         self.http = TestClient(app, base_url="http://lab", follow_redirects=True)
         if name:
             self.log_in(name)

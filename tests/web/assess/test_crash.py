@@ -9,14 +9,14 @@ from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
-from porism.lab.judging.journal import Journal
 from porism.lab.judging.assessments import assessments
+from porism.lab.judging.journal import Journal
 
 BENCH = Path(__file__).resolve().parents[3] / "bench" / "assess.py"
 
 
 def load_driver() -> ModuleType:
-    """The driver of the benchmark, which is the same load."""
+    """Load the driver of the benchmark, which makes the same load."""
     spec = importlib.util.spec_from_file_location("bench_assess", BENCH)
     assert spec is not None
     assert spec.loader is not None
@@ -26,7 +26,7 @@ def load_driver() -> ModuleType:
     return module
 
 
-def test_no_judgment_is_lost_or_doubled_though_the_server_is_killed(
+def test_no_judgment_is_lost_or_duplicated_when_the_server_is_killed(
     sample_collection: Path, tmp_path: Path, cheap_passwords: None
 ) -> None:
     driver = load_driver()
@@ -53,19 +53,19 @@ def test_no_judgment_is_lost_or_doubled_though_the_server_is_killed(
     events = [event for event in journal.events() if event.field == "grade"]
     assert len(events) == 1000
     assert Counter((event.assignment, event.item) for event in events).most_common(1)[0][1] == 1
-    handed_in = Counter((event.assignment, event.item) for event in journal.events() if event.field == "submit")
-    assert len(handed_in) == 1000
-    assert set(handed_in.values()) == {1}
+    submitted = Counter((event.assignment, event.item) for event in journal.events() if event.field == "submit")
+    assert len(submitted) == 1000
+    assert set(submitted.values()) == {1}
     found = assessments(journal, "dual")
-    places = {
-        (row["id"], row["item"]): row["place"]
+    positions = {
+        (row["id"], row["item"]): row["position"]
         for row in journal.read(
-            "SELECT assignment AS id, item.item, assigned.place FROM assigned JOIN item ON key = assigned.item"
+            "SELECT assignment AS id, item.item, assigned.position FROM assigned JOIN item ON key = assigned.item"
         )
     }
     for one in found:
         number = int(one.assessor.removeprefix("a"))
-        assert one.grade == driver.grade_of(number, places[int(one.batch), one.item])
+        assert one.grade == driver.grade_of(number, positions[one.assignment, one.item])
         assert one.comment == f"said by {number}"
     assert len(found) == 1000
     assert journal.read("PRAGMA integrity_check")[0][0] == "ok"

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from lab_case import LabCase
-from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.assignments import assignments, progress, works
 from porism.lab.judging.assessments import assessments, extra_answers
+from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
+from porism.lab.judging.assignments import assigned_items, assignments, progress
+from porism.lab.judging.journal import Journal
 
 from .client import Person
 
@@ -25,7 +25,7 @@ def begin(person: Person, job: int) -> None:
     person.send(page, {"narrative": "A proof.", "text_alone": "yes", "formulas_alone": "no"}, action=f"/topic/{job}")
 
 
-def test_the_narrative_comes_before_any_candidate(journal: Journal, ann: Person) -> None:
+def test_the_narrative_comes_first(journal: Journal, ann: Person) -> None:
     for path in ("/judge/1", "/judge/1/1", "/judge/1/3"):
         assert "Before you see any candidate" in ann.get(path).text
     answer = ann.send(ann.get("/judge/1"), {"narrative": "x", "text_alone": "yes"}, action="/topic/1")
@@ -35,7 +35,7 @@ def test_the_narrative_comes_before_any_candidate(journal: Journal, ann: Person)
     assert "Item 1 of 5, 0 done" in ann.get("/judge/1").text
 
 
-def test_judging_without_script_from_first_to_last(journal: Journal, ann: Person) -> None:
+def test_judging_without_scripts_from_first_to_last_item(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
     page = ann.get("/judge/1")
     for number, grade in enumerate("32100", 1):
@@ -43,7 +43,7 @@ def test_judging_without_script_from_first_to_last(journal: Journal, ann: Person
         page = ann.send(page, {"grade_1": grade, "comment_1": "", "go": "next"}, action=f"/judge/1/{number}")
     assert "All 5 items are done." in page.text
     assert [one.grade for one in assessments(journal)] == [3, 2, 1, 0, 0]
-    assert "Everything that was given to you is done" in ann.get("/").text
+    assert "You have finished everything that is assigned to you" in ann.get("/").text
 
 
 def test_back_change_and_resume(case: LabCase, journal: Journal, ann: Person) -> None:
@@ -58,7 +58,7 @@ def test_back_change_and_resume(case: LabCase, journal: Journal, ann: Person) ->
     assert "Item 2 of 5, 1 done" in again.get("/judge/1").text
 
 
-def test_failure_and_do_not_know_need_a_comment_but_the_click_is_kept(journal: Journal, ann: Person) -> None:
+def test_codes_need_a_comment_but_the_click_is_saved(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
     page = ann.send(ann.get("/judge/1/1"), {"grade_1": "5", "comment_1": "", "go": "next"}, action="/judge/1/1")
     assert page.status_code == 422
@@ -70,18 +70,22 @@ def test_failure_and_do_not_know_need_a_comment_but_the_click_is_kept(journal: J
     assert "Please choose a grade." in page.text
 
 
-def test_one_click_is_one_event_however_often_it_is_sent(journal: Journal, ann: Person) -> None:
+def test_a_repeated_click_is_stored_once(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/judge/1/1").text)[1]  # type: ignore[index]
     for _ in range(3):
-        answer = ann.http.post("/judge/1/1/click", data={"csrf": token, "request_key": "click-00000001", "grade_1": "2"})
+        answer = ann.http.post(
+            "/judge/1/1/click", data={"csrf": token, "request_key": "click-00000001", "grade_1": "2"}
+        )
         assert answer.status_code == 204
     assert [event.value for event in journal.events(1) if event.field == "grade"] == ["2"]
     assert (
-        ann.http.post("/judge/1/1/click", data={"csrf": token, "request_key": "click-00000002", "grade_1": "4"}).status_code
+        ann.http.post(
+            "/judge/1/1/click", data={"csrf": token, "request_key": "click-00000002", "grade_1": "4"}
+        ).status_code
         == 422
     )
-    # The form that follows the click says the same again: no second event, but it is handed in.
+    # The form that follows the click has the same values: no second event, but the item is submitted.
     page = ann.get("/judge/1/1")
     ann.send(page, {"grade_1": "2", "go": "next"}, action="/judge/1/1")
     fields = [event.field for event in journal.events(1) if event.item]
@@ -89,32 +93,32 @@ def test_one_click_is_one_event_however_often_it_is_sent(journal: Journal, ann: 
     assert fields.count("submit") == 1
 
 
-def test_cards_of_one_formula_are_rated_each(case: LabCase, journal: Journal) -> None:
+def test_every_card_of_a_formula_is_rated(case: LabCase, journal: Journal) -> None:
     assign_topic(journal, "ann", 2, "B.1")
     person = Person(case, journal, "ann")
     begin(person, 1)
-    place = next(work.place for work in assigned_items(journal, 1) if len(work.cards) == 3)
-    page = person.get(f"/judge/1/{place}")
+    position = next(item.position for item in assigned_items(journal, 1) if len(item.cards) == 3)
+    page = person.get(f"/judge/1/{position}")
     assert page.text.count('class="card"') == 3
-    # The query formula lit in its question and by itself, the found one by itself and in each of three posts.
+    # Highlighted: the query formula in its question and alone, the found one alone and in each of three posts.
     assert page.text.count('<mark class="formula">') == 2 + 1 + 3
-    page = person.send(page, {"grade_1": "3", "grade_2": "0", "go": "next"}, action=f"/judge/1/{place}")
-    assert "Please choose a grade of post 3." in page.text
-    person.send(page, {"grade_1": "3", "grade_2": "0", "grade_3": "6", "comment_3": "?"}, action=f"/judge/1/{place}")
+    page = person.send(page, {"grade_1": "3", "grade_2": "0", "go": "next"}, action=f"/judge/1/{position}")
+    assert "Please choose a grade for post 3." in page.text
+    person.send(page, {"grade_1": "3", "grade_2": "0", "grade_3": "6", "comment_3": "?"}, action=f"/judge/1/{position}")
     assert [(one.instance, one.grade) for one in assessments(journal)] == [(1, 3), (2, 0), (3, 6)]
 
 
-def test_a_written_answer_has_no_thread_and_no_hint(journal: Journal, ann: Person) -> None:
+def test_a_written_answer_has_no_thread(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
-    place = next(work.place for work in assigned_items(journal, 1) if work.item == "d_1")
-    page = ann.get(f"/judge/1/{place}").text
+    position = next(item.position for item in assigned_items(journal, 1) if item.item == "d_1")
+    page = ann.get(f"/judge/1/{position}").text
     assert "A square is a product of" in page
     assert 'class="thread"' not in page
-    other = next(work.place for work in assigned_items(journal, 1) if work.item == "11")
+    other = next(item.position for item in assigned_items(journal, 1) if item.item == "11")
     assert 'class="thread" target="_blank" rel="noopener" href="/thread/1#p11"' in ann.get(f"/judge/1/{other}").text
 
 
-def test_training_shows_the_known_grade_after_ones_own(case: LabCase, journal: Journal) -> None:
+def test_training_shows_the_known_grade_after_the_own_one(case: LabCase, journal: Journal) -> None:
     assign_training(journal, "ann", 1, 1)
     person = Person(case, journal, "ann")
     page = person.get("/judge/1")
@@ -135,28 +139,30 @@ def test_extra_questions(case: LabCase, journal: Journal) -> None:
     person = Person(case, journal, "ann")
     page = person.send(person.get("/judge/1"), {"machine_1": "1", "go": "next"}, action="/judge/1/1")
     assert "Please answer both questions." in page.text
-    for place in (1, 2):
+    for position in (1, 2):
         page = person.send(
-            person.get(f"/judge/1/{place}"), {"machine_1": "1", "unrelated_1": "0"}, action=f"/judge/1/{place}"
+            person.get(f"/judge/1/{position}"), {"machine_1": "1", "unrelated_1": "0"}, action=f"/judge/1/{position}"
         )
-    assert {row[2:] for row in extra_answers(journal)} == {(1, 0)}
+    assert {(row.machine_generated, row.unrelated) for row in extra_answers(journal)} == {(1, 0)}
     assert progress(journal, assignments(journal, "ann")[0]).next is None
 
 
-def test_the_most_useful_part_and_the_order_of_preference(journal: Journal, ann: Person) -> None:
+def test_most_useful_part_and_order_of_preference(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
-    places = {work.item: work.place for work in assigned_items(journal, 1)}
-    for item, grade in (("11", "3"), ("12", "3"), ("15", "1")):
-        page = ann.get(f"/judge/1/{places[item]}")
-        fields = {"grade_1": grade} | ({"part_1": "2"} if item == "11" else {})
-        ann.send(page, fields, action=f"/judge/1/{places[item]}")
-    page = ann.get("/prefer/1")
+    positions = {item.item: item.position for item in assigned_items(journal, 1)}
+    for name, grade in (("11", "3"), ("12", "3"), ("15", "1")):
+        page = ann.get(f"/judge/1/{positions[name]}")
+        fields = {"grade_1": grade} | ({"part_1": "2"} if name == "11" else {})
+        ann.send(page, fields, action=f"/judge/1/{positions[name]}")
+    page = ann.get("/preference/1")
     order = re.findall(r'value="down:([0-9a-f]+)"', page.text)
     assert len(order) == 2
-    page = ann.send(page, {"move": f"down:{order[0]}"}, action="/prefer/1")
+    page = ann.send(page, {"move": f"down:{order[0]}"}, action="/preference/1")
     assert re.findall(r'value="down:([0-9a-f]+)"', page.text) == order[::-1]
-    keys = {work.key: work.item for work in assigned_items(journal, 1)}
-    assert [keys[key] for key in journal.current_values(1)["", 0, "preference"].split()] == [keys[key] for key in order[::-1]]
+    keys = {item.key: item.item for item in assigned_items(journal, 1)}
+    assert [keys[key] for key in journal.current_values(1)["", 0, "preference"].split()] == [
+        keys[key] for key in order[::-1]
+    ]
 
 
 def test_the_organiser_sees_progress_agreement_and_disagreement(case: LabCase, journal: Journal, ann: Person) -> None:
@@ -165,11 +171,13 @@ def test_the_organiser_sees_progress_agreement_and_disagreement(case: LabCase, j
         ann.send(ann.get(f"/judge/1/{number}"), {"grade_1": grade}, action=f"/judge/1/{number}")
     assign_dual(journal, "bob", 1, "A.1", None, 4)
     bob = Person(case, journal, "bob")
-    theirs = {work.key: work.place for work in assigned_items(journal, 2)}
-    for work, grade in zip(assigned_items(journal, 1), "30000", strict=True):
-        place = theirs[work.key]
+    theirs = {item.key: item.position for item in assigned_items(journal, 2)}
+    for item, grade in zip(assigned_items(journal, 1), "30000", strict=True):
+        position = theirs[item.key]
         bob.send(
-            bob.get(f"/judge/2/{place}"), {"grade_1": grade, "comment_1": "my <b>view</b>"}, action=f"/judge/2/{place}"
+            bob.get(f"/judge/2/{position}"),
+            {"grade_1": grade, "comment_1": "my <b>view</b>"},
+            action=f"/judge/2/{position}",
         )
     olga = Person(case, journal, "olga")
     assert "5 of 5" in olga.get("/organise?cap=60").text
@@ -190,7 +198,7 @@ def test_the_organiser_sees_progress_agreement_and_disagreement(case: LabCase, j
         assert olga.get(name).status_code == 200
 
 
-def test_the_organiser_makes_accounts_and_gives_work(case: LabCase, journal: Journal) -> None:
+def test_the_organiser_creates_accounts_and_assigns_items(case: LabCase, journal: Journal) -> None:
     olga = Person(case, journal, "olga")
     page = olga.get("/organise/people")
     olga.send(page, {"name": "dan", "role": "assessor", "password": "long enough one"}, action="/organise/people")

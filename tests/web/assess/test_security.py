@@ -7,17 +7,17 @@ import pytest
 
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_topic
-from porism.lab.judging.journal import Journal
 from porism.lab.judging.assignments import assignments
-from porism.lab.submissions import Desk
-from porism.web.assess import guard
+from porism.lab.judging.journal import Journal
+from porism.lab.submissions import Submissions
+from porism.web.assess import requests
 from porism.web.assess.app import ROUTES
 
 from .client import Person
 
 PARAMETERS = {
-    "{job:int}": "1",
-    "{place:int}": "1",
+    "{assignment:int}": "1",
+    "{position:int}": "1",
     "{thread:int}": "1",
     "{key}": "0",
     "{name}": "results.csv",
@@ -38,82 +38,91 @@ def paths(method: str) -> list[str]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path / "desk")
+def submissions(tmp_path: Path) -> Submissions:
+    return Submissions(tmp_path / "submissions")
 
 
 @pytest.fixture
-def busy(journal: Journal) -> Journal:
+def assigned(journal: Journal) -> Journal:
     assign_topic(journal, "ann", 1, "A.1")
     assign_topic(journal, "bob", 1, "A.2")
     return journal
 
 
 @pytest.mark.parametrize("path", [path for path in paths("GET") if path not in OPEN_TO_ALL])
-def test_a_stranger_is_sent_to_the_login_page(case: LabCase, busy: Journal, path: str) -> None:
-    answer = Person(case, busy).http.get(path, follow_redirects=False)
+def test_without_login_every_page_redirects_to_the_login_page(case: LabCase, assigned: Journal, path: str) -> None:
+    answer = Person(case, assigned).http.get(path, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
 
 
 @pytest.mark.parametrize("path", paths("POST"))
 @pytest.mark.parametrize("name", ["", "ann", "olga", "Red"])
-def test_no_form_without_its_token(case: LabCase, busy: Journal, desk: Desk, path: str, name: str) -> None:
-    """Every POST of every route, by everyone: without a token it changes nothing."""
-    person = Person(case, busy, name, desk)
-    before = [tuple(event.value for event in busy.events()), busy.read("SELECT count(*) FROM account")[0][0]]
+def test_no_form_is_accepted_without_its_csrf_token(
+    case: LabCase, assigned: Journal, submissions: Submissions, path: str, name: str
+) -> None:
+    """Send every form as every role: without a token it changes nothing."""
+    person = Person(case, assigned, name, submissions)
+    before = [tuple(event.value for event in assigned.events()), assigned.read("SELECT count(*) FROM account")[0][0]]
     for data in ({}, {"csrf": ""}, {"csrf": "wrong"}):
         answer = person.http.post(path, data={"grade_1": "3", "request_key": "x" * 12, **data}, follow_redirects=False)
         assert answer.status_code == 403 or (answer.status_code, answer.headers.get("location")) == (303, "/login")
-    assert before == [tuple(event.value for event in busy.events()), busy.read("SELECT count(*) FROM account")[0][0]]
+    assert before == [
+        tuple(event.value for event in assigned.events()),
+        assigned.read("SELECT count(*) FROM account")[0][0],
+    ]
 
 
-def test_the_token_of_another_session_is_not_mine(case: LabCase, busy: Journal) -> None:
-    ann, bob = Person(case, busy, "ann"), Person(case, busy, "bob")
+def test_the_csrf_token_of_another_account_is_refused(case: LabCase, assigned: Journal) -> None:
+    ann, bob = Person(case, assigned, "ann"), Person(case, assigned, "bob")
     token = re.search(r'name="csrf" value="([^"]+)"', bob.get("/").text)[1]  # type: ignore[index]
     assert ann.http.post("/logout", data={"csrf": token}).status_code == 403
 
 
 @pytest.mark.parametrize("path", [path for path in paths("GET") if path.startswith("/organise")])
-def test_organisers_pages_are_for_organisers(case: LabCase, busy: Journal, desk: Desk, path: str) -> None:
+def test_only_organisers_see_the_organisers_pages(
+    case: LabCase, assigned: Journal, submissions: Submissions, path: str
+) -> None:
     for name in ("ann", "Red"):
-        assert Person(case, busy, name, desk).get(path).status_code == 403
-    assert Person(case, busy, "olga", desk).get(path).status_code in (200, 404)
+        assert Person(case, assigned, name, submissions).get(path).status_code == 403
+    assert Person(case, assigned, "olga", submissions).get(path).status_code in (200, 404)
 
 
 @pytest.mark.parametrize("path", ["/organise/people", "/organise/assign"])
-def test_an_assessor_cannot_send_the_organisers_forms(case: LabCase, busy: Journal, path: str) -> None:
-    ann = Person(case, busy, "ann")
+def test_an_assessor_cannot_send_the_organisers_forms(case: LabCase, assigned: Journal, path: str) -> None:
+    ann = Person(case, assigned, "ann")
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/").text)[1]  # type: ignore[index]
     data = {"csrf": token, "name": "eve", "role": "organiser", "password": "long enough one"}
     assert ann.http.post(path, data=data).status_code == 403
-    assert not busy.read("SELECT * FROM account WHERE name = 'eve'")
+    assert not assigned.read("SELECT * FROM account WHERE name = 'eve'")
 
 
-def test_an_assessor_does_not_see_anothers_work(case: LabCase, busy: Journal) -> None:
-    ann = Person(case, busy, "ann")
-    theirs = next(job.id for job in assignments(busy, "bob"))
+def test_an_assessor_cannot_see_the_assignments_of_others(case: LabCase, assigned: Journal) -> None:
+    ann = Person(case, assigned, "ann")
+    theirs = next(job.id for job in assignments(assigned, "bob"))
     assert "A.2" not in ann.get("/").text
     for path in (
         f"/topic-thread/{theirs}",
         f"/judge/{theirs}",
         f"/judge/{theirs}/1",
-        f"/list/{theirs}",
+        f"/items/{theirs}",
         f"/topic/{theirs}",
-        f"/prefer/{theirs}",
+        f"/preference/{theirs}",
     ):
         assert ann.get(path).status_code == 404
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/").text)[1]  # type: ignore[index]
-    for path in (f"/judge/{theirs}/1", f"/judge/{theirs}/1/click", f"/topic/{theirs}", f"/prefer/{theirs}"):
+    for path in (f"/judge/{theirs}/1", f"/judge/{theirs}/1/click", f"/topic/{theirs}", f"/preference/{theirs}"):
         assert (
-            ann.http.post(path, data={"csrf": token, "request_key": "x" * 12, "grade_1": "3", "narrative": "x"}).status_code
+            ann.http.post(
+                path, data={"csrf": token, "request_key": "x" * 12, "grade_1": "3", "narrative": "x"}
+            ).status_code
             == 404
         )
-    assert not list(busy.events())
+    assert not list(assigned.events())
 
 
-def test_no_page_of_an_assessor_names_a_run_a_rank_or_an_origin(case: LabCase, busy: Journal) -> None:
-    ann = Person(case, busy, "ann")
-    job = next(job.id for job in assignments(busy, "ann"))
+def test_no_page_for_assessors_reveals_a_run_a_rank_or_an_origin(case: LabCase, assigned: Journal) -> None:
+    ann = Person(case, assigned, "ann")
+    job = next(job.id for job in assignments(assigned, "ann"))
     ann.send(
         ann.get(f"/judge/{job}"),
         {"narrative": "n", "text_alone": "yes", "formulas_alone": "no"},
@@ -124,23 +133,23 @@ def test_no_page_of_an_assessor_names_a_run_a_rank_or_an_origin(case: LabCase, b
         for path in [
             "/",
             "/instructions",
-            f"/list/{job}",
-            f"/prefer/{job}",
+            f"/items/{job}",
+            f"/preference/{job}",
             *(f"/judge/{job}/{n}" for n in range(1, 6)),
         ]
     )
     assert "A square is a product of" in seen  # the written answer was among them
     for hint in ["Red", "Blue", "task1", "task3", "d_1", "gen", "auto", *case.runs]:
         assert not re.search(rf"\b{re.escape(hint)}\b", seen), hint
-    tables = [row[0] for row in busy.read("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    tables = [row[0] for row in assigned.read("SELECT name FROM sqlite_master WHERE type = 'table'")]
     stored = " ".join(
-        str(tuple(row)) for table in tables if table != "account" for row in busy.read(f"SELECT * FROM {table}")
+        str(tuple(row)) for table in tables if table != "account" for row in assigned.read(f"SELECT * FROM {table}")
     )
     assert not any(run in stored for run in case.runs)
 
 
-def test_teams_see_their_own_receipts_only(case: LabCase, busy: Journal, desk: Desk) -> None:
-    red, blue, olga = (Person(case, busy, name, desk) for name in ("Red", "Blue", "olga"))
+def test_teams_see_only_their_own_receipts(case: LabCase, assigned: Journal, submissions: Submissions) -> None:
+    red, blue, olga = (Person(case, assigned, name, submissions) for name in ("Red", "Blue", "olga"))
     run = case.runs["Red-task1-one-auto-both-P"]
     answer = red.send(red.get("/submissions"), {}, action="/submissions", files={"run": (run.name, run.read_bytes())})
     assert "Receipt 1: accepted" in answer.text
@@ -148,7 +157,7 @@ def test_teams_see_their_own_receipts_only(case: LabCase, busy: Journal, desk: D
     assert run.name not in blue.get("/submissions").text
     assert run.name in olga.get("/submissions").text
     assert olga.get("/submissions/1").status_code == 200
-    assert Person(case, busy, "ann", desk).get("/submissions").status_code == 403
+    assert Person(case, assigned, "ann", submissions).get("/submissions").status_code == 403
     other = case.runs["Blue-task1-two-auto-text-A"]
     answer = red.send(
         red.get("/submissions"), {}, action="/submissions", files={"run": (other.name, other.read_bytes())}
@@ -158,11 +167,11 @@ def test_teams_see_their_own_receipts_only(case: LabCase, busy: Journal, desk: D
     assert (
         blue.http.post("/submissions/withdraw", data={"csrf": token, "file": f"../Red/{run.name}"}).status_code == 422
     )
-    assert desk.runs() == [desk.folder / "Red" / run.name]
+    assert submissions.runs() == [submissions.folder / "Red" / run.name]
 
 
-def test_headers_and_cookies(case: LabCase, busy: Journal) -> None:
-    person = Person(case, busy)
+def test_headers_and_cookies(case: LabCase, assigned: Journal) -> None:
+    person = Person(case, assigned)
     page = person.get("/login")
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -183,8 +192,8 @@ def test_headers_and_cookies(case: LabCase, busy: Journal) -> None:
     ]
 
 
-def test_templates_hold_no_inline_script_or_style() -> None:
-    folder = Path(guard.__file__).parent / "templates"
+def test_templates_have_no_inline_scripts_or_styles() -> None:
+    folder = Path(requests.__file__).parent / "templates"
     for path in folder.glob("*.html"):
         text = path.read_text()
         assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", text), path
@@ -192,8 +201,8 @@ def test_templates_hold_no_inline_script_or_style() -> None:
             assert 'name="csrf"' in form, path
 
 
-def test_wrong_passwords_are_not_explained_and_are_counted(case: LabCase, busy: Journal) -> None:
-    person = Person(case, busy)
+def test_wrong_passwords_are_counted_and_not_explained(case: LabCase, assigned: Journal) -> None:
+    person = Person(case, assigned)
     for name in ("ann", "nobody"):
         answer = person.log_in(name, "a wrong password")
         assert answer.status_code == 401
@@ -206,9 +215,9 @@ def test_wrong_passwords_are_not_explained_and_are_counted(case: LabCase, busy: 
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_that_is_too_large_is_refused(case: LabCase, busy: Journal, chunked: bool) -> None:
-    person = Person(case, busy, "ann")
-    body = b"x" * (guard.FORM_LIMIT + 10)
+def test_a_body_that_is_too_large_is_refused(case: LabCase, assigned: Journal, chunked: bool) -> None:
+    person = Person(case, assigned, "ann")
+    body = b"x" * (requests.FORM_LIMIT + 10)
     content = iter([body]) if chunked else body
     answer = person.http.post("/logout", content=content, headers={"content-type": "application/x-www-form-urlencoded"})
     assert answer.status_code == 413
@@ -225,16 +234,16 @@ def test_a_body_that_is_too_large_is_refused(case: LabCase, busy: Journal, chunk
         ("text/plain", b"\x00" * 100),
     ],
 )
-def test_a_body_that_makes_no_sense_is_refused(case: LabCase, busy: Journal, kind: str, body: bytes) -> None:
-    person = Person(case, busy, "ann")
+def test_an_invalid_body_is_refused(case: LabCase, assigned: Journal, kind: str, body: bytes) -> None:
+    person = Person(case, assigned, "ann")
     answer = person.http.post("/judge/1/1", content=body, headers={"content-type": kind}, follow_redirects=False)
     assert answer.status_code in (400, 403)
-    assert not list(busy.events())
+    assert not list(assigned.events())
 
 
-def test_what_an_assessor_writes_is_shown_as_text(case: LabCase, busy: Journal) -> None:
-    ann, olga = Person(case, busy, "ann"), Person(case, busy, "olga")
-    job = next(job.id for job in assignments(busy, "ann"))
+def test_what_an_assessor_writes_is_shown_as_text(case: LabCase, assigned: Journal) -> None:
+    ann, olga = Person(case, assigned, "ann"), Person(case, assigned, "olga")
+    job = next(job.id for job in assignments(assigned, "ann"))
     evil = "</textarea><script>alert(1)</script>\"'<img src=x onerror=alert(1)>"
     answer = ann.send(ann.get(f"/judge/{job}"), {"narrative": evil, "text_alone": "yes"}, action=f"/topic/{job}")
     assert "&lt;script&gt;" in answer.text
@@ -243,8 +252,8 @@ def test_what_an_assessor_writes_is_shown_as_text(case: LabCase, busy: Journal) 
     assert evil in olga.get("/organise/export/narratives.tsv").text
 
 
-def test_unknown_pages_and_methods(case: LabCase, busy: Journal) -> None:
-    ann = Person(case, busy, "ann")
+def test_unknown_pages_and_methods(case: LabCase, assigned: Journal) -> None:
+    ann = Person(case, assigned, "ann")
     assert ann.get("/nothing").status_code == 404
     assert ann.get("/thread/99999").status_code == 404
     assert ann.http.put("/login").status_code == 405

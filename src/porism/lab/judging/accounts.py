@@ -95,9 +95,7 @@ def log_in(journal: Journal, name: str, password: str, address: str = "") -> str
     rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
     if not password_matches(password, rows[0]["password_hash"] if rows else _dummy_hash()) or not rows:
         with journal.write() as connection:
-            connection.execute(
-                "INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address)
-            )
+            connection.execute("INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address))
         return None
     token = secrets.token_urlsafe(32)
     with journal.write() as connection:

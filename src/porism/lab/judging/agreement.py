@@ -92,9 +92,7 @@ def mean_agreement(pairs: Iterable[PairAgreement], assessor: str = "") -> MeanAg
     mine = [pair for pair in pairs if not assessor or assessor in (pair.first, pair.second)]
     four_way = [pair.kappa for pair in mine if pair.kappa is not None]
     binary = [pair.kappa_hm for pair in mine if pair.kappa_hm is not None]
-    return MeanAgreement(
-        statistics.fmean(four_way) if four_way else None, statistics.fmean(binary) if binary else None
-    )
+    return MeanAgreement(statistics.fmean(four_way) if four_way else None, statistics.fmean(binary) if binary else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,9 @@ class Journal:
 
     def has_entry(self, assignment: int, entry: Entry, request_key: str) -> bool:
         """Return whether this entry was stored under this request key."""
-        query = "SELECT 1 FROM event WHERE assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"
+        query = (
+            "SELECT 1 FROM event WHERE assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"
+        )
         return bool(self.read(query, (assignment, request_key, *entry.key)))
 
     def events(self, assignment: int | None = None) -> Iterator[Event]:

@@ -67,9 +67,7 @@ def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, QueryFormula]:
         ]
         if not options:
             continue
-        best = min(
-            options, key=lambda option: (used[option.complexity], min(used[name] for name in option.elements))
-        )
+        best = min(options, key=lambda option: (used[option.complexity], min(used[name] for name in option.elements)))
         used.update([best.complexity, *best.elements])
         chosen[topic.id] = best
     return chosen

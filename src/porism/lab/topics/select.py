@@ -28,16 +28,21 @@ class Range(NamedTuple):
     high: int
 
 
+ANY_COUNT = Range(0, UNBOUNDED)
+AT_LEAST_ONE = Range(1, UNBOUNDED)
+ANY_SCORE = Range(-UNBOUNDED, UNBOUNDED)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The soft criteria, one range each. The lab never published its own, so all are open by default."""
 
-    terms: Range = Range(0, UNBOUNDED)
-    formulas: Range = Range(1, UNBOUNDED)
-    score: Range = Range(-UNBOUNDED, UNBOUNDED)
-    answers: Range = Range(0, UNBOUNDED)
-    comments: Range = Range(0, UNBOUNDED)
-    views: Range = Range(0, UNBOUNDED)
+    terms: Range = ANY_COUNT
+    formulas: Range = AT_LEAST_ONE
+    score: Range = ANY_SCORE
+    answers: Range = ANY_COUNT
+    comments: Range = ANY_COUNT
+    views: Range = ANY_COUNT
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Limits:

@@ -110,7 +110,9 @@ def upload(server: Server, folder: Path) -> dict[str, int]:
     users = {user["username"]: user["id"] for user in paginated(server, "users/")}
     if missing := sorted({entry.assessor for entry in entries} - users.keys()):
         raise PorismError(
-            f"the Turkle server has no user {', '.join(missing)}", where=server.url, fix="create these users there first"
+            f"the Turkle server has no user {', '.join(missing)}",
+            where=server.url,
+            fix="create these users there first",
         )
     for entry in entries:
         if entry.screen not in sent["projects"]:

@@ -90,7 +90,7 @@ class Health:
     formulas: int
 
 
-Q = Parameter("q", "the query: text, with formulas between dollar signs", required=True)
+Q = Parameter("q", "text with formulas between dollar signs", required=True)
 PAGE = (
     Parameter("k", "number of hits", int, 10, low=1, high=100),
     Parameter("offset", "number of hits to skip", int, 0, low=0, high=990),
@@ -103,7 +103,10 @@ FILTERS = (
     Parameter("accepted", "only accepted answers", bool, False),
 )
 MODE = Parameter(
-    "mode", "which formulas match: similar ones, the same formula, those that contain it, or diverse ones", default="similar", choices=("similar", "exact", "subformula", "diverse")
+    "mode",
+    "which formulas match: similar ones, the same formula, those that contain it, or diverse ones",
+    default="similar",
+    choices=("similar", "exact", "subformula", "diverse"),
 )
 
 

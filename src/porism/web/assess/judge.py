@@ -114,9 +114,7 @@ def _found_formula(context: RequestContext, item: AssignedItem) -> str:
     return mathml(context.app.content.collection.formula(item.cards[0].formula_id or 0).latex)
 
 
-def _card_views(
-    context: RequestContext, assignment: Assignment, item: AssignedItem, values: Values
-) -> list[CardView]:
+def _card_views(context: RequestContext, assignment: Assignment, item: AssignedItem, values: Values) -> list[CardView]:
     content = context.app.content
     views = []
     for number, card in enumerate(item.cards, 1):

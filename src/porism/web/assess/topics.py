@@ -131,9 +131,7 @@ def preference(context: RequestContext) -> Response:
         PreferenceRow(item, excerpt(context.app.content, item), grade(int(values[FieldKey(item.key, 1, "grade")])))
         for item in by_preference(assigned_items(journal, assignment.id), values)
     ]
-    return context.page(
-        "preference.html", assignment=assignment, rows=rows, request_key=secrets.token_urlsafe(12)
-    )
+    return context.page("preference.html", assignment=assignment, rows=rows, request_key=secrets.token_urlsafe(12))
 
 
 def excerpt(content: Content, item: AssignedItem) -> str:

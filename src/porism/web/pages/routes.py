@@ -99,6 +99,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "here": request.url.path,
         "version": __version__,
         "collection_name": state.engine.name,
+        "has_endpoint": state.engine.endpoint is not None,
     }
     body = state.templates.get_template(template).render(**common, **values)
     # Lone surrogates, which a collection may contain, become question marks.

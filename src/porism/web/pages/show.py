@@ -11,7 +11,7 @@ from urllib.parse import quote_plus
 
 from markupsafe import Markup, escape
 
-from porism.corpus.stats import distributions
+from porism.corpus.stats import Count, distributions
 from porism.corpus.store.collection import Collection
 from porism.formula.mathml.highlight import highlight
 from porism.search.display.notebook import FOLLOWING, segments_html
@@ -60,6 +60,11 @@ def query(text: str) -> Markup:
     )
 
 
+def formula(latex: str) -> Markup:
+    """Return a formula as MathML."""
+    return Markup(mathml_of(latex))
+
+
 def name(text: str) -> Markup:
     """A name, set as a formula; what a wildcard stands for is text already."""
     return Markup(mathml_of(text)) if text.isalnum() else escape(text)
@@ -90,12 +95,13 @@ def took(seconds: float) -> str:
 
 FILTERS = {
     "segments": segments,
-    "naming": naming,
-    "lit_formula": lit_formula,
+    "link_label": naming,
+    "highlighted_formula": lit_formula,
     "query": query,
-    "name": name,
+    "formula": formula,
+    "binding": name,
     "threads": threads,
-    "took": took,
+    "duration": took,
 }
 
 
@@ -109,14 +115,23 @@ class ShownPost:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedQuestion:
+    """A linked question in the collection."""
+
+    thread_id: int
+    title: Markup
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """A thread ready for a page; links are (id, title, kind) of questions in the collection."""
+    """A thread ready for a page."""
 
     title: Markup
     plain_title: str
     question: ShownPost
     answers: tuple[ShownPost, ...]
-    links: tuple[tuple[int, Markup, str], ...]
+    links: tuple[LinkedQuestion, ...]
 
 
 def thread_page(engine: Engine, seen: ThreadView) -> ThreadPage:
@@ -153,33 +168,34 @@ def alt(tag: str) -> str:
     return html.unescape(words[1]) if words else "no description"
 
 
-def linked(engine: Engine, seen: ThreadView) -> Iterable[tuple[int, Markup, str]]:
+def linked(engine: Engine, seen: ThreadView) -> Iterable[LinkedQuestion]:
     """Linked questions that are in the collection."""
     for link in seen.links:
         if engine.collection.has_post(link.other_id):
             other = engine.collection.post(link.other_id)
             title = Markup(render(other.title, lambda _, latex: mathml_of(latex)))
-            yield other.thread_id, title or escape(f"Post {other.id}"), link.kind
+            yield LinkedQuestion(other.thread_id, title or escape(f"Post {other.id}"), link.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownDistribution:
-    """A named list of values with their numbers, and the largest of these."""
+    """A distribution: values with their counts, the greatest count, and whether the values are formulas."""
 
     name: str
-    rows: tuple[tuple[str, int], ...]
+    rows: tuple[Count, ...]
     most: int
+    has_formulas: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """What a collection holds."""
 
-    counts: tuple[tuple[str, int], ...]
+    counts: tuple[Count, ...]
     distributions: tuple[ShownDistribution, ...]
 
 
-# What is counted, and what it is called on the page.
+# What is counted, and its name on the page.
 COUNTED = {
     "posts": "posts",
     "comments": "comments",
@@ -200,8 +216,9 @@ def statistics(engine: Engine) -> Statistics:
 @lru_cache(maxsize=4)
 def statistics_of(collection: Collection) -> Statistics:
     """The same for a collection."""
-    counts = tuple((words, collection.count(name)) for name, words in COUNTED.items())
+    counts = tuple(Count(label, collection.count(name)) for name, label in COUNTED.items())
     made = tuple(
-        ShownDistribution(d.title, d.rows, max((n for _, n in d.rows), default=1)) for d in distributions(collection)
+        ShownDistribution(d.title, d.rows, max((n for _, n in d.rows), default=1), "latex" in d.columns)
+        for d in distributions(collection)
     )
     return Statistics(counts, made)

@@ -25,7 +25,10 @@ def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, ser
         )
     collection, index = target / "collection", target / "index"
     make_if_missing(
-        collection, "collection", lambda: build_collection(dump, collection), lambda: Collection.open(collection).close()
+        collection,
+        "collection",
+        lambda: build_collection(dump, collection),
+        lambda: Collection.open(collection).close(),
     )
     make_if_missing(index, "index", lambda: index_collection(collection, index), lambda: Engine.open(index))
     if serve_it:

@@ -1,18 +1,18 @@
-// What the search page adds when scripts may run: a live preview, a palette, reasons on demand, and the "/" key.
-// Everything else works without this file. It speaks to the same /v1/ interface as any other client.
+// What scripts add to the search pages: a live preview, the formula palette, explanations on demand, and the "/" key.
+// Everything else works without this file. It uses the same /v1/ API as any other client.
 "use strict";
 
 const box = document.querySelector("#q");
 const preview = document.querySelector("#preview");
 
 function element(name, className, text) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
+  const created = document.createElement(name);
+  if (className) created.className = className;
+  if (text) created.textContent = text;
+  return created;
 }
 
-// MathML from the server is parsed apart from the page, where nothing in it can run, and only its formula is taken over.
+// Parse the server's MathML outside the page, where nothing in it can run, and take only the formula.
 function formulaElement(mathml) {
   const parsed = new DOMParser().parseFromString(mathml, "text/html");
   const math = parsed.querySelector("math");
@@ -28,7 +28,7 @@ function problemElement(part, problem) {
   return line;
 }
 
-function show(parts) {
+function showPreview(parts) {
   preview.replaceChildren();
   for (const part of parts.filter((p) => p.kind === "formula")) {
     const shown = element("span", "formula");
@@ -39,33 +39,34 @@ function show(parts) {
   }
 }
 
-let asked = 0;
-async function refresh() {
-  const number = ++asked;
+let latestRequest = 0;
+async function refreshPreview() {
+  const request = ++latestRequest;
   if (!box.value.trim()) return preview.replaceChildren();
-  const answer = await fetch("/v1/preview?" + new URLSearchParams({ q: box.value.slice(0, 4000) }));
-  if (answer.ok && number === asked) show((await answer.json()).data.parts);
+  const response = await fetch("/v1/preview?" + new URLSearchParams({ q: box.value.slice(0, 4000) }));
+  if (response.ok && request === latestRequest) showPreview((await response.json()).data.parts);
 }
 
+// Insert LaTeX at the cursor, with dollar signs if the cursor is outside a formula.
 function insert(latex) {
   const [start, end] = [box.selectionStart, box.selectionEnd];
   const inside = (box.value.slice(0, start).match(/\$/g) || []).length % 2 === 1;
   const text = inside ? latex : `$${latex}$`;
   box.setRangeText(text, start, end, "end");
   const hole = text.indexOf("{}");
-  const at = start + (hole < 0 ? text.length - (inside ? 0 : 1) : hole + 1);
-  box.setSelectionRange(at, at);
+  const cursor = start + (hole < 0 ? text.length - (inside ? 0 : 1) : hole + 1);
+  box.setSelectionRange(cursor, cursor);
   box.focus();
-  refresh();
+  refreshPreview();
 }
 
 if (box && preview) {
   let timer;
   box.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => refresh().catch(() => {}), 120);
+    timer = setTimeout(() => refreshPreview().catch(() => {}), 120);
   });
-  refresh().catch(() => {});
+  refreshPreview().catch(() => {});
 }
 for (const key of document.querySelectorAll(".palette button")) key.addEventListener("click", () => insert(key.dataset.latex));
 
@@ -73,12 +74,11 @@ for (const why of document.querySelectorAll("details.why[data-src]")) {
   why.addEventListener("toggle", async () => {
     if (!why.open || why.dataset.loaded) return;
     why.dataset.loaded = "yes";
-    const holder = why.querySelector(".reasons");
-    const answer = await fetch(why.dataset.src);
-    if (!answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const tree = page.querySelector(".reasons");
-    if (tree) holder.replaceChildren(...tree.childNodes);
+    const response = await fetch(why.dataset.src);
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const explanation = page.querySelector(".explanation");
+    if (explanation) why.querySelector(".explanation").replaceChildren(...explanation.childNodes);
   });
 }
 

@@ -10,16 +10,16 @@ from porism.web.pages.show import body_html, formula_link, threads, took
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.0002, "under 1 ms"), (0.0123, "12 ms"), (0.9994, "999 ms"), (2.25, "2.2 s")]
 )
-def test_times_as_people_say_them(seconds: float, words: str) -> None:
+def test_durations_are_readable(seconds: float, words: str) -> None:
     assert took(seconds) == words
 
 
-def test_a_thread_stands_once_under_a_formula_that_several_of_its_posts_use() -> None:
+def test_a_thread_is_listed_once_under_a_formula_of_several_posts() -> None:
     uses = [FormulaUse(post, thread, 1, ()) for post, thread in ((7, 5), (9, 8), (6, 5))]
     assert [(one.first.post_id, one.posts) for one in threads(uses)] == [(7, 2), (9, 1)]
 
 
-def test_a_sign_after_a_formula_stays_on_its_line() -> None:
+def test_punctuation_stays_on_the_line_of_its_formula() -> None:
     post = '<p>Let <span class="math-container" id="1">a&lt;b</span>, then <span class="math-container" id="2">c</span> &amp; on.</p>'
     shown = str(body_html(post))
     assert '</math></a>,</span> then <a class="math-link"' in shown
@@ -27,7 +27,7 @@ def test_a_sign_after_a_formula_stays_on_its_line() -> None:
     assert shown.endswith("</math></a> &amp; on.</p>")
 
 
-def test_segments_are_escaped_and_keep_their_signs() -> None:
+def test_segments_are_escaped_and_keep_their_punctuation() -> None:
     pieces = [
         HighlightedSegment("text", "a < "),
         HighlightedSegment("formula", "x", "<math><mi>x</mi></math>", 1),
@@ -42,7 +42,7 @@ def test_segments_are_escaped_and_keep_their_signs() -> None:
     )
 
 
-def test_a_formula_leads_to_formulas_like_it_whatever_is_in_it() -> None:
+def test_a_formula_links_to_similar_formulas_whatever_it_contains() -> None:
     shown = str(formula_link("a<b\"&\ud800'", "<math></math>"))
     assert shown == (
         '<a class="math-link" href="/search?q=%24a%3Cb%22%26%3F%27%24&amp;tab=formulas" title="Similar formulas"><math></math></a>'

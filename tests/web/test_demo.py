@@ -1,4 +1,4 @@
-"""The demo over what an earlier one left."""
+"""The demo in a folder that an earlier demo left."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ def copied(demo: Path, place: Path) -> Path:
     return place
 
 
-def test_an_index_of_another_version_is_made_again(
-    demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_index_of_another_version_is_rebuilt(demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = copied(demo, tmp_path / "demo")
     manifest = place / "index/manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text("utf-8")) | {"numbers": 1}), "utf-8")
     run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
     said = capsys.readouterr().err
-    assert "collection is there" in said
-    assert "was built by another version of Porism or of Python; it is made again" in said
+    assert "collection exists" in said
+    assert "was built by another version of Porism or of Python; making it again" in said
     run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
-    assert "index is there" in capsys.readouterr().err
+    assert "index exists" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_not_ours_stays(demo: Path, tmp_path: Path) -> None:
+def test_a_foreign_folder_is_left_alone(demo: Path, tmp_path: Path) -> None:
     place = copied(demo, tmp_path / "demo")
     shutil.rmtree(place / "index")
     (place / "index").mkdir()

@@ -1,4 +1,4 @@
-"""Judgments of formulas by post and LaTeX become judgments of visual ids."""
+"""Judgments of formulas by post and LaTeX become qrels of visual ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = Path(__file__).parents[2] / "sample" / "qrels" / "task2-formulas.tsv"
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    """Two documents: post 1 holds x^2 twice in two spellings, post 2 holds y."""
+    """Build two documents: post 1 has x^2 in two spellings, post 2 has y."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# A\n$x^2$ and $x^{2}$\n")
@@ -33,7 +33,7 @@ def write(folder: Path, *rows: str) -> Path:
     return path
 
 
-def test_the_highest_grade_of_the_instances_stands(notes: Path, tmp_path: Path) -> None:
+def test_a_visual_id_gets_the_highest_grade_of_its_instances(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.10\t1\tx^2\t1", "B.10\t1\tx^{2}\t3", "B.10\t2\ty\t2", "B.9\t2\ty\t0")
     with Collection.open(notes) as collection:
         square, name = (str(formula.visual_id) for formula in collection.formulas() if formula.id in (1, 3))
@@ -43,7 +43,7 @@ def test_the_highest_grade_of_the_instances_stands(notes: Path, tmp_path: Path) 
     assert found.removed == ("B.9",)
 
 
-def test_rows_without_a_formula_are_told(notes: Path, tmp_path: Path) -> None:
+def test_rows_whose_formula_is_unknown_are_reported(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t1", "B.1\t1\tz\t1", "B.1\t7\ty\t2")
     with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
         variants_by_visual_id(table, collection)
@@ -53,11 +53,11 @@ def test_rows_without_a_formula_are_told(notes: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_grade_that_is_none(notes: Path, tmp_path: Path) -> None:
+def test_an_invalid_grade_is_reported(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t4")
     with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
         variants_by_visual_id(table, collection)
-    assert str(error.value) == f"{table}:2: grade 4 is none of 0, 1, 2, 3\n  fix: correct the row"
+    assert str(error.value) == f"{table}:2: grade 4 is not one of 0, 1, 2, 3\n  fix: correct the row"
 
 
 def test_the_command(notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
