@@ -89,7 +89,7 @@ def test_words_and_formulas_from_the_first_page(page: Page, site: str) -> None:
     assert "irrational" in page.inner_text(".hits").lower()
     assert page.locator(".hit mark").count() > 0
     assert page.locator(".hit math").count() > 0
-    assert page.locator(".hit math .lit").count() > 0
+    assert page.locator(".hit math .highlight").count() > 0
     assert "ms" in page.inner_text("[role=status]")
 
 
@@ -101,7 +101,7 @@ def test_renamed_variables_are_lit_and_bound(page: Page, site: str) -> None:
     assert any("".join(text.split()) == "x2+y2=z2" for text in texts), texts
     renamed = page.locator(".formula-hit", has=page.locator(".bindings")).first
     assert " to " in renamed.locator(".bindings").inner_text()
-    assert renamed.locator(".lit").count() > 0
+    assert renamed.locator(".highlight").count() > 0
 
 
 def test_a_wildcard_binds(page: Page, site: str) -> None:

@@ -30,7 +30,7 @@ def test_complete_elements_are_filled_and_others_framed(
 
 def test_elements_get_classes() -> None:
     assert highlight("<math><msqrt><mi>x</mi></msqrt><mo>+</mo></math>", (1, 3)) == (
-        '<math><msqrt class="frame"><mi>x</mi></msqrt><mo class="lit">+</mo></math>'
+        '<math><msqrt class="frame"><mi>x</mi></msqrt><mo class="highlight">+</mo></math>'
     )
 
 

@@ -75,7 +75,8 @@ def test_places_are_the_numbers_of_elements() -> None:
 
 def test_classes_of_places() -> None:
     assert (
-        add_class(parse("a+b").mathml, [1, 3]) == '<math><mi class="lit">a</mi><mo>+</mo><mi class="lit">b</mi></math>'
+        add_class(parse("a+b").mathml, [1, 3])
+        == '<math><mi class="highlight">a</mi><mo>+</mo><mi class="highlight">b</mi></math>'
     )
     assert add_class(parse("a").mathml, {0}, "found") == '<math class="found"><mi>a</mi></math>'
 

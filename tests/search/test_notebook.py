@@ -13,7 +13,7 @@ PIECES = (
 
 
 def test_text_is_escaped_and_matches_are_highlighted() -> None:
-    expected = 'a &lt;b&gt; &amp; <mark>word</mark><math><msup><mi class="lit">x</mi><mn>2</mn></msup></math>'
+    expected = 'a &lt;b&gt; &amp; <mark>word</mark><math><msup><mi class="highlight">x</mi><mn>2</mn></msup></math>'
     assert segments_html(PIECES) == expected
 
 
@@ -22,6 +22,6 @@ def test_notebooks_show_results() -> None:
     assert "<small>answer 7</small>" in Results((hit,), 1, 0.002)._repr_html_()
     found = FoundFormula(5, 1.0, "x^2", parse("x^2").mathml, highlighted_nodes=(2,), bindings=(Binding("a", "x"),))
     page = FormulaResults((found,), 1, 0.002)._repr_html_()
-    assert '<mi class="lit">x</mi>' in page
+    assert '<mi class="highlight">x</mi>' in page
     assert "a to x" in page
     assert "<mark>word</mark>" in Extract("a word", PIECES, (), 0.001)._repr_html_()

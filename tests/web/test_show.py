@@ -38,7 +38,7 @@ def test_segments_are_escaped_and_keep_their_punctuation() -> None:
     ]
     assert segments_html(pieces) == (
         'a &lt; <span class="kept"><math><mi>x</mi></math>.)</span> So <mark>&lt;b&gt;</mark>'
-        '<math class="lit"><mi>y</mi></math> end'
+        '<math class="highlight"><mi>y</mi></math> end'
     )
 
 

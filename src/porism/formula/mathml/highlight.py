@@ -20,12 +20,12 @@ class Coverage(NamedTuple):
 
 
 def highlight(mathml: str, places: Collection[int]) -> str:
-    """Return clean MathML with these places highlighted: class `lit` fills an element, class `frame` frames it."""
+    """Return clean MathML with these places highlighted: class `highlight` fills an element, class `frame` frames it."""
     found = coverage(mathml, places)
     return add_class(add_class(mathml, found.filled), found.framed, "frame")
 
 
-def add_class(mathml: str, places: Collection[int], name: str = "lit") -> str:
+def add_class(mathml: str, places: Collection[int], name: str = "highlight") -> str:
     """Return clean MathML with a class on the elements at these places (pre-order numbers; `math` is 0)."""
     wanted = frozenset(places)
     number = -1

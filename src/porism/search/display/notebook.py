@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from porism.search.display.results import Extract, FormulaResults, HighlightedSegment, Results
 
 STYLE = (
-    "<style>.porism .lit, .porism mark { background: #ffe79a; color: #3b2c00; }"
+    "<style>.porism .highlight, .porism mark { background: #ffe79a; color: #3b2c00; }"
     ".porism .frame { outline: 1px solid #e0b93c; }</style>"
 )
 # Punctuation that must stay on the line of the formula before it.
