@@ -17,11 +17,11 @@ import numpy as np
 
 from bench._judged import SLICE, YEARS, folder, index, missing, scores
 from porism.corpus.topics.files import read_topics
-from porism.search.answers.rerank import Kind
+from porism.search.answers.model import Kind
 from porism.search.answers.searcher import FEATURES
 from porism.search.engine import Engine
 from porism.search.query import read_query
-from porism.search.topic_run import run_topics
+from porism.systems.run import run_topics
 from porism.search.train import Example, Measure, average_precision, crossed, examples, read_grades, reciprocal_rank
 
 # A group is left out by the beginnings and the ends of its features' names.

@@ -24,7 +24,7 @@ from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
-from porism.search.topic_run import SPARE, place_of
+from porism.systems.run import SPARE, place_of
 
 Array = npt.NDArray[np.float64]
 TESTS = {"pool": (POOL / "qrels.txt", True), "t2-2021": (SLICE / "qrels/task2-2021.core.txt", False)}  # prime?

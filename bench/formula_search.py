@@ -35,7 +35,7 @@ from porism.corpus.store.collection import Collection
 from porism.evaluate.runs.run import write_rankings
 from porism.index.formulas.build import build_formula_index
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.search.topic_run import formula_rankings
+from porism.systems.run import formula_rankings
 
 K = 1000
 SCRIPT = Path(__file__).with_name("_pya0.py")

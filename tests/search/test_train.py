@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from porism.errors import PorismError
-from porism.search.answers.rerank import Model, load_model, save_model
+from porism.search.answers.model import Model, load_model, save_model
 from porism.search.answers.searcher import FEATURES
 from porism.search.train import Example, average_precision, crossed, fit, mean, reciprocal_rank
 

@@ -140,7 +140,7 @@ def make_run(args: argparse.Namespace) -> int:
         print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse", file=sys.stderr)
         return 2
     from porism.corpus.topics.files import read_topics
-    from porism.search.topic_run import run_topics
+    from porism.systems.run import run_topics
 
     run_topics(
         Path(args.index),

@@ -20,8 +20,8 @@ from porism.files import atomic_directory
 from porism.index.concepts.learning import learn_concepts
 from porism.index.formulas.build import FORMS, build_formula_index
 from porism.index.manifest import Manifest, read_manifest, write_manifest
-from porism.index.threads.posts import SMALL, write_posts
-from porism.index.vectors.lsa import FAMILIES, write_vectors
+from porism.index.posts.build import SMALL, write_posts
+from porism.index.vectors.lsa import VECTOR_FAMILIES, write_vectors
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress, Silent
 
@@ -61,7 +61,7 @@ def build_index(
             base=known and known / "posts",
         )
         shutil.rmtree(codes)
-        _learn(watch, posts, pairs, number, FAMILIES if vectors else ())
+        _learn(watch, posts, pairs, number, VECTOR_FAMILIES if vectors else ())
         shutil.rmtree(passing)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}

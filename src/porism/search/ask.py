@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from porism.corpus.store.collection import Collection
+from porism.index.protocols import DocumentStore
 from porism.records import Hit
 from porism.search.display.results import Extract, HighlightedSegment, Source
 from porism.search.display.snippet import SnippetBuilder, plain_title
@@ -16,15 +16,15 @@ MIN_LENGTH = 80  # after a shorter passage the next post is tried
 
 
 def best_passage(
-    collection: Collection, hits: Sequence[Hit], builder: SnippetBuilder, notes: tuple[str, ...], began: float
+    documents: DocumentStore, hits: Sequence[Hit], builder: SnippetBuilder, notes: tuple[str, ...], began: float
 ) -> Extract:
     """Return the best passage of the first post that has one of useful length, else of the last post considered."""
     best = Extract("", (), (), 0.0)
     for hit in hits[:MAX_POSTS]:
-        post = collection.post(hit.id)
+        post, question, _ = documents.posts([hit.id])[0]
         segments = builder.passage(post.body, MAX_LENGTH)
         text = as_text(segments)
-        source = Source(post.id, post.thread_id, plain_title(collection.title(post.thread_id) or ""))
+        source = Source(post.id, post.thread_id, plain_title(question.title))
         best = Extract(text, segments, (source,), 0.0)
         if len(text) >= MIN_LENGTH:
             break

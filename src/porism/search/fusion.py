@@ -1,20 +1,95 @@
-"""Several ranked lists become one by their places alone."""
+"""Fusions: how several rankings of one query become one. Each is a value that prints as itself; the arithmetic is that of run files
+(`porism.evaluate.fusion`), so that fusing retrievers and fusing their runs give the same ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-CONSTANT = 60.0  # of reciprocal rank fusion, as usual
+from porism.evaluate.fusion import ScoredIds, comb_mnz, comb_sum, convex, rrf, score_rrf
+from porism.values import parse_value
 
 
-def unite(lists: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """All items of the lists, best first by the sum of 1 / (60 + rank); equal sums by number."""
-    if not any(len(one) for one in lists):
-        return np.empty(0, np.int64)
-    items, place = np.unique(np.concatenate(lists), return_inverse=True)
-    shares = np.concatenate([1.0 / (CONSTANT + 1.0 + np.arange(len(one))) for one in lists])
-    sums = np.bincount(place, shares, len(items))
-    return items[np.lexsort((items, -sums))]
+class Fusion(Protocol):
+    """What combines rankings."""
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        ...
+
+
+def _checked(weights: tuple[float, ...], rankings: Sequence[ScoredIds]) -> Sequence[float] | None:
+    if weights and len(weights) != len(rankings):
+        raise ValueError(f"{len(weights)} weights for {len(rankings)} rankings; give one for each")
+    return weights or None
+
+
+@dataclass(frozen=True, slots=True)
+class RRF:
+    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): the sum of weight / (k + rank)."""
+
+    k: float = 60.0
+    weights: tuple[float, ...] = ()
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return rrf(rankings, _checked(self.weights, rankings), self.k)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRRF:
+    """The sum of weight x score / (k + rank)."""
+
+    k: float = 60.0
+    weights: tuple[float, ...] = ()
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return score_rrf(rankings, _checked(self.weights, rankings), self.k)
+
+
+@dataclass(frozen=True, slots=True)
+class CombSum:
+    """CombSUM (Fox and Shaw, 1994): the sum of weight x score, the scores of each ranking scaled to 0..1."""
+
+    weights: tuple[float, ...] = ()
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return comb_sum(rankings, _checked(self.weights, rankings))
+
+
+@dataclass(frozen=True, slots=True)
+class CombMNZ:
+    """CombMNZ (Fox and Shaw, 1994): CombSUM times the number of rankings that contain the item."""
+
+    weights: tuple[float, ...] = ()
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return comb_mnz(rankings, _checked(self.weights, rankings))
+
+
+@dataclass(frozen=True, slots=True)
+class Convex:
+    """The weighted mean of the scores, the scores of each ranking scaled to 0..1."""
+
+    weights: tuple[float, ...] = ()
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return convex(rankings, _checked(self.weights, rankings))
+
+
+FUSIONS: tuple[type, ...] = (RRF, ScoreRRF, CombSum, CombMNZ, Convex)
+
+
+def parse_fusion(text: str) -> Fusion:
+    """Return the fusion that an expression describes.
+
+    >>> parse_fusion("RRF(k=10)")
+    RRF(k=10, weights=())
+    """
+    found: Fusion = parse_value(text, FUSIONS, "fusion")
+    return found

@@ -17,9 +17,10 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.records import Topic
-from porism.search.answers.rerank import Kind, Model, save_model
-from porism.search.answers.searcher import FEATURES, AnswerSearcher, scales
+from porism.search.answers.model import Kind, Model, save_model
+from porism.search.answers.reranker import scales
 from porism.search.engine import Engine
+from porism.search.features import feature_names
 from porism.search.query import read_query
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}
@@ -48,11 +49,7 @@ Measure = Callable[[Example, Weights], float]
 
 
 def examples(
-    searcher: AnswerSearcher,
-    topics: Sequence[Topic],
-    grades: Mapping[str, Mapping[int, int]],
-    kind: Kind,
-    weights: npt.NDArray[np.float32],
+    engine: Engine, topics: Sequence[Topic], grades: Mapping[str, Mapping[int, int]], kind: Kind
 ) -> list[Example]:
     """The topics that have a relevant post, with the features of their candidates; the weights choose what feedback learns from."""
     found = []
@@ -60,12 +57,10 @@ def examples(
         wanted = {item for item, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
         if not wanted:
             continue
-        table = searcher.study(read_query(topic.title, topic.question, topic.tags), weights, every=True).table
-        posts = searcher.posts
-        known = posts.question_ids if kind == "questions" else posts.answer_ids
-        ids = known[table.threads if kind == "questions" else table.answers]
-        matrix = table.matrix(kind)
-        features = (matrix / scales(matrix, len(known))).astype(np.float64)
+        table = engine.features(read_query(topic.title, topic.question, topic.tags), kind)
+        ids, matrix = table.batch.ids(kind), table.matrix(kind)
+        posts = engine.index.documents.size("question" if kind == "questions" else "answer")
+        features = (matrix / scales(matrix, posts)).astype(np.float64)
         found.append(Example(topic.id, features, np.isin(ids, list(wanted)), len(wanted)))
     return found
 
@@ -75,9 +70,9 @@ def fit(topics: Sequence[Example], kind: Kind) -> Weights:
     from scipy.optimize import minimize
 
     usable = [topic for topic in topics if topic.relevant.any() and not topic.relevant.all()]
-    bounds = [(0.0, 0.0 if name.startswith(LEFT_OUT[kind]) else None) for name in FEATURES]
+    bounds = [(0.0, 0.0 if name.startswith(LEFT_OUT[kind]) else None) for name in feature_names()]
     if not usable:
-        return np.zeros(len(FEATURES))
+        return np.zeros(len(feature_names()))
     result = minimize(
         lambda weights: _loss(weights, usable, PENALTY[kind]),
         np.array([0.0 if high == 0 else 0.1 for _, high in bounds]),
@@ -139,7 +134,7 @@ def crossed(sets: Sequence[Sequence[Example]], kind: Kind, measure: Measure = av
 
 def as_model(model: Model, kind: Kind, weights: Weights) -> Model:
     """A model with new weights for one kind."""
-    named = {name: max(float(weight), LEAST.get(name, 0.0)) for name, weight in zip(FEATURES, weights, strict=True)}
+    named = {name: max(float(weight), LEAST.get(name, 0.0)) for name, weight in zip(feature_names(), weights, strict=True)}
     return Model({**model.weights, kind: named})
 
 
@@ -147,7 +142,7 @@ def train_files(engine: Engine, pairs: Sequence[tuple[str, str]], kind: Kind, ou
     """Fit on all files of topics and judgments, write the model, and tell how it did: on each file when fitted on the others (of a single
     file, on its other topics), and when fitted on all."""
     sets = [
-        examples(engine.searcher, read_topics(topics), read_grades(qrels), kind, engine.model.vector(kind))
+        examples(engine, read_topics(topics), read_grades(qrels), kind)
         for topics, qrels in pairs
     ]
     if not any(one for one in sets):

@@ -1,0 +1,1 @@
+"""Systems: retrievers by name, and the runs they make."""

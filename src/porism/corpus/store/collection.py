@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST
 from porism.errors import PorismError
@@ -47,6 +47,13 @@ class Visual:
     expression_id: int
     formulas: int
     posts: int
+
+
+class VisualUse(NamedTuple):
+    """A formula of a post by its visual id: `kind` is title, question, answer or comment."""
+
+    kind: str
+    visual_id: int
 
 
 class Collection:
@@ -200,6 +207,11 @@ class Collection:
     def formulas_of(self, post_id: int) -> list[Formula]:
         """The formulas of a post: title, body and comments."""
         return [_formula(row) for row in self._rows(FORMULA + "WHERE f.post_id = ? ORDER BY f.id", post_id)]
+
+    def visuals_of(self, post_id: int) -> Iterator[VisualUse]:
+        """The visual ids of a post's formulas (title, body and comments), and the kind of text each occurs in."""
+        query = "SELECT kind, visual_id FROM formulas WHERE post_id = ? ORDER BY id"
+        return (VisualUse(FORMULA_KINDS[kind], visual_id) for kind, visual_id in self._rows(query, post_id))
 
     def instances(self, visual_id: int) -> Iterator[Formula]:
         """The formulas that look the same."""

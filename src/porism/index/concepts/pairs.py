@@ -14,7 +14,8 @@ from porism.hashing import hash64
 from porism.index.concepts.concept import names_of
 from porism.index.formulas.codes import MASK, FormulaCodes, latex_key
 from porism.index.storage.columns import ColumnWriter, read_columns
-from porism.index.threads.terms import Piece, Pieces, encode_latex, piece, tag_text
+from porism.index.posts.occurrences import encode_latex
+from porism.index.posts.pieces import Piece, Pieces, piece, tag_text
 from porism.records import Thread
 
 TYPES = {"key": "<u8", "post": "<u4"}
@@ -79,7 +80,7 @@ class ConceptReader:
         latex = list(self._latex)
         forms, held = known.forms(np.fromiter(map(latex_key, latex), np.uint64, len(latex)))
         missing = np.flatnonzero(~held)
-        forms[missing] = encode_latex([latex[at] for at in missing.tolist()]).forms
+        forms[missing] = encode_latex([latex[at] for at in missing.tolist()])[0].forms
         number, post = np.array(self._formulas, np.int64).reshape(-1, 2).T
         keys, posts = forms[number], post.astype(np.uint32)
         large = keys > 0

@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 from porism.formula.binary import unpack
 from porism.index.analysis.features import Features, features_of_many
-from porism.index.formulas.codes import Encoded, encode
+from porism.index.formulas.codes import EncodedFormulas, encode, new_vocabularies
+from porism.index.schema import FORMULA_FAMILIES
+from porism.index.terms.blocks import LocalRows, Vocabulary, rows_of_documents
+from porism.index.terms.dictionary import Hashes
 
 # Columns of a block and their types; those named *_at hold one row's end for each formula, the rest are the rows.
 TYPES = {
@@ -48,15 +51,22 @@ class Raw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Columns (labels numbered in `labels`), the terms of each formula, how many upper ends have each path key, and the codes of those
-    formulas that are known by their LaTeX."""
+    """Columns (labels numbered in `labels`), the term rows of each family, how many path groups have each path key, and the codes of those
+    formulas that posts name by their LaTeX."""
 
     columns: dict[str, npt.NDArray[Any]]
     labels: list[str]
-    terms: list[tuple[str, str, str]]
+    terms: dict[str, LocalRows]
     keys: npt.NDArray[np.uint32]
     key_counts: npt.NDArray[np.int64]
-    encoded: Encoded
+    encoded: EncodedFormulas
+
+
+class ExtraFormulas(NamedTuple):
+    """Formulas that are not indexed themselves but occur in posts: their codes, and the hashes of the terms by family."""
+
+    encoded: EncodedFormulas
+    hashes: dict[str, Hashes]
 
 
 def features_of_trees(trees: Sequence[bytes]) -> list[Features]:
@@ -70,25 +80,38 @@ def features_of_trees(trees: Sequence[bytes]) -> list[Features]:
 
 
 def make_block(formulas: Sequence[Raw]) -> Block:
-    """The block of some formulas."""
+    """Make the block of some formulas."""
     rows = features_of_trees([raw.trees for raw in formulas])
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new label gets the next number
-    sectors = [_sectors(row) for row in rows]
-    keys, counts = np.unique(np.concatenate(sectors), return_counts=True)
-    terms = [(" ".join(row.tuples), " ".join(row.paths), " ".join(row.parts)) for row in rows]
+    keys, counts = np.unique(np.concatenate([_path_groups(row) for row in rows]), return_counts=True)
     columns = _columns(formulas, rows, numbers)
-    return Block(columns, list(numbers), terms, keys, counts, encode_known(formulas, rows))
+    vocabularies = new_vocabularies()
+    encoded = _encode(formulas, rows, vocabularies)
+    terms = {
+        family: rows_of_documents([getattr(row, family) for row in rows], vocabularies[family])
+        for family in FORMULA_FAMILIES
+    }
+    return Block(columns, list(numbers), terms, keys, counts, encoded)
 
 
-def encode_known(formulas: Sequence[Raw], rows: Sequence[Features]) -> Encoded:
-    """The codes of the formulas that have LaTeX, by which posts name them."""
+def make_extra(formulas: Sequence[Raw]) -> ExtraFormulas:
+    """Encode formulas that only posts need."""
+    vocabularies = new_vocabularies()
+    encoded = _encode(formulas, features_of_trees([raw.trees for raw in formulas]), vocabularies)
+    return ExtraFormulas(encoded, {family: one.hashes() for family, one in vocabularies.items()})
+
+
+def _encode(
+    formulas: Sequence[Raw], rows: Sequence[Features], vocabularies: Mapping[str, Vocabulary]
+) -> EncodedFormulas:
+    """Return the codes of the formulas that have LaTeX, by which posts name them."""
     known = [(raw.latex, row) for raw, row in zip(formulas, rows, strict=True) if raw.latex]
-    return encode([latex for latex, _ in known], [row for _, row in known])
+    return encode([latex for latex, _ in known], [row for _, row in known], vocabularies)
 
 
-def _sectors(row: Features) -> npt.NDArray[np.uint32]:
-    """The key of each group of paths that share upper end and key."""
+def _path_groups(row: Features) -> npt.NDArray[np.uint32]:
+    """Return the key of each group of paths that share upper end and key."""
     above, keys = row.ways.above, row.ways.keys
     first = np.ones(len(keys), np.bool_)
     first[1:] = (above[1:] != above[:-1]) | (keys[1:] != keys[:-1])

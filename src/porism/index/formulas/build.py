@@ -6,21 +6,26 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
-from porism.index.analysis.features import FIELDS
-from porism.index.formulas.block import TYPES, Block, Raw, encode_known, features_of_trees, make_block
-from porism.index.formulas.codes import CodesWriter, Encoded
+from porism.index.formulas.block import TYPES, Block, ExtraFormulas, Raw, make_block, make_extra
+from porism.index.formulas.codes import CodesWriter
 from porism.index.manifest import Manifest, read_manifest, write_manifest
-from porism.index.postings import PostingsWriter
+from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, read_columns
+from porism.index.storage.rows import Rows, RowsWriter
 from porism.index.storage.tally import Tally
+from porism.index.terms.dictionary import DictionaryWriter
+from porism.index.terms.embedded import write_frequencies
+from porism.index.terms.inversion import PostingLists, write_postings
 from porism.index.worker import opened
 from porism.parallel import Pool, cores, ordered, workers
 
@@ -56,22 +61,63 @@ def build_formula_index(
     number = processes or (1 if len(visuals) - known < SMALL else cores())
     with atomic_directory(directory) as work, workers(number) as pool:
         if old is not None:
-            for name in ("terms", "rows"):
-                shutil.copytree(old / name, work / name)
+            shutil.copytree(old / "rows", work / "rows")
         made = codes or work / "codes"
-        with (
-            PostingsWriter(work / "terms", FIELDS) as postings,
-            ColumnWriter(work / "rows", TYPES) as columns,
-            CodesWriter(made) as encoded,
-        ):
-            build = _Build(postings, columns, encoded, old)
+        with _TermsWriter(work, old, known) as terms, ColumnWriter(work / "rows", TYPES) as columns, CodesWriter(made) as encoded:
+            build = _Build(terms, columns, encoded, old)
             _index(build, collection, visuals[known:], pool, 2 * number, progress)
-        encoded.finish(work / FORMS, None if old is None else old / FORMS)
+        terms.finish()
+        encoded.finish(terms.dictionaries, work / FORMS, None if old is None else old / FORMS)
         build.write(work)
         if codes is None:
             shutil.rmtree(made)
         counts = {"formulas": build.formulas, "expressions": collection.count("expressions")}
         return write_manifest(work, KIND, collection.digest, counts=counts)
+
+
+class _TermsWriter:
+    """Write the term index of the formulas: rows into a passing folder, then posting lists. Use it in a `with` statement, then `finish`."""
+
+    def __init__(self, work: Path, base: Path | None, first: int) -> None:
+        self._work = work
+        self._base = base
+        self._first = first  # row of the first new formula
+        self._passing = work / "passing"
+        self._stack = ExitStack()
+        self.dictionaries = {
+            family: DictionaryWriter(base and base / "terms" / family) for family in FORMULA_FAMILIES
+        }
+        self._rows = {
+            family: self._stack.enter_context(RowsWriter(self._passing, family, 1)) for family in FORMULA_FAMILIES
+        }
+
+    def add(self, block: Block) -> dict[str, npt.NDArray[np.uint32]]:
+        """Append the rows of a block; return the dictionary ids of its local codes by family."""
+        ids = {}
+        for family, local in block.terms.items():
+            assert local.hashes is not None
+            ids[family] = self.dictionaries[family].intern(local.hashes)
+            self._rows[family].add(local.rows._replace(codes=ids[family][local.rows.codes]))
+        return ids
+
+    def __enter__(self) -> _TermsWriter:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def finish(self) -> None:
+        """Write dictionaries, posting lists, frequencies and lengths."""
+        for family, dictionary in self.dictionaries.items():
+            path = self._work / "terms" / family
+            rows = Rows(self._passing, family)
+            old = None if self._base is None else self._base / "terms" / family
+            dictionary.save(path)
+            write_postings(rows, dictionary.size, path, None if old is None else PostingLists(old), self._first)
+            write_frequencies(path, None)
+            lengths = rows.lengths if old is None else np.concatenate((np.load(f"{old}.lengths.npy"), rows.lengths))
+            np.save(f"{path}.lengths.npy", lengths)
+        shutil.rmtree(self._passing)
 
 
 def _index(
@@ -90,8 +136,8 @@ def _index(
         written[block.columns["expression"]] = True
         if progress is not None:
             progress(count)
-    for _, encoded in ordered(pool, _encoded, _chunks(collection, np.flatnonzero(~written)), window):
-        build.codes.add(encoded)
+    for _, extra in ordered(pool, _extra, _chunks(collection, np.flatnonzero(~written)), window):
+        build.add_extra(extra)
 
 
 def _returnable(collection: Collection) -> Ids:
@@ -142,35 +188,33 @@ def _block(task: Task) -> Block:
     return make_block(formulas)
 
 
-def _encoded(task: Task) -> Encoded:
-    """What a worker does for expressions that no visual id stands for."""
+def _extra(task: Task) -> ExtraFormulas:
+    """Encode, in a worker, expressions that no visual id is represented by."""
     path, digest, numbers = task
     found = map(opened(path, digest).expression, numbers.tolist())
-    formulas = [Raw(one.visual_id, one.id, one.latex, one.trees) for one in found if one.latex]
-    return encode_known(formulas, features_of_trees([raw.trees for raw in formulas]))
+    return make_extra([Raw(one.visual_id, one.id, one.latex, one.trees) for one in found if one.latex])
 
 
 class _Build:
     """What is gathered over the blocks of one index, going on from what a base gathered."""
 
-    def __init__(self, postings: PostingsWriter, columns: ColumnWriter, codes: CodesWriter, base: Path | None) -> None:
+    def __init__(self, terms: _TermsWriter, columns: ColumnWriter, codes: CodesWriter, base: Path | None) -> None:
         self.formulas = 0
         self.expressions = 0  # that the base knows
-        self.codes = codes
-        self._postings = postings
+        self._codes = codes
+        self._terms = terms
         self._columns = columns
         self._labels: dict[str, int] = {}
         self._layout: Counter[int] = Counter()  # in how many formulas a label stands
         self._operators: Counter[int] = Counter()
         self._ends = dict.fromkeys((name for name in TYPES if name.endswith("_at")), 0)
-        self._tuples = 0
         self._keys = Tally("<u4")
         if base is not None:
             self._go_on_from(base)
 
     def _go_on_from(self, base: Path) -> None:
         raw = json.loads((base / STATISTICS).read_text("utf-8"))
-        self.formulas, self._tuples = raw["formulas"], raw["tuples"]
+        self.formulas = raw["formulas"]
         for at, (label, layout, operators) in enumerate(raw["labels"]):
             self._labels[label] = at
             self._layout[at], self._operators[at] = layout, operators
@@ -182,9 +226,7 @@ class _Build:
 
     def add(self, block: Block) -> None:
         """Write a block and count what is in it."""
-        for row, terms in enumerate(block.terms, self.formulas):
-            self._postings.add(row, dict(zip(FIELDS, terms, strict=True)))
-            self._tuples += terms[0].count(" ") + 1
+        self._codes.add(block.encoded, self._terms.add(block))
         numbers = np.array([self._labels.setdefault(label, len(self._labels)) for label in block.labels], np.int32)
         for name, values in block.columns.items():
             if name.endswith("_label"):
@@ -196,8 +238,12 @@ class _Build:
         self._layout.update(_holders(numbers, block, "layout"))
         self._operators.update(_holders(numbers, block, "operator"))
         self._keys.add(block.keys, block.key_counts)
-        self.codes.add(block.encoded)
-        self.formulas += len(block.terms)
+        self.formulas += len(block.columns["visual"])
+
+    def add_extra(self, extra: ExtraFormulas) -> None:
+        """Write the codes of formulas that only posts need."""
+        ids = {family: self._terms.dictionaries[family].intern(found) for family, found in extra.hashes.items()}
+        self._codes.add(extra.encoded, ids)
 
     def write(self, directory: Path) -> None:
         """Write what was counted."""
@@ -207,7 +253,7 @@ class _Build:
             columns.append("key_count", counts)
         with atomic_file(directory / STATISTICS) as out:
             labels = [[label, self._layout[at], self._operators[at]] for label, at in self._labels.items()]
-            json.dump({"formulas": self.formulas, "tuples": self._tuples, "labels": labels}, out, ensure_ascii=True)
+            json.dump({"formulas": self.formulas, "labels": labels}, out, ensure_ascii=True)
 
 
 def _holders(numbers: npt.NDArray[np.int32], block: Block, tree: str) -> dict[int, int]:

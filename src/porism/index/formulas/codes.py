@@ -1,12 +1,12 @@
-"""The term codes of every distinct formula, worked out once and looked up by LaTeX wherever a post has it.
+"""The terms of every distinct formula, computed once and looked up by LaTeX wherever a post contains it.
 
-A table of two parts. `forms` stays in the index: for each LaTeX (by its hash) what it is as a whole, whatever its variables are called. The
-codes are needed only until the posts are written.
+Two tables. `forms` stays in the index: for each LaTeX (by its hash) the hash of its canonical form, whatever its variables are called.
+The term codes are needed only until the posts are written; they are ids of the formula index's dictionaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,62 +15,82 @@ import numpy.typing as npt
 
 from porism.hashing import hash64
 from porism.index.analysis.features import Features
-from porism.index.analysis.terms import FORMULA_FAMILIES, codes, feature_terms, whole_form
+from porism.index.analysis.terms import feature_terms, whole_form
+from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, read_columns
+from porism.index.terms.blocks import Vocabulary
+from porism.index.terms.dictionary import DictionaryWriter, Hashes
 
 MASK = (1 << 64) - 1
-WIDTH = len(FORMULA_FAMILIES)
 FORM_TYPES = {"key": "<u8", "form": "<u8"}
-CODE_TYPES = {"key": "<u8", "item": "<u4"}
-ITEM_TYPES = {"key": "<u8", "form": "<u8", "end": "<i8", "code": "<u4"}
+SORTED_TYPES = {"key": "<u8", "item": "<u4"}
+ITEM_TYPES = {
+    "key": "<u8",
+    "form": "<u8",
+    **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
+    **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
+}
+HASH_TYPES = {family: "<u8" for family in FORMULA_FAMILIES}
 
-Numbers = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
 
 
 def latex_key(latex: str) -> int:
-    """The number that stands for a LaTeX text."""
+    """Return the 64-bit hash that identifies a LaTeX text."""
     return hash64(latex) & MASK
 
 
-class Encoded(NamedTuple):
-    """Some formulas: the key and the form of each, how many codes it has in each family, and the codes, a formula's families in turn."""
+class CodeLists(NamedTuple):
+    """The term codes of some formulas in one family: how many each formula has, and the codes."""
 
-    keys: npt.NDArray[np.uint64]
-    forms: npt.NDArray[np.uint64]
-    sizes: Numbers
-    codes: npt.NDArray[np.uint32]
+    sizes: Ints
+    codes: Codes
 
 
-def encode(latex: Sequence[str], found: Sequence[Features]) -> Encoded:
-    """The codes of formulas."""
-    sizes: list[int] = []
-    forms: list[int] = []
-    flat: list[str] = []
-    for one in found:
-        terms = feature_terms(one)
-        forms.append(whole_form(terms))
-        for family in FORMULA_FAMILIES:
-            sizes.append(len(terms[family]))
-            flat += terms[family]
+class EncodedFormulas(NamedTuple):
+    """Some formulas: key and form of each, and its term codes by family (local to the block they were made with)."""
+
+    keys: Hashes
+    forms: Hashes
+    lists: Mapping[str, CodeLists]
+
+
+def encode(
+    latex: Sequence[str], found: Sequence[Features], vocabularies: Mapping[str, Vocabulary]
+) -> EncodedFormulas:
+    """Return the codes of formulas in these vocabularies."""
+    terms = [feature_terms(one) for one in found]
+    lists = {}
+    for family, vocabulary in vocabularies.items():
+        sizes = np.array([len(one[family]) for one in terms], np.int64)
+        codes = vocabulary.codes(term for one in terms for term in one[family])
+        lists[family] = CodeLists(sizes, np.array(codes, np.uint32))
     keys = np.fromiter(map(latex_key, latex), np.uint64, len(latex))
-    return Encoded(keys, np.array(forms, np.uint64), np.array(sizes, np.int64), codes(flat))
+    return EncodedFormulas(keys, np.array([whole_form(one) for one in terms], np.uint64), lists)
+
+
+def new_vocabularies() -> dict[str, Vocabulary]:
+    """Return an empty vocabulary for each family of formula terms."""
+    return {family: Vocabulary() for family in FORMULA_FAMILIES}
 
 
 class CodesWriter:
-    """Appends formulas to a folder that `FormulaCodes` reads once `finish` was called; use it in a `with` statement."""
+    """Append formulas to a folder that `FormulaCodes` reads after `finish`; use it in a `with` statement."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._columns = ColumnWriter(directory / "items", ITEM_TYPES)
-        self._end = 0
+        self._ends = dict.fromkeys(FORMULA_FAMILIES, 0)
 
-    def add(self, block: Encoded) -> None:
-        """Add formulas."""
+    def add(self, block: EncodedFormulas, ids: Mapping[str, Codes]) -> None:
+        """Append formulas; `ids` are the dictionary ids of the block's local codes."""
         self._columns.append("key", block.keys)
         self._columns.append("form", block.forms)
-        self._columns.append("end", self._end + np.cumsum(block.sizes))
-        self._columns.append("code", block.codes)
-        self._end += len(block.codes)
+        for family, (sizes, codes) in block.lists.items():
+            self._columns.append(f"{family}_end", self._ends[family] + np.cumsum(sizes))
+            self._columns.append(f"{family}_code", ids[family][codes])
+            self._ends[family] += len(codes)
 
     def __enter__(self) -> CodesWriter:
         return self
@@ -78,11 +98,14 @@ class CodesWriter:
     def __exit__(self, *error: Any) -> None:
         self._columns.__exit__(*error)
 
-    def finish(self, forms: Path, base: Path | None) -> None:
-        """Sort the keys (24 bytes of memory a formula); write the forms, those of a base before them."""
+    def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, base: Path | None) -> None:
+        """Sort the keys (24 bytes of memory a formula); write the hashes of all terms, and the forms, those of a base before them."""
+        with ColumnWriter(self._directory / "hashes", HASH_TYPES) as columns:
+            for family, dictionary in dictionaries.items():
+                columns.append(family, dictionary.hashes())
         items = read_columns(self._directory / "items", ITEM_TYPES)
         order = np.argsort(items["key"], kind="stable")
-        with ColumnWriter(self._directory / "sorted", CODE_TYPES) as columns:
+        with ColumnWriter(self._directory / "sorted", SORTED_TYPES) as columns:
             columns.append("key", items["key"][order])
             columns.append("item", order)
         keys, values = items["key"], items["form"]
@@ -96,32 +119,33 @@ class CodesWriter:
 
 
 class FormulaCodes:
-    """Looks formulas up by the key of their LaTeX."""
+    """Look formulas up by the key of their LaTeX."""
 
     def __init__(self, directory: Path, forms: Path) -> None:
-        self._sorted = read_columns(directory / "sorted", CODE_TYPES)
+        self._sorted = read_columns(directory / "sorted", SORTED_TYPES)
         self._forms = read_columns(forms, FORM_TYPES)
         items = read_columns(directory / "items", ITEM_TYPES)
-        self.codes: npt.NDArray[np.uint32] = items["code"]
-        self.ends: Numbers = items["end"]
+        self.ends: dict[str, Ints] = {family: items[f"{family}_end"] for family in FORMULA_FAMILIES}
+        self.codes: dict[str, Codes] = {family: items[f"{family}_code"] for family in FORMULA_FAMILIES}
+        self.hashes: dict[str, Hashes] = read_columns(directory / "hashes", HASH_TYPES)
 
-    def items(self, keys: npt.NDArray[np.uint64]) -> Numbers:
-        """The number of each formula; -1 where it is not there."""
+    def items(self, keys: Hashes) -> Ints:
+        """Return the number of each formula, -1 for those that are not there."""
         at, known = _find(self._sorted["key"], keys)
         found = np.full(len(keys), -1, np.int64)
         found[known] = self._sorted["item"][at[known]]
         return found
 
-    def forms(self, keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-        """The form of each formula, and whether it is known."""
+    def forms(self, keys: Hashes) -> tuple[Hashes, npt.NDArray[np.bool_]]:
+        """Return the form of each formula, and whether it is known."""
         at, known = _find(self._forms["key"], keys)
         found = np.zeros(len(keys), np.uint64)
         found[known] = self._forms["form"][at[known]]
         return found, known
 
 
-def _find(held: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-    """Where keys stand in a sorted column, and whether they do."""
+def _find(held: Hashes, keys: Hashes) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Return where keys are in a sorted column, and which of them are."""
     if not len(held):
         return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
     at = np.minimum(np.searchsorted(held, keys), len(held) - 1)

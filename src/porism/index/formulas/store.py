@@ -16,9 +16,12 @@ from porism.formula.tree import Node
 from porism.index.formulas.block import TYPES
 from porism.index.formulas.build import KEY_TYPES, KIND, STATISTICS
 from porism.index.manifest import Manifest, read_manifest
-from porism.index.postings import Postings
+from porism.index.schema import FORMULA_FAMILIES, View
+from porism.index.terms.embedded import EmbeddedTermIndex
+from porism.index.terms.scoring import NO_UNITS, UnitMap
 from porism.index.storage.columns import read_columns
 
+WHOLE = View.of("formula", {"formula": 1.0})  # a formula has one field
 # A label's weight runs from this (every formula has it) up to this + 1 (one formula has it).
 BASE_WEIGHT = 0.5
 
@@ -29,11 +32,11 @@ class FormulaStore:
     def __init__(self, directory: Path, manifest: Manifest) -> None:
         self.directory = directory
         self.manifest = manifest
-        self.postings = Postings.open(directory / "terms")
         self.columns = read_columns(directory / "rows", TYPES)
         raw = json.loads((directory / STATISTICS).read_text("utf-8"))
         self.formulas: int = raw["formulas"]
-        self.average_tuples = raw["tuples"] / max(1, self.formulas)
+        units = {"formula": UnitMap(NO_UNITS, True, self.formulas)}
+        self.terms = EmbeddedTermIndex(directory / "terms", FORMULA_FAMILIES, ("formula",), units, "formula")
         self.labels = {label: at for at, (label, _, _) in enumerate(raw["labels"])}
         self.layout_weights = self._weights([row[1] for row in raw["labels"]])
         self.operator_weights = self._weights([row[2] for row in raw["labels"]])

@@ -1,61 +1,94 @@
-"""What each document consists of: rows of (term code, count) on disk, mapped into memory; the forward side of the inverted index.
+"""Terms of documents on disk: for each document a row of entries, a term code and a cell that packs a field and a raw count.
 
-A reader can score any document by any weighting, see which terms matched, and learn from the terms of good documents.
+These are the forward side of the inverted index. A reader can score any document by any weighting and any weights of fields, see which terms
+matched, and learn from the terms of good documents. Files are appended while building and mapped when read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.compiled import compiled
 from porism.index.storage.columns import ArrayWriter, read_array
 
 Codes = npt.NDArray[np.uint32]
-Values = npt.NDArray[np.float32]
-HALVES = 2  # counts are stored as whole numbers of halves
-MOST = 65535  # halves that are stored
+Cells = npt.NDArray[np.uint16]
+Ints = npt.NDArray[np.int64]
+FIELD_SHIFT = 13  # a cell is the field's number (3 bits) and the count (13 bits)
+MOST_COUNT = (1 << FIELD_SHIFT) - 1  # a larger count is split into several entries, which sum to it
+FIELD_BITS = 16 - FIELD_SHIFT
 
 
 class RowBlock(NamedTuple):
-    """Some rows, one after another: codes (ascending in each row) and counts in halves; the size and the length of each row."""
+    """The rows of some documents, one after another: codes and cells of all entries, the number of entries of each document, and its
+    length in every field."""
 
     codes: Codes
-    counts: npt.NDArray[np.uint16]
-    sizes: npt.NDArray[np.int64]
-    lengths: Values
+    cells: Cells
+    sizes: Ints
+    lengths: npt.NDArray[np.int32]
 
 
-def joined(blocks: Sequence[RowBlock]) -> RowBlock:
-    """Blocks one after another as one."""
-    if len(blocks) == 1:
-        return blocks[0]
-    codes, counts, sizes, lengths = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
-    return RowBlock(codes, counts, sizes, lengths)
+@compiled
+def _fold(keys: Any, fields: int, codes: Any, cells: Any, sizes: Any, lengths: Any) -> int:
+    """Count equal keys of a sorted array; return the number of entries written."""
+    size = 0
+    at = 0
+    while at < len(keys):
+        key = keys[at]
+        end = at
+        while end < len(keys) and keys[end] == key:
+            end += 1
+        field = np.int64(key & np.uint64(7))
+        row = np.int64(key >> np.uint64(35))
+        lengths[row, field] += end - at
+        left = end - at
+        while left > 0:
+            count = min(left, MOST_COUNT)
+            codes[size] = np.uint32((key >> np.uint64(3)) & np.uint64(0xFFFFFFFF))
+            cells[size] = np.uint16((field << FIELD_SHIFT) | count)
+            sizes[row] += 1
+            size += 1
+            left -= count
+        at = end
+    return size
+
+
+def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_count: int) -> RowBlock:
+    """Group occurrences, each given by document, term code and field, into rows with counts."""
+    keys = (rows.astype(np.uint64) << np.uint64(35)) | (codes.astype(np.uint64) << np.uint64(3)) | fields.astype(np.uint64)
+    keys.sort()
+    found_codes = np.empty(len(keys), np.uint32)
+    cells = np.empty(len(keys), np.uint16)
+    sizes = np.zeros(documents, np.int64)
+    lengths = np.zeros((documents, field_count), np.int32)
+    size = _fold(keys, field_count, found_codes, cells, sizes, lengths)
+    return RowBlock(found_codes[:size].copy(), cells[:size].copy(), sizes, lengths)
 
 
 class RowsWriter:
-    """Appends rows; use it in a `with` statement. Memory does not grow with the number of rows."""
+    """Append rows to files; use it in a `with` statement. Memory does not grow with the number of rows."""
 
-    def __init__(self, directory: Path, name: str) -> None:
+    def __init__(self, directory: Path, name: str, fields: int) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
         self._stack = ExitStack()
         self._codes: IO[bytes] = self._stack.enter_context((directory / f"{name}.codes").open("wb"))
-        self._counts: IO[bytes] = self._stack.enter_context((directory / f"{name}.counts").open("wb"))
+        self._cells: IO[bytes] = self._stack.enter_context((directory / f"{name}.cells").open("wb"))
         self._starts = self._stack.enter_context(ArrayWriter(directory / f"{name}.starts.npy", "<i8"))
-        self._lengths = self._stack.enter_context(ArrayWriter(directory / f"{name}.lengths.npy", "<f4"))
+        self._lengths = self._stack.enter_context(ArrayWriter(directory / f"{name}.lengths.npy", "<i4", fields))
         self._end = 0
         self._starts.append([0])
 
     def add(self, block: RowBlock) -> None:
-        """Add the next rows."""
+        """Append the rows of the next documents."""
         self._codes.write(np.ascontiguousarray(block.codes, "<u4").data)
-        self._counts.write(np.ascontiguousarray(block.counts, "<u2").data)
+        self._cells.write(np.ascontiguousarray(block.cells, "<u2").data)
         self._starts.append(self._end + np.cumsum(block.sizes))
         self._lengths.append(block.lengths)
         self._end += len(block.codes)
@@ -70,35 +103,26 @@ class RowsWriter:
 
 
 class Rows:
-    """Reads rows. `lengths` are the sums of the counts."""
+    """Read rows: mapped arrays."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        self.starts: npt.NDArray[np.int64] = read_array(directory / f"{name}.starts.npy")
-        self.lengths: Values = read_array(directory / f"{name}.lengths.npy")
-        self.codes: Codes = _mapped(directory / f"{name}.codes").view(np.uint32)
-        self.counts: npt.NDArray[np.uint16] = _mapped(directory / f"{name}.counts").view(np.uint16)
+        self.starts: Ints = read_array(directory / f"{name}.starts.npy")
+        self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
+        self.codes: Codes = mapped_bytes(directory / f"{name}.codes").view(np.uint32)
+        self.cells: Cells = mapped_bytes(directory / f"{name}.cells").view(np.uint16)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    @cached_property
-    def mean(self) -> float:
-        """The mean length of a row."""
-        return float(self.lengths.mean()) if len(self.lengths) else 0.0
-
-    def row(self, number: int) -> tuple[Codes, Values]:
-        """The codes (ascending) and counts of one row."""
-        start, end = self.starts[number], self.starts[number + 1]
-        return self.codes[start:end], self.counts[start:end].astype(np.float32) / np.float32(HALVES)
-
     def block(self, first: int, end: int) -> RowBlock:
-        """The rows from the first up to the end."""
+        """Return the rows from the first up to, but not including, the end."""
         start, stop = int(self.starts[first]), int(self.starts[end])
         sizes = np.diff(self.starts[first : end + 1])
-        return RowBlock(self.codes[start:stop], self.counts[start:stop], sizes, self.lengths[first:end])
+        return RowBlock(self.codes[start:stop], self.cells[start:stop], sizes, self.lengths[first:end])
 
 
-def _mapped(path: Path) -> npt.NDArray[np.uint8]:
-    if path.stat().st_size == 0:  # nothing can be mapped
+def mapped_bytes(path: Path) -> npt.NDArray[np.uint8]:
+    """Map a file into memory; an empty file, which cannot be mapped, is an empty array."""
+    if path.stat().st_size == 0:
         return np.empty(0, np.uint8)
     return np.asarray(np.memmap(path, np.uint8, "r"))  # a plain view: the subclass costs more than most look-ups

@@ -1,56 +1,59 @@
-"""Small vectors trained on the collection itself: threads that use the same terms in the same company lie near each other.
+"""Small vectors trained on the collection itself: threads that use the same terms in the same company have similar vectors.
 
-Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No model is fetched from anywhere.
+Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is needed.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.storage.columns import ArrayWriter
-from porism.index.storage.rows import HALVES, Rows
-from porism.index.storage.tally import Tally
+from porism.index.schema import FIELDS, THREAD
+from porism.index.storage.columns import ArrayWriter, read_array
+from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows
 
-FAMILIES = ("words", "tuples")
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+VECTOR_FAMILIES = ("words", "tuples")
 DIMENSIONS = 200
 MOST_TERMS = 30_000
 SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
-FEWEST = 3  # threads that must have a term
+FEWEST = 3  # threads that must contain a term
 BLOCK = 4096
-SCAN = 4_000_000  # codes that are counted together
 SEED = 1
 
 Matrix = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
 
 
 def write_vectors(directory: Path, family: str) -> None:
     """Learn a basis from the rows of a family and write it with the vector of every thread."""
-    rows = Rows(directory, f"thread.{family}")
-    codes, idf = _vocabulary(rows)
-    basis = _basis(rows, codes, idf)
-    np.save(directory / f"vectors.{family}.codes.npy", codes)
-    np.save(directory / f"vectors.{family}.idf.npy", idf)
+    threads = _ThreadTerms(directory, family)
+    basis = _basis(threads)
+    np.save(directory / f"vectors.{family}.codes.npy", threads.codes)
+    np.save(directory / f"vectors.{family}.idf.npy", threads.idf)
     np.save(directory / f"vectors.{family}.basis.npy", basis.astype(np.float16))
     with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
-        for at in range(0, len(rows), BLOCK):
-            some = np.arange(at, min(at + BLOCK, len(rows)))
-            vectors.append(_unit(_weighted(rows, some, codes, idf) @ basis))
+        for at in range(0, len(threads), BLOCK):
+            some = np.arange(at, min(at + BLOCK, len(threads)))
+            vectors.append(_unit(threads.matrix(some) @ basis))
 
 
 class Vectors:
-    """Reads the vectors of a family."""
+    """Read the vectors of a family."""
 
     def __init__(self, directory: Path, family: str) -> None:
-        self._codes: npt.NDArray[np.uint32] = np.load(directory / f"vectors.{family}.codes.npy")
+        self._codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
         self._idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
-        self._basis: npt.NDArray[np.float16] = np.load(directory / f"vectors.{family}.basis.npy", mmap_mode="r")
-        self._threads: npt.NDArray[np.float16] = np.load(directory / f"vectors.{family}.npy", mmap_mode="r")
+        self._basis: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.basis.npy")
+        self._threads: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.npy")
 
-    def query(self, codes: npt.NDArray[np.uint32], weights: npt.NDArray[np.float32]) -> Matrix:
-        """The vector of a query's terms, of length 1 (or 0 where no term is known)."""
+    def query(self, codes: Ints, weights: Matrix) -> Matrix:
+        """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
         if not len(self._codes) or not len(codes):
             return np.zeros(self._basis.shape[1], np.float32)
         at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
@@ -58,53 +61,58 @@ class Vectors:
         at = at[known]
         return _unit((weights[known] * self._idf[at]) @ self._basis[at].astype(np.float32))
 
-    def cosines(self, query: Matrix, threads: npt.NDArray[np.int64]) -> Matrix:
-        """How near the threads are to a query."""
-        found: Matrix = self._threads[threads].astype(np.float32) @ query
-        return found
+    def threads(self, rows: Ints) -> Matrix:
+        """Return the vectors of threads."""
+        return self._threads[rows].astype(np.float32)
 
 
-def _vocabulary(rows: Rows) -> tuple[npt.NDArray[np.uint32], Matrix]:
-    """The commonest terms of all that stand in enough threads, and what each is worth."""
-    tally = Tally("<u4")
-    for at in range(0, len(rows.codes), SCAN):
-        tally.add_all(rows.codes[at : at + SCAN])
-    codes, df = tally.result()
-    kept = (df >= FEWEST) & (df < max(FEWEST + 1, len(rows) // 2))
-    codes, df = codes[kept], df[kept]
-    if len(codes) > MOST_TERMS:
-        most = np.sort(np.argsort(-df, kind="stable")[:MOST_TERMS])
-        codes, df = codes[most], df[most]
-    return codes, np.log((len(rows) + 1) / (df + 1)).astype(np.float32)
+class _ThreadTerms:
+    """Threads as weighted term vectors over the commonest terms that enough threads contain."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self._rows = Rows(directory, family)
+        self._first: Ints = read_array(directory / "threads.npy")
+        self._weights = np.array(THREAD.vector(FIELDS), np.float32)
+        documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
+        kept = np.flatnonzero((documents >= FEWEST) & (documents < max(FEWEST + 1, len(self) // 2)))
+        if len(kept) > MOST_TERMS:
+            kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:MOST_TERMS]])
+        self.codes: Ints = kept
+        self.idf: Matrix = np.log((len(self) + 1) / (documents[kept] + 1)).astype(np.float32)
+        self._column = np.full(len(documents), -1, np.int32)
+        self._column[kept] = np.arange(len(kept))
+
+    def __len__(self) -> int:
+        return len(self._first) - 1
+
+    def matrix(self, threads: Ints) -> csr_matrix:
+        """Return threads as a sparse matrix of root count x idf."""
+        from scipy.sparse import csr_matrix
+
+        starts, ends = self._rows.starts[self._first[threads]], self._rows.starts[self._first[threads + 1]]
+        sizes = ends - starts
+        places = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+        columns = self._column[self._rows.codes[places]]
+        known = columns >= 0
+        cells = self._rows.cells[places[known]]
+        counts = self._weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT)
+        rows = np.repeat(np.arange(len(threads)), sizes)[known]
+        matrix = csr_matrix((counts, (rows, columns[known])), (len(threads), len(self.codes)))  # sums equal places
+        matrix.data = np.sqrt(matrix.data) * self.idf[matrix.indices]
+        return matrix
 
 
-def _weighted(rows: Rows, numbers: npt.NDArray[np.int64], codes: npt.NDArray[np.uint32], idf: Matrix) -> "csr_matrix":  # type: ignore[name-defined]  # noqa: F821, UP037
-    """Rows as a sparse matrix of root count x idf over the vocabulary."""
-    from scipy.sparse import csr_matrix
-
-    starts = rows.starts[numbers]
-    sizes = rows.starts[numbers + 1] - starts
-    places = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    found, counts = rows.codes[places], rows.counts[places]
-    at = np.minimum(np.searchsorted(codes, found), max(len(codes) - 1, 0))
-    known = codes[at] == found if len(codes) else np.zeros(len(found), bool)
-    ends = np.concatenate(([0], np.cumsum(known)))[np.concatenate(([0], np.cumsum(sizes)))]
-    values = np.sqrt(counts[known].astype(np.float32) / np.float32(HALVES)) * idf[at[known]]
-    return csr_matrix((values, at[known], ends), (len(numbers), len(codes)))
-
-
-def _basis(rows: Rows, codes: npt.NDArray[np.uint32], idf: Matrix) -> Matrix:
+def _basis(threads: _ThreadTerms) -> Matrix:
     from scipy.sparse import diags, vstack
     from scipy.sparse.linalg import svds
 
-    numbers = np.arange(len(rows))[:: max(1, -(-len(rows) // SAMPLE))]
-    parts = [_weighted(rows, numbers[at : at + BLOCK], codes, idf) for at in range(0, max(1, len(numbers)), BLOCK)]
-    matrix = vstack(parts, "csr")
-    del parts
+    numbers = np.arange(len(threads))[:: max(1, -(-len(threads) // SAMPLE))]
+    matrix = vstack([threads.matrix(numbers[at : at + BLOCK]) for at in range(0, max(1, len(numbers)), BLOCK)], "csr")
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(1)).ravel())
-    size = min(DIMENSIONS, min(matrix.shape) - 1)
+    # A small or plain collection has fewer independent directions than that, or none.
+    size = min(DIMENSIONS, min(matrix.shape) - 1, int((lengths > 0).sum()) - 1)
     if size < 1:
-        return np.zeros((len(codes), 1), np.float32)
+        return np.zeros((len(threads.codes), 1), np.float32)
     matrix = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).astype(np.float32, copy=False)
     vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2]
     return np.ascontiguousarray(vectors[::-1].T, np.float32)

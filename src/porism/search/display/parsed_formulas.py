@@ -1,4 +1,4 @@
-"""Parsed formulas of posts, cached: trees, MathML and sub-expression codes that many queries need again.
+"""Parsed formulas of posts, cached: trees, MathML and sub-expression terms that many queries need again.
 
 The caches are bounded. Their values depend on the LaTeX alone, so they never become stale and serve all queries.
 """
@@ -11,9 +11,8 @@ from porism.formula import Parsed, parse
 from porism.formula.match.matcher import PreparedTree
 from porism.index.analysis.features import COMMUTATIVE, RENAMED, part_terms
 from porism.index.analysis.flat import FlatLayout, flat_layout, flat_operators
-from porism.index.analysis.terms import code
 
-# A formula with its trees takes about 30 KB, its MathML 1 KB, its codes less.
+# A formula with its trees takes about 30 KB, its MathML 1 KB, its terms less.
 MAX_TREES, MAX_TEXTS = 2_000, 20_000
 
 
@@ -47,7 +46,7 @@ def mathml_of(latex: str) -> str:
 
 
 @lru_cache(MAX_TEXTS)
-def part_codes(latex: str) -> frozenset[int]:
-    """Return the codes of the sub-expressions of a formula, the same under which posts are indexed."""
+def part_terms_of(latex: str) -> frozenset[str]:
+    """Return the sub-expression terms of a formula, the same under which posts are indexed."""
     tree = flat_operators(parsed_formula(latex).operators.nodes("normalised"))
-    return frozenset(code(term) for term in part_terms([[]], [tree])[0] if term[0] in (COMMUTATIVE, RENAMED))
+    return frozenset(term for term in part_terms([[]], [tree])[0] if term[0] in (COMMUTATIVE, RENAMED))

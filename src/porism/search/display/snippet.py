@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from porism.index.analysis.terms import code
 from porism.index.analysis.words import stems
-from porism.search.answers.asked import Asked
+from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlighter
-from porism.search.display.parsed_formulas import mathml_of, part_codes
+from porism.search.display.parsed_formulas import mathml_of, part_terms_of
 from porism.search.display.results import HighlightedSegment
 from porism.text.html import Segment, segments
 
@@ -26,10 +25,10 @@ WORD = re.compile(r"[^\W_]+")
 class SnippetBuilder:
     """Builds titles, snippets and passages for one query."""
 
-    def __init__(self, terms: Mapping[str, Asked], highlighter: Highlighter) -> None:
+    def __init__(self, terms: Mapping[str, QueryTerms], highlighter: Highlighter) -> None:
         words, parts = terms["words"], terms["parts"]
-        self._words: dict[int, float] = dict(zip(words.codes.tolist(), words.power.tolist(), strict=True))
-        self._parts: dict[int, float] = dict(zip(parts.codes.tolist(), parts.power.tolist(), strict=True))
+        self._words: dict[str, float] = dict(zip(words.texts, words.scores.tolist(), strict=True))
+        self._parts: dict[str, float] = dict(zip(parts.texts, parts.scores.tolist(), strict=True))
         self._highlighter = highlighter
 
     def title(self, html: str) -> tuple[HighlightedSegment, ...]:
@@ -81,9 +80,9 @@ class SnippetBuilder:
     def _weight(self, piece: Segment) -> float:
         """Return the weight of the query terms in a sentence or formula."""
         if not piece.formula_id:
-            words = word_codes(piece.text) & self._words.keys() if self._words else ()
+            words = word_stems(piece.text) & self._words.keys() if self._words else ()
             return sum(self._words[word] for word in words)
-        shared = part_codes(piece.text) & self._parts.keys() if self._parts else ()
+        shared = part_terms_of(piece.text) & self._parts.keys() if self._parts else ()
         return sum(self._parts[part] for part in shared)
 
     def _highlighted(self, pieces: Iterable[Segment], formulas: bool = True) -> tuple[HighlightedSegment, ...]:
@@ -106,7 +105,7 @@ class SnippetBuilder:
         """Split a text at the words of the query."""
         at = 0
         for match in WORD.finditer(text) if self._words else ():
-            if word_code(match[0]) in self._words:
+            if word_stem(match[0]) in self._words:
                 if match.start() > at:
                     yield HighlightedSegment("text", text[at : match.start()])
                 yield HighlightedSegment("text", match[0], highlighted=True)
@@ -141,15 +140,15 @@ def _width(piece: Segment, formula_width: float) -> float:
 
 
 @lru_cache(MAX_SENTENCES)
-def word_codes(text: str) -> frozenset[int]:
-    """Return the codes of the words of a text."""
-    return frozenset([word_code(word) for word in WORD.findall(text)])
+def word_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text."""
+    return frozenset([word_stem(word) for word in WORD.findall(text)])
 
 
 @lru_cache(MAX_WORDS)
-def word_code(word: str) -> int:
-    """Return the code of a word's stem, or -1 if it has none."""
-    return next((code(stem) for stem in stems(word)), -1)
+def word_stem(word: str) -> str:
+    """Return the stem of a word, or an empty string if it has none."""
+    return next(iter(stems(word)), "")
 
 
 def plain_title(html: str) -> tuple[HighlightedSegment, ...]:

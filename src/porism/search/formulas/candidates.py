@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.formulas.store import FormulaStore
-from porism.index.postings import Found, Term
+from porism.index.formulas.store import WHOLE, FormulaStore
+from porism.index.protocols import Candidates as Found
+from porism.index.protocols import Term
+from porism.index.weighting import BM25, TermCounts
 from porism.search.formulas.query import FormulaQuery
 
-K1, B = 1.2, 0.75
+WEIGHTING = BM25()
 PATH_DEPTH, PART_DEPTH = 200, 200
 # Terms that more than this share of all formulas contain select little, and their posting lists take most of the time in a large
 # index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
@@ -41,26 +43,25 @@ def find_candidates(
         (_selective_terms("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
         (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
-    tuples, paths, parts = executor.map(lambda search: store.postings.search(*search), searches)
-    rows = np.unique(np.concatenate((tuples.keys, paths.keys, parts.keys, np.array(extra_rows, np.int64))))
+    tuples, paths, parts = executor.map(lambda search: store.terms.search(search[0], WHOLE, WEIGHTING, search[1]), searches)
+    rows = np.unique(np.concatenate((tuples.rows, paths.rows, parts.rows, np.array(extra_rows, np.int64))))
     scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))
-    scores[np.searchsorted(rows, tuples.keys)] = tuples.scores
+    scores[np.searchsorted(rows, tuples.rows)] = tuples.scores
     return Candidates(rows, scores / self_score(query.tuples, store))
 
 
-def _terms(field: str, counts: Counter[str]) -> Iterable[Term]:
-    return (Term(field, text, float(count)) for text, count in counts.items())
+def _terms(family: str, counts: Counter[str]) -> list[Term]:
+    return [Term(family, text, float(count)) for text, count in counts.items()]
 
 
-def _selective_terms(field: str, counts: Counter[str], depth: int, store: FormulaStore) -> Iterable[Term]:
-    """Return the terms of a field; in a large index without the most frequent ones, if the others have enough postings."""
-    if store.formulas >= LARGE_INDEX:
-        frequencies = {text: store.postings.document_frequency(field, text) for text in counts}
-        limit = MAX_DOCUMENT_SHARE[field] * store.formulas
-        rare = {text: frequency for text, frequency in frequencies.items() if frequency <= limit}
-        if sum(rare.values()) >= MIN_POSTINGS * depth:
-            counts = Counter({text: counts[text] for text in rare})
-    return _terms(field, counts)
+def _selective_terms(family: str, counts: Counter[str], depth: int, store: FormulaStore) -> Sequence[Term]:
+    """Return the terms of a family; in a large index without the most frequent ones, if the others have enough postings."""
+    terms = _terms(family, counts)
+    if store.formulas < LARGE_INDEX:
+        return terms
+    frequencies = store.terms.statistics(terms, WHOLE).documents
+    rare = np.flatnonzero(frequencies <= MAX_DOCUMENT_SHARE[family] * store.formulas)
+    return [terms[at] for at in rare.tolist()] if frequencies[rare].sum() >= MIN_POSTINGS * depth else terms
 
 
 def _lowest_score(found: Found, depth: int) -> float:
@@ -70,8 +71,11 @@ def _lowest_score(found: Found, depth: int) -> float:
 
 def self_score(tuples: Counter[str], store: FormulaStore) -> float:
     """Return the BM25 score of a formula against itself."""
-    length = K1 * (1 - B + B * tuples.total() / max(1.0, store.average_tuples))
-    count = np.array(list(tuples.values()), np.float64)
-    frequency = np.array([store.postings.document_frequency("tuples", text) for text in tuples], np.float64)
-    idf = np.log1p((store.formulas - frequency + 0.5) / (frequency + 0.5))
-    return max(1e-9, float((count * idf * (K1 + 1) * count / (count + length)).sum()))
+    view = store.terms.count("tuples", WHOLE)
+    frequencies = store.terms.statistics(_terms("tuples", tuples), WHOLE).documents.tolist()
+    length = np.array([float(tuples.total())])
+    scores = [
+        WEIGHTING.weigh(np.array([float(count)]), length, TermCounts(frequency, 0.0, count), view)[0]
+        for count, frequency in zip(tuples.values(), frequencies, strict=True)
+    ]
+    return max(1e-9, float(sum(scores)))

@@ -17,8 +17,9 @@ from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
 from porism.index.analysis.classes import trait
 from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN
-from porism.index.formulas.store import FormulaStore
-from porism.index.postings import Term
+from porism.index.formulas.store import WHOLE, FormulaStore
+from porism.index.protocols import Term
+from porism.index.weighting import BM25
 from porism.search.formulas.batch import spans
 from porism.search.formulas.query import FormulaQuery
 
@@ -37,7 +38,7 @@ def find_containing(query: FormulaQuery, store: FormulaStore, limit: int) -> dic
     """
     found: dict[int, Level] = {}
     for term in _root_terms(query):
-        for row in store.postings.search([Term("parts", term)], limit).keys.tolist():
+        for row in store.terms.search([Term("parts", term)], WHOLE, BM25(), limit).rows.tolist():
             found.setdefault(row, _LEVEL_OF_PREFIX[term[0]])
     return found
 
@@ -70,7 +71,7 @@ def find_with_all_paths(query: FormulaQuery, store: FormulaStore) -> list[int]:
     for symbol in (1, 0):  # the second of the two terms of a path includes the symbol at its end
         terms = [Term("paths", text) for text in {query.features.paths[2 * at + symbol]: None for at in named}]
         if terms:
-            rows = store.postings.search(terms, MAX_PATH_HITS, required=terms).keys.tolist()
+            rows = store.terms.search(terms, WHOLE, BM25(), MAX_PATH_HITS, required=terms).rows.tolist()
             found |= dict.fromkeys(rows)
     return list(found)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from porism.errors import PorismError
 from porism.formula import Parsed, parse, parse_mathml
 from porism.records import Comment, Explanation, Link, Post
-from porism.search.answers.rerank import Kind
+from porism.search.answers.model import Kind
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode

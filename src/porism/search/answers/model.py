@@ -1,4 +1,4 @@
-"""The model that makes one score of many features: a weight for each, in units of the feature's spread over all posts."""
+"""The linear model that turns features into one score: a weight for each feature, in units of the feature's standard deviation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.files import atomic_file
-from porism.search.answers.searcher import FEATURES
+from porism.search.features import feature_names
 
 Kind = Literal["answers", "questions"]
 KINDS: tuple[Kind, ...] = ("answers", "questions")
@@ -23,18 +23,18 @@ SHIPPED = "model.toml"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Weights by kind of post and feature; what is not named weighs nothing."""
+    """Weights by kind of post and feature; features that are not named weigh nothing."""
 
     weights: Mapping[str, Mapping[str, float]]
 
     def vector(self, kind: Kind) -> npt.NDArray[np.float32]:
-        """The weights in the order of FEATURES."""
+        """Return the weights in the order of `feature_names()`."""
         named = self.weights[kind]
-        return np.array([named.get(name, 0.0) for name in FEATURES], np.float32)
+        return np.array([named.get(name, 0.0) for name in feature_names()], np.float32)
 
 
 def load_model(path: Path | None = None) -> Model:
-    """A model from a file, or the one that comes with Porism."""
+    """Read a model from a file, or the one that comes with Porism."""
     where = "the shipped model" if path is None else str(path)
     try:
         text = (
@@ -45,7 +45,7 @@ def load_model(path: Path | None = None) -> Model:
         raw = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PorismError(f"cannot be read as a model: {error}", where=where, fix="make one: porism train") from None
-    unknown = [f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in FEATURES]
+    unknown = [f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()]
     if unknown or set(KINDS) - set(raw):
         fact = (
             f"names unknown features: {', '.join(unknown[:20])}" if unknown else "has no table for answers or questions"
@@ -55,11 +55,11 @@ def load_model(path: Path | None = None) -> Model:
 
 
 def save_model(model: Model, path: Path, remark: str) -> None:
-    """Write a model as a table for people; weights that are nothing are left out."""
+    """Write a model as a readable table; weights of 0 are left out."""
     with atomic_file(path) as out:
         out.write("".join(f"# {line}\n" for line in remark.splitlines()))
         for kind in KINDS:
             out.write(f"\n[{kind}]\n")
-            for name in FEATURES:
+            for name in feature_names():
                 if (weight := round(model.weights[kind].get(name, 0.0), 3)) > 0:
                     out.write(f'"{name}" = {weight}\n')

@@ -1,0 +1,173 @@
+"""Occurrences of terms in the posts of some threads, gathered per field and folded into rows of counts. Loops are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.compiled import compiled
+from porism.formula import parse
+from porism.index.analysis.features import features_of_many
+from porism.index.formulas.codes import EncodedFormulas, FormulaCodes, encode, latex_key, new_vocabularies
+from porism.index.posts.pieces import Piece, Pieces
+from porism.index.schema import FIELDS, FORMULA_FAMILIES, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
+from porism.index.storage.rows import fold_rows
+from porism.index.terms.blocks import LocalRows, Vocabulary
+from porism.index.terms.dictionary import Hashes
+from porism.records import Thread
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
+NUMBER = {field: number for number, field in enumerate(FIELDS)}
+NAMED_FAMILIES = ("words", TAG_FAMILY)  # whose terms people see
+
+
+class VisualUse(NamedTuple):
+    """A formula of a post: the position of the post in its thread, the field, and the visual id."""
+
+    post: int
+    field: str
+    visual_id: int
+
+
+class _Terms:
+    """Occurrences of one family: term, row and field of each."""
+
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
+        self._codes: list[int] = []
+        self._places: list[tuple[int, int, int]] = []  # row, field, number of terms
+
+    def add(self, row: int, field: int, terms: Sequence[str]) -> None:
+        """Add the terms of one piece of text."""
+        self._codes += self.vocabulary.codes(terms)
+        self._places.append((row, field, len(terms)))
+
+    def rows(self, documents: int, named: bool) -> LocalRows:
+        """Return the rows of all documents."""
+        places = np.array(self._places, np.int64).reshape(-1, 3)
+        rows, fields = (np.repeat(places[:, column], places[:, 2]) for column in (0, 1))
+        block = fold_rows(rows, np.array(self._codes, np.uint32), fields, documents, len(FIELDS))
+        return LocalRows(block, self.vocabulary.hashes(), self.vocabulary.texts() if named else ())
+
+
+class Occurrences:
+    """Gathers the pieces of threads, then makes the rows of their posts in every family."""
+
+    def __init__(self) -> None:
+        self.posts = 0
+        self._terms = {family: _Terms() for family in (*TEXT_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)}
+        self._latex: dict[str, int] = {}
+        self._formulas: list[int] = []  # the number of each formula's LaTeX
+        self._formula_places: list[tuple[int, int, int]] = []  # row, field, number of formulas
+
+    def add(self, thread: Thread, pieces: Pieces, visuals: Sequence[VisualUse]) -> None:
+        """Add the next thread: a row for its question, then one for each answer."""
+        row, question = self.posts, thread.question
+        self._add(row, "title", pieces.title)
+        self._add(row, "question", pieces.body)
+        self._add(row, "tags", pieces.tags)
+        self._terms[TAG_FAMILY].add(row, NUMBER["tags"], question.tags)
+        for one in pieces.linked:
+            self._add(row, "linked_titles", one)
+        for one in pieces.comments.get(question.id, ()):
+            self._add(row, "question_comments", one)
+        for number, (post, answer) in enumerate(zip(thread.answers, pieces.answers, strict=True), row + 1):
+            self._add(number, "answer", answer)
+            for one in pieces.comments.get(post.id, ()):
+                self._add(number, "answer_comments", one)
+        for use in visuals:
+            self._terms[VISUAL_FAMILY].add(row + use.post, NUMBER[use.field], [str(use.visual_id)])
+        self.posts += 1 + len(thread.answers)
+
+    def _add(self, row: int, field: str, one: Piece) -> None:
+        for family, terms in one.terms.items():
+            self._terms[family].add(row, NUMBER[field], terms)
+        self._formulas += [self._latex.setdefault(latex, len(self._latex)) for latex in one.formulas]
+        self._formula_places.append((row, NUMBER[field], len(one.formulas)))
+
+    def rows(self, known: FormulaCodes) -> dict[str, LocalRows]:
+        """Return the rows of all posts by family."""
+        found = {family: terms.rows(self.posts, family in NAMED_FAMILIES) for family, terms in self._terms.items()}
+        places = np.array(self._formula_places, np.int64).reshape(-1, 3)
+        rows, fields = (np.repeat(places[:, column], places[:, 2]) for column in (0, 1))
+        latex = list(self._latex)
+        items = known.items(np.fromiter(map(latex_key, latex), np.uint64, len(latex)))
+        extra, extra_hashes = encode_latex([latex[at] for at in np.flatnonzero(items < 0).tolist()])
+        numbers = np.array(self._formulas, np.int64)
+        for family in FORMULA_FAMILIES:
+            own = _Source(items, known.ends[family], known.codes[family], known.hashes[family])
+            new = _extra_source(items, extra, extra_hashes, family)
+            found[family] = _formula_rows(rows, fields, numbers, (own, new), self.posts)
+        return found
+
+
+class _Source(NamedTuple):
+    """Codes of formulas: the item of each LaTeX (-1: not here), where the codes of an item end, the codes, and the hashes of the codes."""
+
+    items: Ints
+    ends: Ints
+    codes: Codes
+    hashes: Hashes
+
+
+def _extra_source(items: Ints, extra: EncodedFormulas, hashes: dict[str, Hashes], family: str) -> _Source:
+    """Formulas that the collection does not know as expressions, such as those of titles of questions outside it."""
+    missing = np.flatnonzero(items < 0)
+    own = np.full(len(items), -1, np.int64)
+    own[missing] = np.arange(len(missing))
+    ends, codes = np.cumsum(extra.lists[family].sizes), extra.lists[family].codes
+    for array in (ends, codes):
+        array.setflags(write=False)  # as mapped arrays are: loops are compiled once for both
+    return _Source(own, ends, codes, hashes[family])
+
+
+@compiled
+def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
+    """Return row, field and code of each term of each formula; formulas of negative number are elsewhere."""
+    size = 0
+    for at in range(len(items)):
+        item = items[at]
+        if item >= 0:
+            size += ends[item] - (ends[item - 1] if item else 0)
+    out_rows, out_fields, out_codes = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.uint32)
+    place = 0
+    for at in range(len(items)):
+        item = items[at]
+        if item >= 0:
+            for spot in range(ends[item - 1] if item else 0, ends[item]):
+                out_rows[place], out_fields[place], out_codes[place] = rows[at], fields[at], codes[spot]
+                place += 1
+    return out_rows, out_fields, out_codes
+
+
+def _formula_rows(
+    rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_Source], documents: int
+) -> LocalRows:
+    """Return the rows of one family of formula terms."""
+    all_rows, all_fields, all_codes, hashes = [], [], [], []
+    before = 0
+    for source in sources:
+        found_rows, found_fields, codes = _expand(source.items[numbers], rows, fields, source.ends, source.codes)
+        used, local = np.unique(codes, return_inverse=True)
+        all_rows.append(found_rows)
+        all_fields.append(found_fields)
+        all_codes.append((local + before).astype(np.uint32))
+        hashes.append(source.hashes[used])
+        before += len(used)
+    block = fold_rows(
+        np.concatenate(all_rows), np.concatenate(all_codes), np.concatenate(all_fields), documents, len(FIELDS)
+    )
+    return LocalRows(block, np.concatenate(hashes))
+
+
+def encode_latex(latex: Sequence[str]) -> tuple[EncodedFormulas, dict[str, Hashes]]:
+    """Return the codes of formulas, and the hashes of the codes by family."""
+    parsed = [parse(one) for one in latex]
+    found = features_of_many([(one.layout, one.operators) for one in parsed]) if parsed else []
+    vocabularies = new_vocabularies()
+    encoded = encode(latex, found, vocabularies)
+    return encoded, {family: one.hashes() for family, one in vocabularies.items()}

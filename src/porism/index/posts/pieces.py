@@ -1,0 +1,87 @@
+"""The text of a thread in pieces: title, body, tags, comments, titles of linked questions and answers, each with its terms and formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from porism.index.analysis.terms import stem_terms
+from porism.index.analysis.words import FORMULA, stems
+from porism.records import Comment, Thread
+from porism.text.html import segments
+
+# A comment that points to another question, by its address or as its duplicate.
+POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
+
+
+
+def read(html: str) -> tuple[str, list[str]]:
+    """Return the text of a field with the mark FORMULA at each formula, and the formulas' LaTeX."""
+    text: list[str] = []
+    formulas: list[str] = []
+    for segment in segments(html):
+        if segment.formula_id:
+            formulas.append(segment.text)
+            text.append(f" {FORMULA} ")
+        else:
+            text.append(segment.text)
+    return "".join(text), formulas
+
+
+def tag_text(tags: tuple[str, ...]) -> str:
+    """Return tags as words: `real-analysis` is two."""
+    return f" {FORMULA} ".join(tag.replace("-", " ") for tag in tags)
+
+
+class Piece(NamedTuple):
+    """A piece of text: the text, its stems, its terms in each family, and the LaTeX of its formulas."""
+
+    text: str
+    stems: list[str]
+    terms: dict[str, list[str]]
+    formulas: list[str]
+
+
+def piece(text: str, formulas: list[str]) -> Piece:
+    """Make a piece of a text whose formulas were cut out."""
+    row = stems(text)
+    return Piece(text, row, stem_terms(row), formulas)
+
+
+class Pieces(NamedTuple):
+    """The pieces of a thread. Comments are by post; answers in their order."""
+
+    title: Piece
+    body: Piece
+    tags: Piece
+    linked: list[Piece]
+    answers: list[Piece]
+    comments: dict[int, list[Piece]]
+
+    def written(self) -> Iterator[Piece]:
+        """Yield the pieces that people wrote as text, which tags are not."""
+        yield from (self.title, self.body, *self.linked, *self.answers)
+        for some in self.comments.values():
+            yield from some
+
+
+def pieces_of(thread: Thread, linked_titles: Sequence[str], links: bool) -> Pieces:
+    """Cut a thread into pieces. Without `links`, leave out comments that point to other questions."""
+    question = thread.question
+    comments: dict[int, list[Piece]] = {}
+    for comment in thread.comments:
+        if links or not _points(comment):
+            comments.setdefault(comment.post_id, []).append(piece(*read(comment.body)))
+    return Pieces(
+        piece(*read(question.title)),
+        piece(*read(question.body)),
+        piece(tag_text(question.tags), []),
+        [piece(*read(title)) for title in linked_titles],
+        [piece(*read(answer.body)) for answer in thread.answers],
+        comments,
+    )
+
+
+def _points(comment: Comment) -> bool:
+    return POINTER.search(comment.body) is not None

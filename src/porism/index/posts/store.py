@@ -1,0 +1,124 @@
+"""Reading the index of posts: `TermIndex` and `DocumentStore` over mapped files and the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.store.collection import Collection
+from porism.index.posts.block import POST_TYPES
+from porism.index.posts.build import thread_of_posts
+from porism.index.protocols import UNKNOWN, Filter, Positions, StoredPost, Term, TermRows, Threads
+from porism.index.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
+from porism.index.storage.columns import read_array, read_columns
+from porism.index.storage.rows import Rows
+from porism.index.terms.embedded import EmbeddedTermIndex, Mask
+from porism.index.terms.scoring import UnitMap
+from porism.index.vectors.lsa import VECTOR_FAMILIES, Vectors
+
+Ints = npt.NDArray[np.int64]
+FILTERS_KEPT = 16
+
+
+class EmbeddedPosts:
+    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Many threads may use it at once."""
+
+    def __init__(self, directory: Path, collection: Collection, *, vectors: bool = True) -> None:
+        self.directory = directory
+        self._collection = collection
+        self._first: Ints = read_array(directory / "threads.npy")
+        self._attributes = read_columns(directory, POST_TYPES)
+        self._rows = {family: Rows(directory, family) for family in FAMILIES}
+        self.vectors = {family: Vectors(directory, family) for family in VECTOR_FAMILIES if vectors}
+        self._masks = lru_cache(FILTERS_KEPT)(self._mask)
+        self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks)
+
+    def _units(self) -> dict[str, UnitMap]:
+        threads = thread_of_posts(self._first)
+        is_answer = np.ones(len(threads), np.bool_)
+        is_answer[self._first[:-1]] = False
+        answers = np.where(is_answer, np.cumsum(is_answer) - 1, -1).astype(np.int32)
+        questions = np.where(is_answer, -1, threads).astype(np.int32)
+        count = len(self._first) - 1
+        return {
+            "thread": UnitMap(threads, False, count),
+            "question": UnitMap(questions, False, count),
+            "answer": UnitMap(answers, False, len(threads) - count),
+        }
+
+    def size(self, unit: Unit) -> int:
+        """Return how many threads, questions or answers there are."""
+        threads = len(self._first) - 1
+        return len(self._attributes["id"]) - threads if unit == "answer" else threads
+
+    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
+        """Return threads in one batch. Nothing is copied but offsets: the entries are those of the mapped files."""
+        first, end = self._first[threads], self._first[threads + 1]
+        ends = np.cumsum(end - first)
+        starts = ends - (end - first)
+        posts = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - starts, end - first)
+        terms = {}
+        for family in families:
+            rows = self._rows[family]
+            terms[family] = TermRows(rows.starts[posts], rows.starts[posts + 1], rows.codes, rows.cells, rows.lengths[posts])
+        columns = self._attributes
+        return Threads(
+            threads,
+            starts,
+            ends,
+            columns["id"][posts],
+            columns["year"][posts].astype(np.int64),
+            columns["accepted"][posts].astype(np.bool_),
+            terms,
+            {family: self.vectors[family].threads(threads) for family in vectors},
+        )
+
+    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
+        """Return posts by their ids, with their text."""
+        found: list[StoredPost] = []
+        for number in ids:
+            post = self._collection.post(number)
+            question = post if post.kind == "question" else self._collection.post(post.thread_id)
+            found.append(StoredPost(post, question, question.accepted_id == post.id))
+        return found
+
+    def locate(self, ids: Ints) -> Positions:
+        """Return where posts are."""
+        held, order = self._attributes["id"], self._by_id
+        threads, positions = np.full(len(ids), UNKNOWN, np.int64), np.zeros(len(ids), np.int64)
+        if len(held):
+            at = np.minimum(np.searchsorted(held, ids, sorter=order), len(held) - 1)
+            known = held[order[at]] == ids
+            rows = order[at[known]]
+            threads[known] = np.searchsorted(self._first, rows, side="right") - 1
+            positions[known] = rows - self._first[threads[known]]
+        return Positions(threads, positions)
+
+    @cached_property
+    def _by_id(self) -> Ints:
+        return np.argsort(self._attributes["id"], kind="stable")
+
+    def _mask(self, allow: Filter, unit: Unit) -> Mask:
+        """Return which documents of a unit a filter allows."""
+        is_question = np.zeros(len(self._attributes["id"]), np.bool_)
+        is_question[self._first[:-1]] = True
+        allowed = is_question if allow.kind == "question" else ~is_question
+        allowed = allowed & allow.passes(self._attributes["year"], self._attributes["accepted"].astype(np.bool_))
+        threads = thread_of_posts(self._first)
+        for tag in allow.tags:
+            allowed = allowed & self._tagged(tag)[threads]
+        if unit != "thread":
+            return allowed[is_question] if unit == "question" else allowed[~is_question]
+        kept = np.zeros(len(self._first) - 1, np.bool_)
+        kept[threads[allowed]] = True
+        return kept
+
+    def _tagged(self, tag: str) -> Mask:
+        mask = np.zeros(len(self._first) - 1, np.bool_)
+        mask[self.terms.documents(Term(TAG_FAMILY, tag), EVERY_FIELD)] = True
+        return mask

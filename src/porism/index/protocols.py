@@ -1,0 +1,171 @@
+"""The two protocols through which ranking reaches an index: `TermIndex` and `DocumentStore`.
+
+`TermIndex` turns terms into candidates; `DocumentStore` returns everything that re-ranking and display read of them, in one batch. The
+embedded index (mapped files) and an index in memory implement both; a search cluster can implement them later. `porism.index.conformance`
+checks an implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.schema import Unit, View
+from porism.index.weighting import ViewCounts, Weighting
+from porism.records import Post, PostKind
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint32]
+UNKNOWN = -1  # the code of a term that no document contains
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of a query: its family, its text, and its weight in the query."""
+
+    family: str
+    text: str
+    weight: float = 1.0
+
+
+class TermStatistics(NamedTuple):
+    """For each requested term: the code by which documents name it (UNKNOWN if none does), the number of documents of the view that
+    contain it, and its occurrences in them (weighted as the view weighs its fields)."""
+
+    codes: Ints
+    documents: Ints
+    occurrences: Floats
+
+
+class Candidates(NamedTuple):
+    """Rows of a unit, best first; equal scores in the order of rows."""
+
+    rows: Ints
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which posts a search may return: questions or answers, all of these tags, created in these years (inclusive), and of answers only
+    accepted ones, of questions only those with an accepted answer. A thread is allowed if one of its posts is."""
+
+    kind: PostKind = "answer"
+    tags: tuple[str, ...] = ()
+    years: tuple[int, int] | None = None
+    accepted: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.tags or self.years or self.accepted)
+
+    def passes(self, years: npt.NDArray[Any], accepted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return which posts, by their attributes, have an allowed year and acceptance; tags are a matter of the thread."""
+        passed = np.ones(len(years), np.bool_)
+        if self.years is not None:
+            passed &= (years >= self.years[0]) & (years <= self.years[1])
+        return passed & accepted if self.accepted else passed
+
+
+class TermIndex(Protocol):
+    """An inverted index with raw counts per field."""
+
+    def count(self, family: str, view: View) -> ViewCounts:
+        """Return the number of documents of a view and the sum of their lengths in a family."""
+        ...
+
+    def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
+        """Return the statistics of many terms in one call; a term's weight does not matter."""
+        ...
+
+    def frequencies(self, family: str, codes: Ints) -> Ints:
+        """Return how many threads contain each term, by the codes that documents use."""
+        ...
+
+    def text(self, family: str, code: int) -> str:
+        """Return the term with a code; empty if the family keeps no texts."""
+        ...
+
+    def search(
+        self,
+        terms: Sequence[Term],
+        view: View,
+        weighting: Weighting,
+        k: int,
+        *,
+        allow: Filter | None = None,
+        required: Sequence[Term] = (),
+    ) -> Candidates:
+        """Return the k documents of the view's unit with the largest sum of weights, among those that contain one of the terms and all
+        the required ones. `allow` restricts the documents before the best are chosen."""
+        ...
+
+
+class TermRows(NamedTuple):
+    """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]: the code of a term,
+    and a cell that packs a field and a count (see `porism.index.storage.rows`). Codes are in no order."""
+
+    starts: Ints
+    ends: Ints
+    codes: Codes
+    cells: npt.NDArray[np.uint16]
+    lengths: npt.NDArray[np.int32]  # of each post, by field
+
+
+class Threads(NamedTuple):
+    """A batch of threads in the order requested. Posts of a thread follow each other, the question first: those of thread number i are
+    the posts from starts[i] to ends[i] of the batch. `terms` has the requested families, `vectors` the requested kinds (one row a thread)."""
+
+    rows: Ints
+    starts: Ints
+    ends: Ints
+    post_ids: Ints
+    years: Ints  # of each post; 0 where the source does not say
+    accepted: npt.NDArray[np.bool_]  # of each post: an accepted answer, or a question that has one
+    terms: Mapping[str, TermRows]
+    vectors: Mapping[str, npt.NDArray[np.float32]]
+
+    def answers(self) -> tuple[Ints, Ints]:
+        """Return the positions of all answers in the batch of posts, and for each the position of its thread."""
+        sizes = self.ends - self.starts
+        thread_of = np.repeat(np.arange(len(sizes)), sizes - 1)
+        within = np.arange(len(thread_of)) - np.repeat(np.cumsum(sizes - 1) - (sizes - 1), sizes - 1)
+        return self.starts[thread_of] + 1 + within, thread_of
+
+
+class StoredPost(NamedTuple):
+    """What a reader sees of a post: the post, the question of its thread, and whether it is the accepted answer."""
+
+    post: Post
+    question: Post
+    accepted: bool
+
+
+class Positions(NamedTuple):
+    """Where posts are: the row of the thread of each (UNKNOWN if there is no such post), and the position in it (0: the question)."""
+
+    threads: Ints
+    positions: Ints
+
+
+class DocumentStore(Protocol):
+    """Everything that ranking and display read of candidates."""
+
+    def size(self, unit: Unit) -> int:
+        """Return how many threads, questions or answers there are."""
+        ...
+
+    def fetch(self, threads: Ints, families: Collection[str], vectors: Collection[str] = ()) -> Threads:
+        """Return threads by their rows, with the terms of these families and vectors of these kinds, in one batch."""
+        ...
+
+    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
+        """Return posts by their ids, with their text."""
+        ...
+
+    def locate(self, ids: Ints) -> Positions:
+        """Return where posts are: the row of the thread of each, and the position of the post in it."""
+        ...

@@ -1,0 +1,69 @@
+"""What an index of posts holds: families of terms, fields with raw counts, and views that weigh the fields.
+
+The document is the post: a question with its title, body, tags, comments and the titles of linked questions, or an answer with its body and
+comments. A thread is a question and its answers, whose rows follow each other. Counts are stored raw per field; a view combines fields
+with weights when a query runs, over threads, questions or answers. A change in FAMILIES or FIELDS is a change of format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+QUESTION_FIELDS = ("title", "question", "tags", "linked_titles", "question_comments")
+ANSWER_FIELDS = ("answer", "answer_comments")
+FIELDS = (*QUESTION_FIELDS, *ANSWER_FIELDS)  # the position is the field's number on disk; three bits hold it
+
+TEXT_FAMILIES = ("words", "pairs")
+FORMULA_FAMILIES = ("tuples", "paths", "parts")
+TERM_FAMILIES = (*TEXT_FAMILIES, *FORMULA_FAMILIES)
+TAG_FAMILY = "tag"  # whole tags, such as real-analysis
+VISUAL_FAMILY = "formula"  # visual ids of the formulas of a post
+FAMILIES = (*TERM_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)
+
+Unit = Literal["thread", "question", "answer", "formula"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Documents seen as a weighted sum of fields: `View("thread", (("title", 20.0), ("question", 5.0)))`.
+
+    A count or a length in a view is the sum over its fields of weight x count or length.
+    """
+
+    unit: Unit
+    weights: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, unit: Unit, weights: Mapping[str, float]) -> View:
+        """Make a view from a mapping of fields to weights."""
+        return cls(unit, tuple(weights.items()))
+
+    def vector(self, fields: tuple[str, ...] = FIELDS) -> tuple[float, ...]:
+        """Return the weight of every field, 0 for those that the view leaves out."""
+        named = dict(self.weights)
+        unknown = named.keys() - set(fields)
+        if unknown:
+            raise ValueError(f"no field is named {sorted(unknown)[0]}; the fields are {', '.join(fields)}")
+        return tuple(named.get(field, 0.0) for field in fields)
+
+
+# A title is short and says what a thread is about, and answers, together longer than everything else, must not drown the question.
+THREAD = View.of(
+    "thread",
+    {
+        "title": 20.0,
+        "question": 5.0,
+        "tags": 5.0,
+        "linked_titles": 4.0,
+        "question_comments": 1.0,
+        "answer": 1.0,
+        "answer_comments": 0.5,
+    },
+)
+TITLE = View.of("thread", {"title": 1.0, "tags": 1.0})
+LINKS = View.of("thread", {"linked_titles": 1.0})
+ANSWER = View.of("answer", {"answer": 1.0, "answer_comments": 0.5})
+EVERY_FIELD = View.of("thread", dict.fromkeys(FIELDS, 1.0))
+VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "links": LINKS, "answer": ANSWER}

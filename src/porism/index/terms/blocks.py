@@ -1,0 +1,58 @@
+"""Blocks: the rows of some documents as worker processes make them, with term codes that are local to the block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.storage.rows import RowBlock, fold_rows
+from porism.index.terms.dictionary import DictionaryWriter, Hashes, hash_terms
+
+Ints = npt.NDArray[np.int64]
+
+
+class LocalRows(NamedTuple):
+    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` names them where people see them. Rows taken
+    over from another index have the ids of its dictionary already, and no hashes."""
+
+    rows: RowBlock
+    hashes: Hashes | None
+    texts: Sequence[str] = ()
+
+    def final(self, dictionary: DictionaryWriter) -> RowBlock:
+        """Return the rows with ids of the dictionary, which learns new terms."""
+        if self.hashes is None:
+            return self.rows
+        ids = dictionary.intern(self.hashes, self.texts)
+        return self.rows._replace(codes=ids[self.rows.codes])
+
+
+class Vocabulary:
+    """The distinct terms of a block in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def codes(self, terms: Iterable[str]) -> list[int]:
+        """Return the local code of each term."""
+        numbers = self._numbers
+        return [numbers.setdefault(term, len(numbers)) for term in terms]
+
+    def hashes(self) -> Hashes:
+        """Return the hashes of all terms in the order of codes."""
+        return hash_terms(self._numbers, len(self._numbers))
+
+    def texts(self) -> list[str]:
+        """Return all terms in the order of codes."""
+        return list(self._numbers)
+
+
+def rows_of_documents(documents: Sequence[Sequence[str]], vocabulary: Vocabulary) -> LocalRows:
+    """Return the rows of documents with a single field."""
+    rows = np.repeat(np.arange(len(documents)), [len(terms) for terms in documents])
+    codes = np.array(vocabulary.codes(term for terms in documents for term in terms), np.uint32)
+    block = fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(documents), 1)
+    return LocalRows(block, vocabulary.hashes())

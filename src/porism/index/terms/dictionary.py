@@ -1,0 +1,147 @@
+"""Dictionaries: each distinct term of a family gets an id, 0, 1, 2, ..., in the order of first appearance.
+
+Terms are known by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary is the sorted hashes
+with their ids; a family whose terms are shown to people also keeps their texts in the order of ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+from porism.compiled import compiled
+from porism.index.storage.columns import read_array
+
+Hashes = npt.NDArray[np.uint64]
+Ids = npt.NDArray[np.int64]
+_FIRST_SLOTS = 1 << 16
+_EMPTY = np.uint64(0)
+
+
+def hash_terms(terms: Iterable[str], count: int = -1) -> Hashes:
+    """Return the 64-bit hashes of terms. 0 marks an empty slot of the table, so no term has it."""
+    hashed = (xxh3_64_intdigest(term.encode("utf-8", "surrogatepass")) or 1 for term in terms)
+    return np.fromiter(hashed, np.uint64, count)
+
+
+@compiled
+def _intern(hashes: Any, slots: Any, slot_ids: Any, size: int, out: Any, fresh: Any) -> int:
+    """Look up each hash in an open-addressing table, adding it with the next id if it is new; return the new number of ids."""
+    mask = np.uint64(len(slots) - 1)
+    for at in range(len(hashes)):
+        wanted = hashes[at]
+        slot = (wanted ^ (wanted >> np.uint64(32))) & mask
+        while slots[slot] != np.uint64(0) and slots[slot] != wanted:
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == np.uint64(0):
+            slots[slot] = wanted
+            slot_ids[slot] = size
+            fresh[at] = True
+            size += 1
+        out[at] = slot_ids[slot]
+    return size
+
+
+class DictionaryWriter:
+    """Assign ids to hashes of terms. Memory: 24 to 48 bytes a term."""
+
+    def __init__(self, base: Path | None = None) -> None:
+        """Continue the dictionary at `base` if there is one: its terms keep their ids."""
+        self._slots: Hashes = np.zeros(_FIRST_SLOTS, np.uint64)
+        self._ids = np.zeros(_FIRST_SLOTS, np.uint32)
+        self._by_id: list[Hashes] = []
+        self._texts: list[str] = []
+        self.size = 0
+        if base is not None:
+            known = Dictionary(base)
+            self.intern(known.by_id())
+            self._texts = list(known.texts())
+
+    def intern(self, hashes: Hashes, texts: Sequence[str] = ()) -> npt.NDArray[np.uint32]:
+        """Return the ids of hashes, new ids for new ones; `texts` names them where the dictionary keeps texts."""
+        self._make_room(len(hashes))
+        ids = np.empty(len(hashes), np.uint32)
+        fresh = np.zeros(len(hashes), np.bool_)
+        self.size = _intern(hashes, self._slots, self._ids, self.size, ids, fresh)
+        if fresh.any():
+            self._by_id.append(hashes[fresh])
+            self._texts += [texts[at] for at in np.flatnonzero(fresh).tolist()] if texts else []
+        return ids
+
+    def _make_room(self, more: int) -> None:
+        """Keep the table at most half full."""
+        slots = len(self._slots)
+        while slots < 2 * (self.size + more):
+            slots *= 2
+        if slots == len(self._slots):
+            return
+        known = self.hashes()
+        self._slots, self._ids = np.zeros(slots, np.uint64), np.zeros(slots, np.uint32)
+        ids, fresh = np.empty(len(known), np.uint32), np.zeros(len(known), np.bool_)
+        _intern(known, self._slots, self._ids, 0, ids, fresh)
+
+    def hashes(self) -> Hashes:
+        """Return the hashes in the order of ids."""
+        if len(self._by_id) != 1:
+            self._by_id = [np.concatenate(self._by_id) if self._by_id else np.empty(0, np.uint64)]
+        return self._by_id[0]
+
+    def save(self, path: Path) -> None:
+        """Write the dictionary to files whose names start with `path`."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        hashes = self.hashes()
+        order = np.argsort(hashes, kind="stable")
+        np.save(f"{path}.hash.npy", hashes[order])
+        np.save(f"{path}.id.npy", order.astype(np.uint32))
+        if self._texts:
+            encoded = [text.encode("utf-8", "surrogatepass") for text in self._texts]
+            np.save(f"{path}.text_end.npy", np.cumsum([len(text) for text in encoded], dtype=np.int64))
+            Path(f"{path}.text").write_bytes(b"".join(encoded))
+
+
+class Dictionary:
+    """Read a dictionary: mapped arrays, nothing is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._hashes: Hashes = read_array(Path(f"{path}.hash.npy"))
+        self._ids: npt.NDArray[np.uint32] = read_array(Path(f"{path}.id.npy"))
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def find(self, terms: Sequence[str]) -> Ids:
+        """Return the ids of terms, -1 for those that the dictionary does not have."""
+        found = np.full(len(terms), -1, np.int64)
+        if len(self._hashes) and terms:
+            hashes = hash_terms(terms, len(terms))
+            at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+            known = self._hashes[at] == hashes
+            found[known] = self._ids[at[known]]
+        return found
+
+    def by_id(self) -> Hashes:
+        """Return the hashes in the order of ids."""
+        hashes = np.empty(len(self._hashes), np.uint64)
+        hashes[self._ids] = self._hashes
+        return hashes
+
+    def text(self, number: int) -> str:
+        """Return the text of an id; empty if the dictionary keeps none."""
+        end_path = Path(f"{self._path}.text_end.npy")
+        if not end_path.exists():
+            return ""
+        ends = read_array(end_path)
+        start = int(ends[number - 1]) if number else 0
+        with Path(f"{self._path}.text").open("rb") as file:
+            file.seek(start)
+            return file.read(int(ends[number]) - start).decode("utf-8", "surrogatepass")
+
+    def texts(self) -> list[str]:
+        """Return all texts in the order of ids."""
+        return [self.text(number) for number in range(len(self))] if Path(f"{self._path}.text").exists() else []

@@ -1,0 +1,202 @@
+"""`TermIndex` over mapped files: dictionaries, posting lists and lengths of each family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
+from porism.index.schema import View
+from porism.index.storage.columns import read_array
+from porism.index.terms.dictionary import Dictionary
+from porism.index.terms.inversion import PostingLists, frequencies
+from porism.index.terms.scoring import UnitMap, add_bm25, best, unit_counts
+from porism.index.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, Weighting
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+VIEWS_KEPT = 64  # pairs of a view and a family whose lengths are kept: 8 bytes a document
+
+
+def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
+    """Write how many documents contain each term, beside its posting lists."""
+    documents, occurrences = frequencies(PostingLists(path), units)
+    np.save(f"{path}.documents.npy", documents.astype(np.uint32))
+    np.save(f"{path}.occurrences.npy", occurrences.astype(np.uint32))
+
+
+class Family:
+    """One family of an index."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        path = directory / name
+        self.dictionary = Dictionary(path)
+        self.lists = PostingLists(path)
+        self.documents: npt.NDArray[np.uint32] = read_array(directory / f"{name}.documents.npy")
+        self.occurrences: npt.NDArray[np.uint32] = read_array(directory / f"{name}.occurrences.npy")
+        self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
+
+
+class _Lengths(NamedTuple):
+    """The length of every document of a view, and their sum."""
+
+    lengths: Floats
+    counts: ViewCounts
+
+
+class EmbeddedTermIndex:
+    """An opened index; many threads may use it at once.
+
+    `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and `allowed` turns a
+    filter into a mask over a unit's documents.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        families: Sequence[str],
+        fields: tuple[str, ...],
+        units: Mapping[str, UnitMap],
+        main: str,
+        allowed: Callable[[Filter, str], Mask] | None = None,
+    ) -> None:
+        self.fields = fields
+        self._families = {name: Family(directory, name) for name in families}
+        self._units = units
+        self._main = main
+        self._allowed = allowed
+        self._view_lengths = lru_cache(VIEWS_KEPT)(self._lengths_of)
+
+    def count(self, family: str, view: View) -> ViewCounts:
+        """Return the number of documents of a view and the sum of their lengths in a family."""
+        return self._view_lengths(family, view).counts
+
+    def statistics(self, terms: Sequence[Term], view: View, *, occurrences: bool = False) -> TermStatistics:
+        """Return the codes and document frequencies of many terms; occurrences, which cost more, only on request."""
+        codes = np.full(len(terms), UNKNOWN, np.int64)
+        documents, times = np.zeros(len(terms), np.int64), np.zeros(len(terms))
+        for name, places in _by_family(terms).items():
+            family = self._families[name]
+            codes[places] = family.dictionary.find([terms[at].text for at in places])
+            known = [at for at in places if codes[at] != UNKNOWN]
+            if self._is_stored(view, occurrences):
+                documents[known] = family.documents[codes[known]]
+                times[known] = family.occurrences[codes[known]]
+            else:
+                for at in known:
+                    found, counts = self._unit_counts(family, int(codes[at]), view)
+                    documents[at], times[at] = len(found), counts.sum()
+        codes[documents == 0] = UNKNOWN
+        return TermStatistics(codes, documents, times)
+
+    def _is_stored(self, view: View, occurrences: bool) -> bool:
+        """Whether the stored frequencies are those of the view: every field counts (and occurrences unweighted, if they matter)."""
+        weights = view.vector(self.fields)
+        return view.unit == self._main and all(weights) and (not occurrences or set(weights) == {1.0})
+
+    def search(
+        self,
+        terms: Sequence[Term],
+        view: View,
+        weighting: Weighting,
+        k: int,
+        *,
+        allow: Filter | None = None,
+        required: Sequence[Term] = (),
+    ) -> Candidates:
+        """Return the k best documents; see `TermIndex.search`."""
+        if k < 1 or not terms:
+            return Candidates(np.empty(0, np.int64), np.empty(0))
+        size = self._units[view.unit].size
+        scores, matched = np.zeros(size), np.zeros(size, np.bool_)
+        merged = _merged(terms)
+        add = self._add_bm25 if isinstance(weighting, (BM25, BM25Plus)) else self._add_any
+        add(merged, view, weighting, scores, matched)
+        for term in required:
+            containing = np.zeros(size, np.bool_)
+            containing[self.documents(term, view)] = True
+            matched &= containing
+        if allow and self._allowed is not None:
+            matched &= self._allowed(allow, view.unit)
+        return Candidates(*best(scores, matched, k))
+
+    def _add_bm25(self, terms: Sequence[Term], view: View, weighting: Weighting, scores: Floats, matched: Mask) -> None:
+        assert isinstance(weighting, (BM25, BM25Plus))
+        units, weights = self._units[view.unit], np.array(view.vector(self.fields))
+        found = self.statistics(terms, view)
+        for term, code, documents in zip(terms, found.codes.tolist(), found.documents.tolist(), strict=True):
+            if code == UNKNOWN:
+                continue
+            family, lengths = self._families[term.family], self._view_lengths(term.family, view)
+            start, end = family.lists.span(code)
+            factor = term.weight * float(IDFS[weighting.idf](lengths.counts.documents, documents))
+            mean = max(lengths.counts.mean_length, 1e-9)
+            add_bm25(
+                family.lists.data, start, end, units.units, units.identity, weights, lengths.lengths, mean,
+                weighting.k1, weighting.b, weighting.delta, factor, scores, matched,
+            )  # fmt: skip
+
+    def _add_any(self, terms: Sequence[Term], view: View, weighting: Weighting, scores: Floats, matched: Mask) -> None:
+        codes = self.statistics(terms, view).codes.tolist()
+        for term, code in zip(terms, codes, strict=True):
+            if code == UNKNOWN:
+                continue
+            family, lengths = self._families[term.family], self._view_lengths(term.family, view)
+            rows, counts = self._unit_counts(family, code, view)
+            about = TermCounts(len(rows), float(counts.sum()), term.weight)
+            scores[rows] += weighting.weigh(counts, lengths.lengths[rows], about, lengths.counts)
+            matched[rows] = True
+        if isinstance(weighting, LengthBias):
+            for name in sorted({term.family for term in terms}):
+                weight = sum(term.weight for term in terms if term.family == name)
+                scores += weighting.bias(self._view_lengths(name, view).lengths, weight)
+
+    def documents(self, term: Term, view: View) -> Ints:
+        """Return the documents of a view that contain a term, in the order of rows."""
+        code = int(self.statistics([term], view).codes[0])
+        if code == UNKNOWN:
+            return np.empty(0, np.int64)
+        return self._unit_counts(self._families[term.family], code, view)[0]
+
+    def _unit_counts(self, family: Family, code: int, view: View) -> tuple[Ints, Floats]:
+        start, end = family.lists.span(code)
+        return unit_counts(family.lists.data, start, end, self._units[view.unit], np.array(view.vector(self.fields)))
+
+    def _lengths_of(self, family: str, view: View) -> _Lengths:
+        units = self._units[view.unit]
+        rows = self._families[family].lengths @ np.array(view.vector(self.fields))
+        if units.identity:
+            lengths = rows
+        else:
+            inside = units.units >= 0
+            lengths = np.bincount(units.units[inside], rows[inside], units.size)
+        return _Lengths(lengths, ViewCounts(units.size, float(lengths.sum())))
+
+    def frequencies(self, family: str, codes: Ints) -> Ints:
+        """Return how many documents of the main unit contain each term, by code."""
+        return self._families[family].documents[codes].astype(np.int64)
+
+    def text(self, family: str, code: int) -> str:
+        """Return the text of a term, where the dictionary keeps texts."""
+        return self._families[family].dictionary.text(code)
+
+
+def _by_family(terms: Sequence[Term]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for at, term in enumerate(terms):
+        found.setdefault(term.family, []).append(at)
+    return found
+
+
+def _merged(terms: Sequence[Term]) -> list[Term]:
+    """Terms that are given several times become one with the sum of their weights."""
+    weights: dict[tuple[str, str], float] = {}
+    for term in terms:
+        weights[term.family, term.text] = weights.get((term.family, term.text), 0.0) + term.weight
+    return [Term(family, text, weight) for (family, text), weight in weights.items()]

@@ -1,0 +1,104 @@
+"""Posting lists as bytes: for each entry the distance to the row before it, the field and the count, in variable-length integers.
+
+An integer is written seven bits a byte, the lowest first; the eighth bit says that more follow. The first integer of an entry is
+(distance << 4) | (field << 1) | more, and if `more` is set a second one holds count - 2. A count of 1 needs no second integer, which is the
+common case. Compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.compiled import compiled
+from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
+
+LONGEST = 12  # bytes of one entry at most
+
+
+@compiled
+def _put(value: Any, out: Any, at: int) -> int:
+    """Write one integer; return the position after it."""
+    while value > 127:
+        out[at] = (value & 127) | 128
+        value >>= 7
+        at += 1
+    out[at] = value
+    return at + 1
+
+
+@compiled
+def get(data: Any, at: int) -> Any:
+    """Read one integer; return it and the position after it."""
+    value = np.int64(0)
+    shift = 0
+    while True:
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+@compiled
+def _last_row(data: Any, at: int, end: int) -> Any:
+    """Return the row of the last entry of a posting list."""
+    row = np.int64(0)
+    while at < end:
+        value, at = get(data, at)
+        row += value >> 4
+        if value & 1:
+            _, at = get(data, at)
+    return row
+
+
+@compiled
+def encode_lists(old: Any, old_ends: Any, starts: Any, rows: Any, cells: Any, out: Any, ends: Any) -> None:
+    """Write posting lists one after another. List number i has the bytes of `old` from old_ends[i] to old_ends[i + 1], then the entries from
+    starts[i] to starts[i + 1]; ends[i] is where its bytes end."""
+    at = 0
+    for number in range(len(starts) - 1):
+        first, last = old_ends[number], old_ends[number + 1]
+        before: Any = np.int64(0)
+        if last > first:
+            before = _last_row(old, first, last)
+            out[at : at + last - first] = old[first:last]
+            at += last - first
+        for entry in range(starts[number], starts[number + 1]):
+            count = np.int64(cells[entry] & MOST_COUNT)
+            field = np.int64(cells[entry] >> FIELD_SHIFT)
+            row = np.int64(rows[entry])
+            at = _put(((row - before) << 4) | (field << 1) | (1 if count > 1 else 0), out, at)
+            if count > 1:
+                at = _put(count - 2, out, at)
+            before = row
+        ends[number] = at
+
+
+@compiled
+def decode(data: Any, at: int, end: int, rows: Any, cells: Any) -> int:
+    """Read the entries of one posting list into arrays; return how many there are."""
+    size = 0
+    row = np.int64(0)
+    while at < end:
+        value, at = get(data, at)
+        row += value >> 4
+        count = np.int64(1)
+        if value & 1:
+            count, at = get(data, at)
+            count += 2
+        rows[size] = row
+        cells[size] = np.uint16((((value >> 1) & 7) << FIELD_SHIFT) | count)
+        size += 1
+    return size
+
+
+def decode_list(data: npt.NDArray[np.uint8], start: int, end: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
+    """Return the rows and cells of one posting list."""
+    rows = np.empty(end - start, np.int64)
+    cells = np.empty(end - start, np.uint16)
+    size = decode(data, start, end, rows, cells)
+    return rows[:size], cells[:size]

@@ -1,0 +1,127 @@
+"""Inversion: rows of documents become posting lists, with bounded memory.
+
+The ids of a family are cut into ranges of at most SORTED entries. For each range the rows are scanned once and its entries are sorted by
+counting, so that memory does not grow with the collection and lists come out in the order of rows. Lists of an index that is added to are
+continued: its bytes stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.compiled import compiled
+from porism.index.storage.columns import ArrayWriter, read_array
+from porism.index.storage.rows import Rows, mapped_bytes
+from porism.index.terms.encoding import LONGEST, encode_lists, get
+
+SORTED = 16_000_000  # entries that are sorted together, about 300 MB
+Ints = npt.NDArray[np.int64]
+
+
+class PostingLists:
+    """The posting lists of a family: bytes, and where the list of each term id ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.data = mapped_bytes(Path(f"{path}.lists"))
+        self.ends: Ints = read_array(Path(f"{path}.list_end.npy"))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Return where the bytes of a list start and end."""
+        return (int(self.ends[number - 1]) if number else 0), int(self.ends[number])
+
+    def starts_of(self, low: int, high: int) -> Ints:
+        """Return where the lists from `low` up to `high` start, and where the last of them ends; lists beyond the known ones are empty."""
+        ends = np.concatenate(([0], self.ends))
+        return ends[np.minimum(np.arange(low, high + 1), len(self.ends))]
+
+
+@compiled
+def _count(codes: Any, counts: Any) -> None:
+    for at in range(len(codes)):
+        counts[codes[at]] += 1
+
+
+@compiled
+def _place(
+    starts: Any, codes: Any, cells: Any, first: int, low: int, high: int, places: Any, out_rows: Any, out_cells: Any
+) -> None:
+    """Move the entries whose id is in the range to their places; the rows are numbered from `first`."""
+    for row in range(len(starts) - 1):
+        for at in range(starts[row], starts[row + 1]):
+            code = np.int64(codes[at])
+            if low <= code < high:
+                place = places[code - low]
+                out_rows[place] = row + first
+                out_cells[place] = cells[at]
+                places[code - low] = place + 1
+
+
+def _ranges(counts: Ints) -> Iterator[tuple[int, int]]:
+    """Cut the ids into ranges of few enough entries; a longer single list is a range of its own."""
+    ends = np.cumsum(counts)
+    low = 0
+    while low < len(counts):
+        before = int(ends[low - 1]) if low else 0
+        high = max(low + 1, int(np.searchsorted(ends, before + SORTED, side="right")))
+        yield low, high
+        low = high
+
+
+def write_postings(rows: Rows, terms: int, path: Path, base: PostingLists | None = None, first: int = 0) -> None:
+    """Write the posting lists of a family, in the order of term ids, to files whose names start with `path`. The rows continue the lists
+    of `base`, numbered from `first`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    counts = np.zeros(terms, np.int64)
+    _count(rows.codes, counts)
+    written = 0
+    with Path(f"{path}.lists").open("wb") as out, ArrayWriter(Path(f"{path}.list_end.npy"), "<i8") as list_ends:
+        for low, high in _ranges(counts):
+            starts = np.concatenate(([0], np.cumsum(counts[low:high])))
+            found, cells = np.empty(int(starts[-1]), np.int32), np.empty(int(starts[-1]), np.uint16)
+            _place(rows.starts, rows.codes, rows.cells, first, low, high, starts[:-1].copy(), found, cells)
+            old = np.zeros(high - low + 1, np.int64) if base is None else base.starts_of(low, high)
+            data = np.empty(LONGEST * len(found) + int(old[-1] - old[0]), np.uint8)
+            ends = np.zeros(high - low, np.int64)
+            encode_lists(np.empty(0, np.uint8) if base is None else base.data, old, starts, found, cells, data, ends)
+            out.write(data[: int(ends[-1])].data)
+            list_ends.append(written + ends)
+            written += int(ends[-1])
+
+
+@compiled
+def _frequencies(data: Any, ends: Any, units: Any, identity: bool, documents: Any, occurrences: Any) -> None:
+    start = 0
+    for number in range(len(ends)):
+        at, end = start, ends[number]
+        row, last, found = np.int64(0), np.int64(-1), 0
+        total = np.int64(0)
+        while at < end:
+            value, at = get(data, at)
+            row += value >> 4
+            count = np.int64(1)
+            if value & 1:
+                count, at = get(data, at)
+                count += 2
+            unit = row if identity else np.int64(units[row])
+            if unit != last:
+                found += 1
+                last = unit
+            total += count
+        documents[number], occurrences[number] = found, total
+        start = end
+
+
+def frequencies(lists: PostingLists, units: npt.NDArray[np.int32] | None) -> tuple[Ints, Ints]:
+    """Return for each term id in how many units (threads, or documents where `units` is None) it occurs, and how often in all."""
+    documents, occurrences = np.zeros(len(lists), np.int64), np.zeros(len(lists), np.int64)
+    unit_of = np.empty(0, np.int32) if units is None else units
+    _frequencies(lists.data, lists.ends, unit_of, units is None, documents, occurrences)
+    return documents, occurrences

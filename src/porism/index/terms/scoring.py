@@ -1,0 +1,100 @@
+"""Adding up the weights of posting lists over documents, and choosing the best. Compiled.
+
+BM25 and its relatives are computed while a list is read. Any other weighting gets the counts and lengths of a list as arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.compiled import compiled
+from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
+from porism.index.terms.encoding import decode, get
+from porism.index.weighting import saturation
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+NO_UNITS = np.empty(0, np.int32)
+
+
+class UnitMap(NamedTuple):
+    """Which unit (thread, question, answer) each row belongs to, -1 for none; `identity` if rows are units."""
+
+    units: npt.NDArray[np.int32]
+    identity: bool
+    size: int
+
+
+@compiled
+def add_bm25(
+    data: Any, at: int, end: int, units: Any, identity: bool, weights: Any, lengths: Any, mean: float, k1: float, b: float,
+    delta: float, factor: float, scores: Any, matched: Any,
+) -> None:  # fmt: skip
+    """Add factor x (delta + saturated count) of one posting list to the scores of its documents."""
+    row, unit, count = np.int64(0), np.int64(-1), 0.0
+    while at < end:
+        value, at = get(data, at)
+        row += value >> 4
+        times = np.int64(1)
+        if value & 1:
+            times, at = get(data, at)
+            times += 2
+        weight = weights[(value >> 1) & 7]
+        if weight == 0.0:
+            continue
+        own = row if identity else np.int64(units[row])
+        if own < 0:
+            continue
+        if own != unit:
+            if count > 0.0:
+                scores[unit] += factor * (delta + saturation(count, lengths[unit], mean, k1, b))
+                matched[unit] = True
+            unit, count = own, 0.0
+        count += weight * times
+    if count > 0.0:
+        scores[unit] += factor * (delta + saturation(count, lengths[unit], mean, k1, b))
+        matched[unit] = True
+
+
+@compiled
+def _combine(rows: Any, cells: Any, size: int, units: Any, identity: bool, weights: Any, found: Any, counts: Any) -> int:
+    """Sum the weighted counts of neighbouring entries of one unit; return how many units there are."""
+    number = 0
+    for at in range(size):
+        weight = weights[cells[at] >> FIELD_SHIFT]
+        unit = rows[at] if identity else np.int64(units[rows[at]])
+        if weight == 0.0 or unit < 0:
+            continue
+        if number == 0 or found[number - 1] != unit:
+            found[number], counts[number] = unit, 0.0
+            number += 1
+        counts[number - 1] += weight * (cells[at] & MOST_COUNT)
+    return number
+
+
+def unit_counts(
+    data: npt.NDArray[np.uint8], start: int, end: int, units: UnitMap, weights: Floats
+) -> tuple[Ints, Floats]:
+    """Return the units of one posting list and the weighted count of the term in each."""
+    rows, cells = np.empty(end - start, np.int64), np.empty(end - start, np.uint16)
+    size = decode(data, start, end, rows, cells)
+    found, counts = np.empty(size, np.int64), np.empty(size, np.float64)
+    number = _combine(rows, cells, size, units.units, units.identity, weights, found, counts)
+    return found[:number], counts[:number]
+
+
+def best(scores: Floats, matched: npt.NDArray[np.bool_], k: int) -> tuple[Ints, Floats]:
+    """Return the k matched rows of the largest scores, best first; equal scores in the order of rows."""
+    rows = np.flatnonzero(matched)
+    values = scores[rows]
+    if len(rows) > k:
+        least = np.partition(values, len(rows) - k)[len(rows) - k]
+        above = np.flatnonzero(values > least)
+        equal = np.flatnonzero(values == least)[: k - len(above)]
+        kept = np.concatenate((above, equal))
+        rows, values = rows[kept], values[kept]
+    order = np.lexsort((rows, -values))
+    return rows[order], values[order]

@@ -1,0 +1,151 @@
+"""What is known about a query (`QueryContext`), and a batch of candidate threads for it (`CandidateBatch`). Features read both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+from cachetools import LRUCache
+
+from porism.index.protocols import Threads
+from porism.index.schema import ANSWER, LINKS, THREAD, TITLE, View
+from porism.index.weighting import lucene_idf
+from porism.search.answers.concept_matches import ConceptMatch, concept_terms
+from porism.search.answers.term_scores import contributions, score_batch, view_table
+from porism.search.answers.terms import QueryTerms, query_terms
+from porism.search.formulas.overlap import SimilarFormulas
+from porism.search.index import Index
+from porism.search.query import ReadQuery
+
+Values = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+CONTEXTS_KEPT = 32
+THREAD_VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "links": LINKS}
+
+
+@dataclass(frozen=True)
+class QueryContext:
+    """A query against an index: its terms with statistics, its concepts, formulas similar to its own, and feedback terms."""
+
+    query: ReadQuery
+    index: Index
+    feedback: Mapping[str, QueryTerms] = field(default_factory=dict)
+
+    @cached_property
+    def terms(self) -> dict[str, QueryTerms]:
+        """The terms of the query by family."""
+        return query_terms(self.query, self.index.terms)
+
+    @cached_property
+    def concepts(self) -> list[ConceptMatch]:
+        """The concepts that the query names or contains."""
+        return self.index.concepts.matches(self.query)
+
+    @cached_property
+    def concept_terms(self) -> dict[str, QueryTerms]:
+        """The terms that the concepts add."""
+        return concept_terms(self.concepts, self.index.terms)
+
+    @cached_property
+    def similar_formulas(self) -> tuple[SimilarFormulas, ...]:
+        """The formulas of the collection that are most similar to the largest ones of the query."""
+        return self.index.similar_formulas(self.query)
+
+    def query_vector(self, family: str) -> Values:
+        """The vector of the query's terms in a family."""
+        terms = self.terms[family]
+        return self.index.vectors[family].query(terms.codes, terms.weights)
+
+    def idf(self, family: str, codes: Ints) -> Values:
+        """The inverse document frequency, over threads, of terms by their codes."""
+        documents = self.index.terms.frequencies(family, codes).astype(np.float64)
+        return np.asarray(lucene_idf(self.index.documents.size("thread"), documents), np.float32)
+
+    def with_feedback(self, feedback: Mapping[str, QueryTerms]) -> QueryContext:
+        """Return the same context with feedback terms; what was computed stays."""
+        context = QueryContext(self.query, self.index, feedback)
+        context.__dict__.update({name: value for name, value in self.__dict__.items() if name != "feedback"})
+        return context
+
+
+class Contexts:
+    """The contexts of recent queries, so that the parts of a system share what they compute. Many threads may use it at once."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._kept: LRUCache[ReadQuery, QueryContext] = LRUCache(CONTEXTS_KEPT)
+        self._lock = Lock()
+
+    def of(self, query: ReadQuery) -> QueryContext:
+        """Return the context of a query."""
+        with self._lock:
+            context = self._kept.get(query)
+            if context is None:
+                context = self._kept[query] = QueryContext(query, self.index)
+            return context
+
+
+class CandidateBatch:
+    """Candidate threads with their documents. Scores of terms are computed once, when a feature first asks for them."""
+
+    def __init__(self, context: QueryContext, documents: Threads) -> None:
+        self.context = context
+        self.documents = documents
+        self.answer_posts, self.thread_of_answer = documents.answers()
+        self._term_scores: dict[str, tuple[Values, Values]] = {}
+
+    @property
+    def thread_count(self) -> int:
+        """How many threads there are."""
+        return len(self.documents.rows)
+
+    def ids(self, kind: str) -> Ints:
+        """The ids of the questions or answers, in the order of the feature values."""
+        posts = self.documents.starts if kind == "questions" else self.answer_posts
+        return self.documents.post_ids[posts]
+
+    def term_scores(self, family: str, view: str) -> Values:
+        """BM25 of the query's terms of a family in a view: `answer` gives a value for each answer, the others for each thread."""
+        if family not in self._term_scores:
+            terms, rows = self.context.terms[family], self.documents.terms[family]
+            index = self.context.index.terms
+            views = view_table(index, family, list(THREAD_VIEWS.values()))
+            posts = view_table(index, family, [ANSWER])
+            self._term_scores[family] = score_batch(self.documents, rows, terms.codes, terms.scores, views, posts)
+        threads, posts_scores = self._term_scores[family]
+        if view == "answer":
+            return np.asarray(posts_scores[self.answer_posts])
+        return np.asarray(threads[list(THREAD_VIEWS).index(view)])
+
+    def thread_scores(self, terms: QueryTerms) -> Values:
+        """BM25 of other terms (of concepts or feedback) in the view of whole threads."""
+        index = self.context.index.terms
+        views, posts = view_table(index, terms.family, [THREAD]), view_table(index, terms.family, [ANSWER])
+        rows = self.documents.terms[terms.family]
+        return np.asarray(score_batch(self.documents, rows, terms.codes, terms.scores, views, posts)[0][0])
+
+    def contributions(self, terms: QueryTerms, view: View, candidate: Candidate) -> dict[int, float]:
+        """What each term adds to the score of a candidate in a view, by its position in the terms."""
+        table = view_table(self.context.index.terms, terms.family, [view])
+        posts = candidate.posts(self, view)
+        rows = self.documents.terms[terms.family]
+        return contributions(rows, posts, terms.codes, terms.scores, table.weights[0], float(table.means[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate of a batch: the position of its thread, and of its answer if it is one."""
+
+    thread: int
+    answer: int | None = None
+
+    def posts(self, batch: CandidateBatch, view: View) -> range:
+        """The posts of the batch that a view of the candidate covers."""
+        if view.unit == "answer":
+            post = -1 if self.answer is None else int(batch.answer_posts[self.answer])
+            return range(post, post + 1) if post >= 0 else range(0)
+        return range(int(batch.documents.starts[self.thread]), int(batch.documents.ends[self.thread]))

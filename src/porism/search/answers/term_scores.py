@@ -1,0 +1,167 @@
+"""BM25 of a batch of threads and of their answers for the terms of a query, in several views at once. Compiled.
+
+Each candidate's terms are read once: counts are summed per view with the weights of its fields, then saturated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.compiled import compiled
+from porism.index.protocols import TermIndex, TermRows, Threads
+from porism.index.schema import FIELDS, View
+from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
+from porism.index.weighting import BM25, saturation
+
+SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
+DEFAULT = BM25()
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+
+class Lookup(NamedTuple):
+    """Codes of query terms by their last bits: those of slot s are from starts[s] to starts[s + 1]; `places` are their query positions."""
+
+    starts: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint32]
+    places: npt.NDArray[np.int32]
+
+
+def make_lookup(codes: Ints) -> Lookup:
+    """Return the table of these codes."""
+    slots = codes & (SLOTS - 1)
+    order = np.argsort(slots, kind="stable")
+    starts = np.zeros(SLOTS + 1, np.int32)
+    np.cumsum(np.bincount(slots, minlength=SLOTS), out=starts[1:])
+    return Lookup(starts, codes[order].astype(np.uint32), order.astype(np.int32))
+
+
+class ViewTable(NamedTuple):
+    """Weights of fields and mean length of each view."""
+
+    weights: npt.NDArray[np.float64]
+    means: npt.NDArray[np.float64]
+
+
+def view_table(index: TermIndex, family: str, views: Sequence[View]) -> ViewTable:
+    """Return the table of some views in a family."""
+    weights = np.array([view.vector(FIELDS) for view in views], np.float64).reshape(-1, len(FIELDS))
+    return ViewTable(weights, np.array([index.count(family, view).mean_length for view in views], np.float64))
+
+
+@compiled
+def _flush(counts: Any, touched: Any, size: int, length: float, mean: float, scores: Any, k1: float, b: float) -> float:
+    """Return the BM25 sum of the touched terms."""
+    total = 0.0
+    for at in range(size):
+        place = touched[at]
+        if counts[place] > 0.0:
+            total += scores[place] * saturation(counts[place], length, mean, k1, b)
+    return total
+
+
+@compiled
+def _score(
+    threads_start: Any, threads_end: Any, starts: Any, ends: Any, codes: Any, cells: Any, lengths: Any, slots: Any,
+    slot_codes: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, post_weights: Any, post_mean: float,
+    k1: float, b: float, out: Any, out_posts: Any,
+) -> None:  # fmt: skip
+    """Fill `out` (a row a view, a column a thread) and `out_posts` with BM25 scores."""
+    views, terms = len(view_weights), len(scores)
+    counts, own = np.zeros((views, terms)), np.zeros(terms)
+    touched, own_touched = np.empty(terms, np.int64), np.empty(terms, np.int64)
+    seen, own_seen = np.zeros(terms, np.bool_), np.zeros(terms, np.bool_)
+    length = np.zeros(views)
+    for thread in range(len(threads_start)):
+        size = 0
+        length[:] = 0.0
+        for post in range(threads_start[thread], threads_end[thread]):
+            own_size, own_length = 0, 0.0
+            for field in range(lengths.shape[1]):
+                own_length += post_weights[field] * lengths[post, field]
+                for view in range(views):
+                    length[view] += view_weights[view, field] * lengths[post, field]
+            for at in range(starts[post], ends[post]):
+                code = codes[at]
+                slot = code & (SLOTS - 1)
+                for spot in range(slots[slot], slots[slot + 1]):
+                    if slot_codes[spot] != code:
+                        continue
+                    place = slot_places[spot]
+                    field = cells[at] >> FIELD_SHIFT
+                    times = np.float64(cells[at] & MOST_COUNT)
+                    if not seen[place]:
+                        seen[place], touched[size] = True, place
+                        size += 1
+                    if not own_seen[place]:
+                        own_seen[place], own_touched[own_size] = True, place
+                        own_size += 1
+                    own[place] += post_weights[field] * times
+                    for view in range(views):
+                        counts[view, place] += view_weights[view, field] * times
+            if own_size:
+                if post_mean > 0.0:
+                    out_posts[post] = _flush(own, own_touched, own_size, own_length, post_mean, scores, k1, b)
+                for at in range(own_size):
+                    own[own_touched[at]] = 0.0
+                    own_seen[own_touched[at]] = False
+        if size:
+            for view in range(views):
+                if view_means[view] > 0.0:
+                    out[view, thread] = _flush(
+                        counts[view], touched, size, length[view], view_means[view], scores, k1, b
+                    )
+            for at in range(size):
+                counts[:, touched[at]] = 0.0
+                seen[touched[at]] = False
+
+
+def score_batch(
+    batch: Threads, rows: TermRows, codes: Ints, scores: Floats, views: ViewTable, posts: ViewTable, weighting: BM25 = DEFAULT
+) -> tuple[Floats, Floats]:
+    """Return BM25 of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
+    weight x idf of the query terms with these codes."""
+    out = np.zeros((len(views.means), len(batch.rows)), np.float32)
+    out_posts = np.zeros(len(batch.post_ids), np.float32)
+    if len(codes):
+        table = make_lookup(codes)
+        _score(
+            batch.starts, batch.ends, rows.starts, rows.ends, rows.codes, rows.cells, rows.lengths, table.starts,
+            table.codes, table.places, scores.astype(np.float64), views.weights, views.means, posts.weights[0],
+            float(posts.means[0]), weighting.k1, weighting.b, out, out_posts,
+        )  # fmt: skip
+    return out, out_posts
+
+
+def contributions(
+    rows: TermRows, posts: range, codes: Ints, scores: Floats, weights: npt.NDArray[np.float64], mean: float
+) -> dict[int, float]:
+    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `codes`."""
+    found: dict[int, float] = {}
+    if not len(codes) or mean <= 0:
+        return found
+    counts = np.zeros(len(codes))
+    length = 0.0
+    for post in posts:
+        entries = slice(int(rows.starts[post]), int(rows.ends[post]))
+        at = np.minimum(np.searchsorted(codes, rows.codes[entries]), len(codes) - 1)
+        known = codes[at] == rows.codes[entries]
+        cells = rows.cells[entries][known]
+        np.add.at(counts, at[known], weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT))
+        length += float(weights @ rows.lengths[post])
+    for place in np.flatnonzero(counts).tolist():
+        found[place] = float(scores[place]) * float(
+            saturation(float(counts[place]), length, mean, DEFAULT.k1, DEFAULT.b)
+        )
+    return found
+
+
+def contains_any(rows: TermRows, post: int, codes: Ints) -> bool:
+    """Return whether a post of the batch contains one of the terms."""
+    own = rows.codes[int(rows.starts[post]) : int(rows.ends[post])]
+    return bool(np.isin(own, codes).any()) if len(codes) else False

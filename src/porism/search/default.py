@@ -1,0 +1,22 @@
+"""The system named `porism`: candidates from four searches, re-ranked by features. Its parts are open to every other system."""
+
+from __future__ import annotations
+
+from porism.search.answers.candidates import ThreadCandidates
+from porism.search.answers.context import Contexts
+from porism.search.answers.model import Kind, Model, load_model
+from porism.search.answers.reranker import FeatureReranker
+from porism.search.formulas.retriever import FormulaRetriever
+from porism.search.index import Index
+from porism.search.retriever import Retriever
+
+
+def porism(index: Index, kind: Kind = "answers", model: Model | None = None) -> Retriever:
+    """Return the default engine as a retriever of answers or questions."""
+    contexts = Contexts(index)
+    return ThreadCandidates(contexts) >> FeatureReranker(contexts, model or load_model(), kind)
+
+
+def porism_formulas(index: Index) -> Retriever:
+    """Return the default engine as a retriever of formulas."""
+    return FormulaRetriever(index.formulas)

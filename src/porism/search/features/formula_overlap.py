@@ -1,0 +1,76 @@
+"""Formulas compared as wholes: does the thread, or the answer, contain formulas similar to those of the query?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.compiled import compiled
+from porism.index.protocols import TermRows
+from porism.index.schema import FIELDS, VISUAL_FAMILY
+from porism.index.storage.rows import FIELD_SHIFT
+from porism.search.answers.context import CandidateBatch, Values
+from porism.search.answers.term_scores import SLOTS, make_lookup
+from porism.search.features.feature import Feature, Level
+from porism.search.formulas.overlap import SimilarFormulas
+
+COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments quote the formulas of the post
+
+
+@compiled
+def _best(
+    starts: Any, ends: Any, codes: Any, cells: Any, slots: Any, slot_codes: Any, slot_places: Any, values: Any, fields: Any, out: Any
+) -> None:  # fmt: skip
+    """Fill `out` with the largest value among the codes of each post."""
+    for post in range(len(starts)):
+        for at in range(starts[post], ends[post]):
+            if not fields[cells[at] >> FIELD_SHIFT]:
+                continue
+            slot = codes[at] & (SLOTS - 1)
+            for spot in range(slots[slot], slots[slot + 1]):
+                if slot_codes[spot] == codes[at]:
+                    out[post] = max(out[post], values[slot_places[spot]])
+
+
+def best_similarity(rows: TermRows, found: SimilarFormulas) -> npt.NDArray[np.float64]:
+    """Return for each post of a batch the largest similarity among its formulas."""
+    out = np.zeros(len(rows.starts))
+    table = make_lookup(found.codes)
+    _best(
+        rows.starts, rows.ends, rows.codes, rows.cells, table.starts, table.codes, table.places, found.similarities,
+        COMPARED_FIELDS, out,
+    )  # fmt: skip
+    return out
+
+
+class FormulaOverlap(Feature):
+    """For each formula of the query the square of the best similarity found in the thread or answer, times the logarithm of its size."""
+
+    families = (VISUAL_FAMILY,)
+
+    def __init__(self, level: Level) -> None:
+        self.name = f"formula_overlap.{level}"
+        self.level = level
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the sum over the query's formulas."""
+        rows = batch.documents.terms[VISUAL_FAMILY]
+        size = len(batch.answer_posts) if self.level == "answer" else batch.thread_count
+        total = np.zeros(size, np.float32)
+        for found in batch.context.similar_formulas:
+            best = best_similarity(rows, found)
+            if self.level == "answer":
+                own = best[batch.answer_posts]
+            else:
+                own = np.maximum.reduceat(best, batch.documents.starts) if size else best
+            total += (np.log(found.size) * own**2).astype(np.float32)
+        return total
+
+    def describe(self, batch: CandidateBatch) -> str:
+        """Return the feature in words."""
+        return f"formulas of the {self.level} that are similar to formulas of the query as wholes"
+
+
+FEATURES = (FormulaOverlap("thread"), FormulaOverlap("answer"))

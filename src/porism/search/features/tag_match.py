@@ -1,0 +1,34 @@
+"""Tags that the query and the thread share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from porism.index.schema import EVERY_FIELD, TAG_FAMILY
+from porism.index.weighting import BM25
+from porism.search.answers.context import CandidateBatch, Values
+from porism.search.answers.term_scores import score_batch, view_table
+from porism.search.features.feature import Feature
+
+PRESENCE = BM25(k1=0.0)  # without saturation a term adds its idf once
+
+
+class TagMatch(Feature):
+    """The sum of the inverse document frequencies of shared tags."""
+
+    name = "tags"
+    families = (TAG_FAMILY,)
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the sum for each thread."""
+        terms = batch.context.terms[TAG_FAMILY]
+        views = view_table(batch.context.index.terms, TAG_FAMILY, [EVERY_FIELD])
+        rows = batch.documents.terms[TAG_FAMILY]
+        return np.asarray(score_batch(batch.documents, rows, terms.codes, terms.idf, views, views, PRESENCE)[0][0])
+
+    def describe(self, batch: CandidateBatch) -> str:
+        """Return the feature in words."""
+        return "the same tags"
+
+
+FEATURES = (TagMatch(),)

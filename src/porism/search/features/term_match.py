@@ -1,0 +1,49 @@
+"""Terms of the query in a view of the thread: BM25 of words, pairs of words, and three families of formula terms."""
+
+from __future__ import annotations
+
+from porism.index.schema import FORMULA_FAMILIES, TERM_FAMILIES, VIEWS
+from porism.search.answers.context import Candidate, CandidateBatch, Values
+from porism.search.features.feature import Feature, Reason
+
+VIEW_TEXTS = {
+    "thread": "in the thread",
+    "title": "in its title or tags",
+    "links": "in titles of linked questions",
+    "answer": "in the answer",
+}
+FAMILY_TEXTS = {
+    "tuples": "neighbouring symbols",
+    "paths": "operators above symbols",
+    "parts": "equal sub-expressions, names aside",
+}
+
+
+class TermMatch(Feature):
+    """BM25 of one family of terms in one view."""
+
+    def __init__(self, view: str, family: str) -> None:
+        self.name = f"{view}.{family}"
+        self.level = "answer" if view == "answer" else "thread"
+        self.families = (family,)
+        self._view = view
+        self._family = family
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return BM25 of the query's terms."""
+        return batch.term_scores(self._family, self._view)
+
+    def explain(self, batch: CandidateBatch, candidate: Candidate) -> list[Reason]:
+        """Return one reason for each term: about its word, or about the query formula it comes from."""
+        terms = batch.context.terms[self._family]
+        found = batch.contributions(terms, VIEWS[self._view], candidate)
+        is_formula = self._family in FORMULA_FAMILIES
+        return [
+            Reason(value, FAMILY_TEXTS[self._family], formula=terms.formulas[place])
+            if is_formula
+            else Reason(value, VIEW_TEXTS[self._view], word=terms.texts[place])
+            for place, value in found.items()
+        ]
+
+
+FEATURES = tuple(TermMatch(view, family) for view in VIEWS for family in TERM_FAMILIES)

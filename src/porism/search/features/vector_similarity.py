@@ -1,0 +1,34 @@
+"""Cosine similarity of vectors that latent semantic analysis learned from the collection."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from porism.search.answers.context import CandidateBatch, Values
+from porism.search.features.feature import Feature
+
+TEXTS = {"words": "similar in meaning by its words", "tuples": "similar in kind by its formulas"}
+
+
+class VectorSimilarity(Feature):
+    """The cosine of the query's and the thread's vector in one family."""
+
+    def __init__(self, family: str) -> None:
+        self.name = f"vectors.{family}"
+        self.vectors = (family,)
+        self._family = family
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the cosine for each thread; 0 in an index without vectors."""
+        if self._family not in batch.documents.vectors:
+            return np.zeros(batch.thread_count, np.float32)
+        return np.asarray(
+            batch.documents.vectors[self._family] @ batch.context.query_vector(self._family), np.float32
+        )
+
+    def describe(self, batch: CandidateBatch) -> str:
+        """Return the feature in words."""
+        return TEXTS[self._family]
+
+
+FEATURES = (VectorSimilarity("words"), VectorSimilarity("tuples"))

@@ -1,0 +1,41 @@
+"""Formulas of the collection that are similar to those of a query, as terms by which posts are compared with it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.protocols import UNKNOWN, Term, TermIndex
+from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
+from porism.search.formulas.searcher import FormulaSearcher
+from porism.search.query import ReadQuery
+
+MOST_FORMULAS = 5  # of a query that are looked for, the largest ones
+LEAST_NODES = 3  # smaller formulas occur everywhere
+DEPTH = 300  # similar formulas of each
+MOST_THREADS = 100  # a formula that occurs in more of them tells none of them apart
+
+
+class SimilarFormulas(NamedTuple):
+    """Formulas similar to one of the query: the size of that one, the codes by which posts name them, and the similarity of each."""
+
+    size: int
+    codes: npt.NDArray[np.int64]
+    similarities: npt.NDArray[np.float64]
+
+
+def similar_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[SimilarFormulas, ...]:
+    """Return the formulas most similar to each of the largest formulas of a query."""
+    sized = [(one.parsed.latex, one.parsed.operators.size()) for one in query.formulas if one.parsed.operators]
+    largest = sorted((one for one in sized if one[1] >= LEAST_NODES), key=lambda one: -one[1])[:MOST_FORMULAS]
+    return tuple(_similar(latex, size, searcher, index) for latex, size in largest)
+
+
+def _similar(latex: str, size: int, searcher: FormulaSearcher, index: TermIndex) -> SimilarFormulas:
+    hits = searcher.most_similar(latex, DEPTH)
+    found = index.statistics([Term(VISUAL_FAMILY, str(number)) for number in hits.visual_ids.tolist()], EVERY_FIELD)
+    kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MOST_THREADS))
+    kept = kept[np.argsort(found.codes[kept], kind="stable")]
+    return SimilarFormulas(size, found.codes[kept], hits.scores[kept])
