@@ -18,11 +18,11 @@ import numpy as np
 from bench._judged import SLICE, YEARS, folder, index, missing, scores
 from porism.corpus.topics.files import read_topics
 from porism.search.answers.model import Kind
-from porism.search.answers.searcher import FEATURES
 from porism.search.engine import Engine
+from porism.search.features import feature_names
 from porism.search.query import read_query
-from porism.systems.run import run_topics
 from porism.search.train import Example, Measure, average_precision, crossed, examples, read_grades, reciprocal_rank
+from porism.systems.run import run_topics
 
 # A group is left out by the beginnings and the ends of its features' names.
 GROUPS = {
@@ -32,7 +32,7 @@ GROUPS = {
     "tuples": (".tuples",),
     "paths": (".paths",),
     "parts": (".parts",),
-    "formulas as wholes": ("alike.",),
+    "formulas as wholes": ("formula_overlap.",),
     "the thread": ("thread.",),
     "its title": ("title.",),
     "titles of linked questions": ("links.",),
@@ -102,14 +102,14 @@ def latency(engine: Engine) -> None:
 
 def judged(engine: Engine, topics: Path, qrels: Path, kind: Kind) -> list[Example]:
     """Topics with the features of their candidates."""
-    return examples(engine.searcher, read_topics(topics), read_grades(qrels), kind, engine.model.vector(kind))
+    return examples(engine, read_topics(topics), read_grades(qrels), kind)
 
 
 def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure) -> None:
     """Figures on topics that were not fitted on, with all features and without each group of them."""
     for group in GROUPS_OF[kind]:
         names = GROUPS[group]
-        blind = np.array([any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in FEATURES])
+        blind = np.array([any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in feature_names()])
         cut = [[replace(one, features=np.where(blind, 0.0, one.features)) for one in each] for each in sets]
         figures = "  ".join(f"{figure:.3f}" for figure in crossed(cut, kind, measure))
         print(f"  {figures}  {'without ' + group if names else group}", flush=True)

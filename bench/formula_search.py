@@ -34,6 +34,7 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.evaluate.runs.run import write_rankings
 from porism.index.formulas.build import build_formula_index
+from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.systems.run import formula_rankings
 
@@ -60,7 +61,7 @@ def quality() -> None:
     runs = folder() / "formula-runs"
     for test, name in FORMULA_SETS.items():
         with Collection.open(collection(name)) as opened:
-            found = formula_rankings(formula_searcher(name), opened, formula_topics(test), K)
+            found = formula_rankings(FormulaRetriever(formula_searcher(name)), opened, formula_topics(test), K)
             write_rankings(found, runs / f"{test}.tsv", "task2", "porism")
     print("quality (nDCG' MAP' P'@10; MAP with unjudged = 0 for t2-2021)")
     print(scores(runs), end="", flush=True)

@@ -92,6 +92,7 @@ def test_every_measure_is_documented(name: str) -> None:
 
 def test_every_part_of_the_engine_is_documented() -> None:
     from porism.search.answers.searcher import FEATURES
+
     from porism.search.formulas.features import FEATURES as FORMULA_FEATURES
     from porism.search.formulas.searcher import MODES
 

@@ -21,6 +21,7 @@ LEVELS = (
     "compiled",
     "hashing",
     "progress",
+    "values",
     "files",
     "parallel",
     "formula",

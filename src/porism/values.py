@@ -60,7 +60,9 @@ def _make(kind: type, positional: list[Any], keywords: dict[str, Any], text: str
     try:
         return kind(*positional, **keywords)
     except (TypeError, ValueError) as error:
-        raise PorismError(f"{text!r} is not a {what}: {error}", fix=f"its options are those of {kind.__name__}") from None
+        raise PorismError(
+            f"{text!r} is not a {what}: {error}", fix=f"its options are those of {kind.__name__}"
+        ) from None
 
 
 def _example(known: dict[str, type]) -> str:

@@ -35,7 +35,7 @@ def collect(folder: Path, name: str, notes: dict[str, str], base: Collection | N
 
 
 def posts_files(index: Path) -> dict[str, str]:
-    """The digests of all files of the posts that the engine of the postings does not name by chance."""
+    """Return the digests of all files of the index of posts."""
     return {path.name: digest_file(path) for path in sorted((index / "posts").iterdir()) if path.is_file()}
 
 
@@ -76,13 +76,13 @@ def test_a_damaged_index_is_told(tmp_path: Path) -> None:
     place = tmp_path / "index"
     build_index(collection, place)
     rebuild = f"fix: build the index again: porism index COLLECTION -o {place}"
-    whole = (place / "posts" / "thread.words.codes").read_bytes()
-    (place / "posts" / "thread.words.codes").write_bytes(whole[:-4])
+    whole = (place / "posts" / "words.codes").read_bytes()
+    (place / "posts" / "words.codes").write_bytes(whole[:-4])
     with pytest.raises(PorismError) as error:
         porism.open(place)
-    fact = f"posts/thread.words.codes has {len(whole) - 4} bytes and should have {len(whole)}"
+    fact = f"posts/words.codes has {len(whole) - 4} bytes and should have {len(whole)}"
     assert str(error.value) == f"{place}: {fact}\n  {rebuild}"
-    (place / "posts" / "thread.words.codes").write_bytes(whole)
+    (place / "posts" / "words.codes").write_bytes(whole)
     manifest = json.loads((place / "manifest.json").read_text())
     (place / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
     with pytest.raises(PorismError, match="index format 99 is newer than this version of Porism reads"):

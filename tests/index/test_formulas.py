@@ -18,7 +18,7 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.formulas.build import build_formula_index
-from porism.index.formulas.store import FormulaStore
+from porism.index.formulas.store import WHOLE, FormulaStore
 from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
@@ -32,7 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rows_hold_what_was_given(index: Path) -> None:
     store = FormulaStore.open(index)
     row = store.row(visual_id(store, r"\frac{a}{b}"))
-    assert store.formulas == store.manifest.counts["formulas"] == len(store.postings)
+    assert store.formulas == store.manifest.counts["formulas"] == store.terms.count("tuples", WHOLE).documents
     assert store.latex(row) == r"\frac{a}{b}"
     layout, operators = store.trees(row)
     assert layout.label == operators.label == "O!divide"

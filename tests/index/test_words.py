@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.index.analysis.terms import code, codes, form_term, formula_terms, whole_form
+from porism.index.analysis.terms import form_term, formula_terms, whole_form
 from porism.index.analysis.words import FORMULA, pairs, stems, tokens, words
 from porism.index.concepts.concept import likelihood, names
 
@@ -34,12 +34,6 @@ def test_names_end_in_a_head() -> None:
 def test_likelihood_is_zero_for_chance() -> None:
     assert likelihood(1, 10, 10, 100) == 0.0
     assert likelihood(5, 5, 5, 100) > likelihood(3, 5, 5, 100) > 0
-
-
-def test_many_codes_are_those_of_one() -> None:
-    terms = ["sum", "inequ", "größe", "a_b", "\U0001d538"]
-    assert codes(terms).tolist() == [code(term) for term in terms]
-    assert codes([]).tolist() == []
 
 
 def test_a_form_is_the_term_of_the_whole_up_to_renaming() -> None:

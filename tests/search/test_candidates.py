@@ -5,6 +5,9 @@ from collections import Counter
 import pytest
 
 from formula_indexes import make_index
+from porism.index.formulas.store import WHOLE
+from porism.index.protocols import Term
+from porism.index.weighting import BM25
 from porism.search.formulas import candidates
 from porism.search.formulas.query import analyse_query
 from porism.search.formulas.searcher import FormulaSearcher
@@ -35,7 +38,8 @@ def test_in_a_large_index_the_most_frequent_terms_are_skipped(
     everything = searched_terms(searcher, query, 1)
     monkeypatch.setattr(candidates, "LARGE_INDEX", 1)
     kept = searched_terms(searcher, query, 1)
-    frequency = {text: searcher.store.postings.document_frequency("tuples", text) for text in everything}
+    terms = [Term("tuples", text) for text in everything]
+    frequency = dict(zip(everything, searcher.store.terms.statistics(terms, WHOLE).documents.tolist(), strict=True))
     assert kept == {text for text, number in frequency.items() if number <= searcher.store.formulas / 2}
     assert kept < everything
     assert [hit.visual_id for hit in searcher.search(query, 5)] == [hit.visual_id for hit in before]
@@ -53,5 +57,5 @@ def test_in_a_large_index_frequent_terms_are_searched_if_the_others_find_too_lit
 
 def test_the_self_score_agrees_with_the_posting_lists(searcher: FormulaSearcher) -> None:
     query = analyse_query(LATEX[7], searcher.store)
-    found = searcher.store.postings.search(candidates._terms("tuples", Counter(query.tuples)), 1)
-    assert candidates.self_score(query.tuples, searcher.store) == pytest.approx(float(found.scores[0]), rel=0.2)
+    found = searcher.store.terms.search(candidates._terms("tuples", Counter(query.tuples)), WHOLE, BM25(), 1)
+    assert candidates.self_score(query.tuples, searcher.store) == pytest.approx(float(found.scores[0]), rel=1e-9)

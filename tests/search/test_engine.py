@@ -8,7 +8,7 @@ import pytest
 import porism
 from porism.errors import PorismError
 from porism.records import Explanation, Query
-from porism.search.answers import searcher as answers
+from porism.search.answers import candidates
 from porism.search.engine import Engine
 
 WORDS_AND_FORMULA = r"proof that $\sqrt{2}$ is irrational"
@@ -64,7 +64,7 @@ def test_filters(engine: Engine) -> None:
 
 def test_a_filter_reaches_beyond_the_first_candidates(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     all_found = engine.search("triangle", k=100, tags=("geometry",)).hits
-    monkeypatch.setattr(answers, "POOL", 2)
+    monkeypatch.setattr(candidates, "DEPTH", 2)
     fresh = porism.open(engine.path)
     assert len(fresh.search("triangle", k=100).hits) < len(all_found)
     few = fresh.search("triangle", k=100, tags=("geometry",), years=(2011, 2013)).hits
@@ -124,7 +124,7 @@ def test_reasons_name_the_words_as_they_were_asked(engine: Engine) -> None:
 def test_a_post_that_was_not_found_is_told(engine: Engine) -> None:
     with pytest.raises(PorismError) as error:
         engine.explain("qqqzzz", engine.search("triangle").hits[0].id)
-    assert "is not among those found for this query\n  fix: porism search lists them" in str(error.value)
+    assert "is not a result of this query\n  fix: list the results with `porism search`" in str(error.value)
 
 
 def test_a_name_finds_the_formula_where_the_name_is_absent(engine: Engine) -> None:

@@ -7,8 +7,10 @@ import pytest
 
 from porism.errors import PorismError
 from porism.search.answers.model import Model, load_model, save_model
-from porism.search.answers.searcher import FEATURES
+from porism.search.features import feature_names
 from porism.search.train import Example, average_precision, crossed, fit, mean, reciprocal_rank
+
+FEATURES = feature_names()
 
 
 def example(helpful: int, seed: int) -> Example:

@@ -54,7 +54,7 @@ def test_a_fitted_model_is_taken_by_run(demo: Path, tmp_path: Path) -> None:
 def test_formulas_take_no_model(demo: Path, tmp_path: Path, words_alone: Path) -> None:
     with pytest.raises(PorismError) as caught:
         run_topics(demo / "index", (), 2, tmp_path / "run.tsv", model=words_alone)
-    assert str(caught.value) == "Task 2 has no model to fit: its parts weigh the same\n  fix: leave --model out"
+    assert str(caught.value) == "only Task 1 of the system porism takes a model\n  fix: leave --model out"
 
 
 def test_a_file_that_is_no_model(demo: Path, tmp_path: Path) -> None:

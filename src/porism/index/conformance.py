@@ -19,7 +19,13 @@ from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import BM25, BM25Plus, QueryLikelihood, TermCounts, TfIdf, Weighting
 
 Ints = npt.NDArray[np.int64]
-WEIGHTINGS: tuple[Weighting, ...] = (BM25(), BM25(k1=2.0, b=0.3), BM25Plus(), TfIdf(), TfIdf(tf="robertson", idf="terrier"))
+WEIGHTINGS: tuple[Weighting, ...] = (
+    BM25(),
+    BM25(k1=2.0, b=0.3),
+    BM25Plus(),
+    TfIdf(),
+    TfIdf(tf="robertson", idf="terrier"),
+)
 VIEWS = (THREAD, TITLE, EVERY_FIELD)
 ABSENT = Term("words", "\uffffabsent")
 
@@ -70,7 +76,9 @@ def scores_are_exact(terms: TermIndex, documents: DocumentStore, sample: Sequenc
             found = terms.search(sample, view, weighting, documents.size("thread"))
             assert set(found.rows.tolist()) == set(expected), f"{weighting} in {view}: not the documents with a term"
             for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
-                assert abs(score - expected[row]) <= 1e-6 * max(1.0, abs(score)), f"{weighting}: wrong score of row {row}"
+                assert abs(score - expected[row]) <= 1e-6 * max(1.0, abs(score)), (
+                    f"{weighting}: wrong score of row {row}"
+                )
 
 
 def results_are_ordered(terms: TermIndex, documents: DocumentStore, sample: Sequence[Term]) -> None:

@@ -123,8 +123,7 @@ class MemoryTermIndex:
         """Return codes and frequencies of many terms."""
         counts = [self._counts(term, view) for term in terms]
         codes = [
-            self.codes[term.family][term.text] if found else UNKNOWN
-            for term, found in zip(terms, counts, strict=True)
+            self.codes[term.family][term.text] if found else UNKNOWN for term, found in zip(terms, counts, strict=True)
         ]
         documents = np.array([len(found) for found in counts], np.int64)
         return Statistics(np.array(codes, np.int64), documents, np.array([sum(one.values()) for one in counts]))
@@ -175,7 +174,9 @@ class MemoryTermIndex:
         if allow:
             scores = {row: score for row, score in scores.items() if self._is_allowed(units[row], allow)}
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
-        return Candidates(np.array([row for row, _ in best], np.int64), np.array([score for _, score in best], np.float64))
+        return Candidates(
+            np.array([row for row, _ in best], np.int64), np.array([score for _, score in best], np.float64)
+        )
 
     def _is_allowed(self, unit: Sequence[MemoryPost], allow: Filter) -> bool:
         question = self._units["question"][unit[0].thread][0]

@@ -134,17 +134,16 @@ def crossed(sets: Sequence[Sequence[Example]], kind: Kind, measure: Measure = av
 
 def as_model(model: Model, kind: Kind, weights: Weights) -> Model:
     """A model with new weights for one kind."""
-    named = {name: max(float(weight), LEAST.get(name, 0.0)) for name, weight in zip(feature_names(), weights, strict=True)}
+    named = {
+        name: max(float(weight), LEAST.get(name, 0.0)) for name, weight in zip(feature_names(), weights, strict=True)
+    }
     return Model({**model.weights, kind: named})
 
 
 def train_files(engine: Engine, pairs: Sequence[tuple[str, str]], kind: Kind, out: Path) -> Iterator[str]:
     """Fit on all files of topics and judgments, write the model, and tell how it did: on each file when fitted on the others (of a single
     file, on its other topics), and when fitted on all."""
-    sets = [
-        examples(engine, read_topics(topics), read_grades(qrels), kind)
-        for topics, qrels in pairs
-    ]
+    sets = [examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in pairs]
     if not any(one for one in sets):
         raise PorismError(
             "no topic has a relevant post that was judged", where=pairs[0][1], fix="give qrels of these topics"

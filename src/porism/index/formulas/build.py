@@ -63,7 +63,11 @@ def build_formula_index(
         if old is not None:
             shutil.copytree(old / "rows", work / "rows")
         made = codes or work / "codes"
-        with _TermsWriter(work, old, known) as terms, ColumnWriter(work / "rows", TYPES) as columns, CodesWriter(made) as encoded:
+        with (
+            _TermsWriter(work, old, known) as terms,
+            ColumnWriter(work / "rows", TYPES) as columns,
+            CodesWriter(made) as encoded,
+        ):
             build = _Build(terms, columns, encoded, old)
             _index(build, collection, visuals[known:], pool, 2 * number, progress)
         terms.finish()
@@ -84,9 +88,7 @@ class _TermsWriter:
         self._first = first  # row of the first new formula
         self._passing = work / "passing"
         self._stack = ExitStack()
-        self.dictionaries = {
-            family: DictionaryWriter(base and base / "terms" / family) for family in FORMULA_FAMILIES
-        }
+        self.dictionaries = {family: DictionaryWriter(base and base / "terms" / family) for family in FORMULA_FAMILIES}
         self._rows = {
             family: self._stack.enter_context(RowsWriter(self._passing, family, 1)) for family in FORMULA_FAMILIES
         }

@@ -30,7 +30,7 @@ ITEM_TYPES = {
     **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
     **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
 }
-HASH_TYPES = {family: "<u8" for family in FORMULA_FAMILIES}
+HASH_TYPES = dict.fromkeys(FORMULA_FAMILIES, "<u8")
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
@@ -56,9 +56,7 @@ class EncodedFormulas(NamedTuple):
     lists: Mapping[str, CodeLists]
 
 
-def encode(
-    latex: Sequence[str], found: Sequence[Features], vocabularies: Mapping[str, Vocabulary]
-) -> EncodedFormulas:
+def encode(latex: Sequence[str], found: Sequence[Features], vocabularies: Mapping[str, Vocabulary]) -> EncodedFormulas:
     """Return the codes of formulas in these vocabularies."""
     terms = [feature_terms(one) for one in found]
     lists = {}

@@ -17,9 +17,9 @@ from porism.index.formulas.block import TYPES
 from porism.index.formulas.build import KEY_TYPES, KIND, STATISTICS
 from porism.index.manifest import Manifest, read_manifest
 from porism.index.schema import FORMULA_FAMILIES, View
+from porism.index.storage.columns import read_columns
 from porism.index.terms.embedded import EmbeddedTermIndex
 from porism.index.terms.scoring import NO_UNITS, UnitMap
-from porism.index.storage.columns import read_columns
 
 WHOLE = View.of("formula", {"formula": 1.0})  # a formula has one field
 # A label's weight runs from this (every formula has it) up to this + 1 (one formula has it).

@@ -144,9 +144,7 @@ def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
     return out_rows, out_fields, out_codes
 
 
-def _formula_rows(
-    rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_Source], documents: int
-) -> LocalRows:
+def _formula_rows(rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_Source], documents: int) -> LocalRows:
     """Return the rows of one family of formula terms."""
     all_rows, all_fields, all_codes, hashes = [], [], [], []
     before = 0

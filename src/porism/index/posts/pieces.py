@@ -15,7 +15,6 @@ from porism.text.html import segments
 POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 
 
-
 def read(html: str) -> tuple[str, list[str]]:
     """Return the text of a field with the mark FORMULA at each formula, and the formulas' LaTeX."""
     text: list[str] = []

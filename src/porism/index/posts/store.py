@@ -65,7 +65,9 @@ class EmbeddedPosts:
         terms = {}
         for family in families:
             rows = self._rows[family]
-            terms[family] = TermRows(rows.starts[posts], rows.starts[posts + 1], rows.codes, rows.cells, rows.lengths[posts])
+            terms[family] = TermRows(
+                rows.starts[posts], rows.starts[posts + 1], rows.codes, rows.cells, rows.lengths[posts]
+            )
         columns = self._attributes
         return Threads(
             threads,

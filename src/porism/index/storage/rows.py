@@ -62,7 +62,9 @@ def _fold(keys: Any, fields: int, codes: Any, cells: Any, sizes: Any, lengths: A
 
 def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_count: int) -> RowBlock:
     """Group occurrences, each given by document, term code and field, into rows with counts."""
-    keys = (rows.astype(np.uint64) << np.uint64(35)) | (codes.astype(np.uint64) << np.uint64(3)) | fields.astype(np.uint64)
+    keys = (
+        (rows.astype(np.uint64) << np.uint64(35)) | (codes.astype(np.uint64) << np.uint64(3)) | fields.astype(np.uint64)
+    )
     keys.sort()
     found_codes = np.empty(len(keys), np.uint32)
     cells = np.empty(len(keys), np.uint16)

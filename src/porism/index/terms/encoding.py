@@ -96,7 +96,9 @@ def decode(data: Any, at: int, end: int, rows: Any, cells: Any) -> int:
     return size
 
 
-def decode_list(data: npt.NDArray[np.uint8], start: int, end: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
+def decode_list(
+    data: npt.NDArray[np.uint8], start: int, end: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
     """Return the rows and cells of one posting list."""
     rows = np.empty(end - start, np.int64)
     cells = np.empty(end - start, np.uint16)

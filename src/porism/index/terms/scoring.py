@@ -60,7 +60,9 @@ def add_bm25(
 
 
 @compiled
-def _combine(rows: Any, cells: Any, size: int, units: Any, identity: bool, weights: Any, found: Any, counts: Any) -> int:
+def _combine(
+    rows: Any, cells: Any, size: int, units: Any, identity: bool, weights: Any, found: Any, counts: Any
+) -> int:
     """Sum the weighted counts of neighbouring entries of one unit; return how many units there are."""
     number = 0
     for at in range(size):

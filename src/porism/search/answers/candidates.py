@@ -30,7 +30,9 @@ MOST_THREADS = DEPTH * len(SOURCES)  # threads that are re-ranked at most, whate
 class ThreadCandidates(Retriever):
     """Finds candidate threads, named by the ids of their questions."""
 
-    def __init__(self, contexts: Contexts, sources: Sequence[TermSearch] = SOURCES, fusion: Fusion | None = None) -> None:
+    def __init__(
+        self, contexts: Contexts, sources: Sequence[TermSearch] = SOURCES, fusion: Fusion | None = None
+    ) -> None:
         self._contexts = contexts
         self._sources = sources
         self._fusion = fusion or RRF()

@@ -90,7 +90,12 @@ class Explainer:
         ending = f" is similar to ${shown}$" if shown else " shares parts with formulas of the thread"
         parts = tuple(Explanation(value, text) for text, value in values.items())
         return Explanation(
-            sum(values.values()), f"formula ${latex}${ending}", parts, match.query_nodes, match.item_nodes, match.bindings
+            sum(values.values()),
+            f"formula ${latex}${ending}",
+            parts,
+            match.query_nodes,
+            match.item_nodes,
+            match.bindings,
         )
 
     def _partner(self, number: int, fields: Sequence[str]) -> tuple[str, Highlight]:

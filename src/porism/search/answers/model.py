@@ -45,7 +45,9 @@ def load_model(path: Path | None = None) -> Model:
         raw = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PorismError(f"cannot be read as a model: {error}", where=where, fix="make one: porism train") from None
-    unknown = [f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()]
+    unknown = [
+        f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()
+    ]
     if unknown or set(KINDS) - set(raw):
         fact = (
             f"names unknown features: {', '.join(unknown[:20])}" if unknown else "has no table for answers or questions"

@@ -122,7 +122,13 @@ def _score(
 
 
 def score_batch(
-    batch: Threads, rows: TermRows, codes: Ints, scores: Floats, views: ViewTable, posts: ViewTable, weighting: BM25 = DEFAULT
+    batch: Threads,
+    rows: TermRows,
+    codes: Ints,
+    scores: Floats,
+    views: ViewTable,
+    posts: ViewTable,
+    weighting: BM25 = DEFAULT,
 ) -> tuple[Floats, Floats]:
     """Return BM25 of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
     weight x idf of the query terms with these codes."""

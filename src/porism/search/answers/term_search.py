@@ -9,6 +9,7 @@ from porism.index.schema import THREAD, View
 from porism.index.weighting import BM25, Weighting
 from porism.search.answers.context import QueryContext
 
+DEFAULT = BM25()
 STRONGEST = 60  # terms of each family, by weight x idf, that are searched
 
 
@@ -17,7 +18,7 @@ class TermSearch:
     """Search the query's strongest terms of some families together; with `concepts` those that the query's concepts add."""
 
     families: tuple[str, ...]
-    weighting: Weighting = BM25()
+    weighting: Weighting = DEFAULT
     view: View = THREAD
     concepts: bool = False
 

@@ -71,7 +71,7 @@ def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
                 counts[family][term] += FIELD_WEIGHTS[formula.field]
                 formulas[family].setdefault(term, number)
     weights = {family: {term: count**0.5 for term, count in found.items()} for family, found in counts.items()}
-    weights[TAG_FAMILY] = {tag: 1.0 for tag in sorted(set(query.tags))}
+    weights[TAG_FAMILY] = dict.fromkeys(sorted(set(query.tags)), 1.0)
     return known_terms(weights, index, formulas)
 
 

@@ -22,9 +22,7 @@ class VectorSimilarity(Feature):
         """Return the cosine for each thread; 0 in an index without vectors."""
         if self._family not in batch.documents.vectors:
             return np.zeros(batch.thread_count, np.float32)
-        return np.asarray(
-            batch.documents.vectors[self._family] @ batch.context.query_vector(self._family), np.float32
-        )
+        return np.asarray(batch.documents.vectors[self._family] @ batch.context.query_vector(self._family), np.float32)
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""

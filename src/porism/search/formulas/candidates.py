@@ -43,7 +43,9 @@ def find_candidates(
         (_selective_terms("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
         (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
-    tuples, paths, parts = executor.map(lambda search: store.terms.search(search[0], WHOLE, WEIGHTING, search[1]), searches)
+    tuples, paths, parts = executor.map(
+        lambda search: store.terms.search(search[0], WHOLE, WEIGHTING, search[1]), searches
+    )
     rows = np.unique(np.concatenate((tuples.rows, paths.rows, parts.rows, np.array(extra_rows, np.int64))))
     scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))
     scores[np.searchsorted(rows, tuples.rows)] = tuples.scores

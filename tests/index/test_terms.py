@@ -1,0 +1,136 @@
+"""Dictionaries, posting lists and rows: what is written is read, whatever the numbers are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows, RowsWriter, fold_rows
+from porism.index.terms import inversion
+from porism.index.terms.blocks import LocalRows, Vocabulary, rows_of_documents
+from porism.index.terms.dictionary import Dictionary, DictionaryWriter, hash_terms
+from porism.index.terms.encoding import decode_list, encode_lists
+from porism.index.terms.inversion import PostingLists, write_postings
+from porism.index.terms.scoring import best
+
+Entry = tuple[int, int, int]  # row, field, count
+
+
+def encode(entries: list[Entry], old: bytes = b"") -> bytes:
+    rows = np.array([row for row, _, _ in entries], np.int32)
+    cells = np.array([field << FIELD_SHIFT | count for _, field, count in entries], np.uint16)
+    out, ends = np.empty(12 * len(entries) + len(old) + 1, np.uint8), np.zeros(1, np.int64)
+    held = np.frombuffer(old, np.uint8)
+    encode_lists(held, np.array([0, len(old)]), np.array([0, len(entries)]), rows, cells, out, ends)
+    return out[: int(ends[0])].tobytes()
+
+
+def decoded(data: bytes) -> list[Entry]:
+    rows, cells = decode_list(np.frombuffer(data, np.uint8), 0, len(data))
+    return [
+        (row, cell >> FIELD_SHIFT, cell & MOST_COUNT) for row, cell in zip(rows.tolist(), cells.tolist(), strict=True)
+    ]
+
+
+ENTRIES = st.lists(
+    st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 6), st.integers(1, MOST_COUNT)), max_size=30
+).map(lambda found: sorted(found))
+
+
+@given(ENTRIES)
+def test_a_posting_list_is_read_as_it_was_written(entries: list[Entry]) -> None:
+    assert decoded(encode(entries)) == entries
+
+
+@given(ENTRIES, st.integers(0, 30))
+def test_a_posting_list_can_be_continued(entries: list[Entry], cut: int) -> None:
+    assert decoded(encode(entries[cut:], encode(entries[:cut]))) == entries
+
+
+def test_counts_of_one_take_a_single_integer() -> None:
+    assert len(encode([(3, 2, 1)])) == 1
+    assert len(encode([(3, 2, 2)])) == 2
+
+
+def test_occurrences_are_counted_by_document_term_and_field() -> None:
+    block = fold_rows(np.array([1, 0, 1, 1]), np.array([7, 7, 7, 5], np.uint32), np.array([0, 1, 0, 2]), 3, 3)
+    assert block.sizes.tolist() == [1, 2, 0]
+    assert block.codes.tolist() == [7, 5, 7]
+    assert block.cells.tolist() == [1 << FIELD_SHIFT | 1, 2 << FIELD_SHIFT | 1, 2]
+    assert block.lengths.tolist() == [[0, 1, 0], [2, 0, 1], [0, 0, 0]]
+
+
+def test_a_count_too_large_for_a_cell_is_split_and_sums_to_itself() -> None:
+    number = 2 * MOST_COUNT + 5
+    block = fold_rows(np.zeros(number, np.int64), np.ones(number, np.uint32), np.zeros(number, np.int64), 1, 1)
+    assert (block.cells & MOST_COUNT).sum() == block.lengths[0, 0] == number
+    assert len(block.codes) == 3
+
+
+def test_ids_are_given_in_the_order_of_first_appearance_and_kept(tmp_path: Path) -> None:
+    writer = DictionaryWriter()
+    assert writer.intern(hash_terms(["b", "a", "b"]), ["b", "a", "b"]).tolist() == [0, 1, 0]
+    writer.save(tmp_path / "words")
+    known = Dictionary(tmp_path / "words")
+    assert known.find(["a", "missing", "b"]).tolist() == [1, -1, 0]
+    assert [known.text(0), known.text(1)] == ["b", "a"]
+    more = DictionaryWriter(tmp_path / "words")
+    assert more.intern(hash_terms(["c", "a"]), ["c", "a"]).tolist() == [2, 1]
+    more.save(tmp_path / "more")
+    assert Dictionary(tmp_path / "more").texts() == ["b", "a", "c"]
+
+
+def test_a_dictionary_grows_beyond_its_first_table() -> None:
+    terms = [str(number) for number in range(100_000)]
+    writer = DictionaryWriter()
+    for start in range(0, len(terms), 7_000):
+        writer.intern(hash_terms(terms[start : start + 7_000]))
+    assert writer.size == len(terms)
+    assert writer.intern(hash_terms(terms)).tolist() == list(range(len(terms)))
+
+
+def test_an_empty_dictionary_finds_nothing(tmp_path: Path) -> None:
+    DictionaryWriter().save(tmp_path / "empty")
+    assert Dictionary(tmp_path / "empty").find(["a"]).tolist() == [-1]
+
+
+def write_rows(folder: Path, documents: list[list[str]]) -> DictionaryWriter:
+    dictionary = DictionaryWriter()
+    with RowsWriter(folder, "words", 1) as writer:
+        writer.add(rows_of_documents(documents, Vocabulary()).final(dictionary))
+    return dictionary
+
+
+@pytest.mark.parametrize("sorted_together", [1, 3, 1_000])
+def test_posting_lists_are_the_rows_inverted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sorted_together: int
+) -> None:
+    monkeypatch.setattr(inversion, "SORTED", sorted_together)
+    documents = [["a", "b", "a"], [], ["b", "c"], ["a"]]
+    dictionary = write_rows(tmp_path, documents)
+    write_postings(Rows(tmp_path, "words"), dictionary.size, tmp_path / "words")
+    lists = PostingLists(tmp_path / "words")
+    found = [decoded(lists.data[slice(*lists.span(number))].tobytes()) for number in range(len(lists))]
+    assert found == [[(0, 0, 2), (3, 0, 1)], [(0, 0, 1), (2, 0, 1)], [(2, 0, 1)]]
+    documents_of, occurrences = inversion.frequencies(lists, np.array([0, 0, 1, 1], np.int32))
+    assert documents_of.tolist() == [2, 2, 1]
+    assert occurrences.tolist() == [3, 2, 1]
+
+
+def test_rows_taken_over_keep_their_ids() -> None:
+    dictionary = DictionaryWriter()
+    made = rows_of_documents([["x", "y"]], Vocabulary()).final(dictionary)
+    assert LocalRows(made, None).final(dictionary).codes.tolist() == made.codes.tolist()
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(1, 45))
+def test_the_best_are_the_largest_and_equals_keep_their_order(values: list[int], k: int) -> None:
+    scores = np.array(values, np.float64)
+    rows, found = best(scores, scores > 0, k)
+    wanted = sorted((row for row, value in enumerate(values) if value > 0), key=lambda row: (-values[row], row))[:k]
+    assert rows.tolist() == wanted
+    assert found.tolist() == [values[row] for row in wanted]
