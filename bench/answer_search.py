@@ -109,7 +109,9 @@ def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure) -> None:
     """Figures on topics that were not fitted on, with all features and without each group of them."""
     for group in GROUPS_OF[kind]:
         names = GROUPS[group]
-        blind = np.array([any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in feature_names()])
+        blind = np.array(
+            [any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in feature_names()]
+        )
         cut = [[replace(one, features=np.where(blind, 0.0, one.features)) for one in each] for each in sets]
         figures = "  ".join(f"{figure:.3f}" for figure in crossed(cut, kind, measure))
         print(f"  {figures}  {'without ' + group if names else group}", flush=True)
