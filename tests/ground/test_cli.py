@@ -6,6 +6,7 @@ import argparse
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,6 +30,32 @@ def test_help_has_an_example_that_parses(name: str, capsys: pytest.CaptureFixtur
         make_parser().parse_args([name, "--help"])
     assert caught.value.code == 0
     assert f"example:\n  porism {name}" in capsys.readouterr().out
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                yield from parsers(sub)
+
+
+def test_every_argument_of_every_command_has_help() -> None:
+    for parser in parsers(make_parser()):
+        arguments = [one for one in parser._actions if not isinstance(one, argparse._SubParsersAction)]
+        missing = [one.dest for one in arguments if not one.help]
+        assert not missing, f"{parser.prog}: {missing}"
+
+
+def test_choices_that_are_repeated_for_a_fast_start_are_those_of_the_library() -> None:
+    from porism.cli import eval as eval_command
+    from porism.cli import published as published_command
+    from porism.cli import run as run_command
+    from porism.evaluate.fusion import FUSIONS
+    from porism.evaluate.reports.table import FORMATS
+
+    assert tuple(FUSIONS) == run_command.METHODS
+    assert tuple(FORMATS) == eval_command.FORMATS == published_command.FORMATS
 
 
 @pytest.mark.parametrize(

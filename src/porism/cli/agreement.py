@@ -1,22 +1,24 @@
-"""porism agreement: how well assessors agree."""
+"""porism agreement: agreement of assessors."""
 
 from __future__ import annotations
 
 import argparse
 import json
 
-HELP = "Cohen's kappa of assessors, four-way and High or Medium against the rest"
+HELP = "print the agreement of assessors: Cohen's kappa on four grades, and on High or Medium against the others"
 EXAMPLE = "porism agreement lab.journal"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The journal, and what to compare."""
-    parser.add_argument("journal")
+    """Add the options of the command."""
+    parser.add_argument("journal", metavar="JOURNAL", help="a journal of judgments, made by porism assess")
     parser.add_argument("--task", type=int, choices=(1, 2), help="only this task")
     parser.add_argument(
-        "--training", action="store_true", help="training rounds: against the known grades and among assessors"
+        "--training",
+        action="store_true",
+        help="compare training rounds instead: with the known grades, and among assessors",
     )
-    parser.add_argument("--json", action="store_true", help="as JSON, one line per row")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per row")
 
 
 def run(args: argparse.Namespace) -> int:

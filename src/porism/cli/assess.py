@@ -1,4 +1,4 @@
-"""porism assess: judging by people, from accounts to backup."""
+"""porism assess: have items judged by assessors."""
 
 from __future__ import annotations
 
@@ -12,86 +12,103 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from porism.lab.judging.journal import Journal
 
-HELP = "have items judged by people: accounts, assignments, server, export, backup"
+HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
 EXAMPLE = "porism assess create lab.journal"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """One action for each step; every one names the journal first."""
+    """Add one action for each step; the journal is the first argument of all."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    def action(name: str, words: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=words)
-        made.add_argument("journal", help="the journal, one file")
+    def action(name: str, help: str) -> argparse.ArgumentParser:
+        made = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
+        made.add_argument("journal", metavar="JOURNAL", help="the journal of judgments, one file")
         made.set_defaults(do=ACTIONS[name])
         return made
 
-    action("create", "make an empty journal")
-    account = action("account", "make an account, or give it a new password (asked for, or read from standard input)")
-    account.add_argument("name")
-    account.add_argument("--role", choices=("assessor", "organiser", "team"), default="assessor")
-    load = action("load", "put a pool and its topics into the journal; only new items are added")
-    load.add_argument("--pool", required=True)
-    load.add_argument("--topics", required=True)
-    load.add_argument("--formulas", help="the year's table of topic formulas, whose LaTeX wins over the text")
-    load.add_argument(
-        "--sample", type=float, default=1.0, help="judge only this share of the pool, drawn at random (for infAP)"
+    action("create", "create an empty journal")
+    account = action(
+        "account", "create an account, or set a new password (you are asked for it, or it is read from stdin)"
     )
-    load.add_argument("--seed", type=int, default=0)
+    account.add_argument("name", help="the user name")
+    account.add_argument(
+        "--role", choices=("assessor", "organiser", "team"), default="assessor", help="default: %(default)s"
+    )
+    load = action("load", "load a pool and its topics into the journal; items that it has already are skipped")
+    load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism pool build")
+    load.add_argument("--topics", required=True, metavar="FILE", help="the topic file")
+    load.add_argument(
+        "--formulas",
+        metavar="TSV",
+        help="the table of topic formulas of the year; its LaTeX replaces that of the topics",
+    )
+    load.add_argument(
+        "--sample",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="judge only this share of the pool, a random sample (for infAP)",
+    )
+    load.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
     train = action("train", "load training items with known grades")
-    train.add_argument("--task", type=int, choices=(1, 2), default=1)
-    train.add_argument("--topics", required=True)
-    train.add_argument("--known", required=True, help="table: round, topic, item, grade, reason")
+    train.add_argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
+    train.add_argument("--topics", required=True, metavar="FILE", help="the topic file")
+    train.add_argument(
+        "--known", required=True, metavar="FILE", help="a table with the columns round, topic, item, grade, reason"
+    )
     _assignment_arguments(action)
     serve = action("serve", "run the assessment server")
-    serve.add_argument("--collection", required=True)
+    serve.add_argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge")
+    serve.add_argument("--topic-threads", metavar="COLLECTION", help="a collection that has the threads of the topics")
+    serve.add_argument("--submissions", metavar="DIR", help="let teams submit runs, and keep them in this folder")
+    serve.add_argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files to check submitted runs")
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    serve.add_argument("--port", type=int, default=8002, help="port to listen on (default: %(default)s)")
     serve.add_argument(
-        "--topic-threads", metavar="COLLECTION", help="a later collection that holds the topics' own threads"
+        "--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"
     )
-    serve.add_argument("--submissions", help="folder in which teams hand in runs")
-    serve.add_argument("--topics", nargs="*", default=[], help="topics files that handed-in runs are checked against")
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    serve.add_argument("--port", type=int, default=8002)
-    serve.add_argument("--https", action="store_true", help="behind an HTTPS proxy: cookies are sent over HTTPS only")
-    action("progress", "how far everyone is, and how long a judgment takes").add_argument(
-        "--cap", type=float, help="seconds after which a page counts as idle"
+    action("progress", "print the progress of all assignments, and the time per judgment").add_argument(
+        "--cap", type=float, metavar="SECONDS", help="count at most this time for a judgment; longer ones were idle"
     )
-    export = action("export", "write one table to standard output")
-    export.add_argument("what", choices=("results", "narratives", "extra", "preferences"))
-    action("backup", "copy the journal, also while the server runs").add_argument("copy")
+    export = action("export", "print a table: results, narratives, answers to the extra questions, or preferences")
+    export.add_argument("what", choices=("results", "narratives", "extra", "preferences"), help="the table")
+    action("backup", "copy the journal, also while the server runs").add_argument("copy", help="the file to write")
 
 
 def _assignment_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    assign = action("assign", "give topics to an assessor; without names, share all free topics among all assessors")
-    assign.add_argument("assessor", nargs="?")
-    assign.add_argument("topics", nargs="*")
-    assign.add_argument("--task", type=int, choices=(1, 2), default=1)
-    move = action("move", "give what an assessor has not judged of a topic to a colleague")
-    move.add_argument("assessor")
-    move.add_argument("colleague")
-    move.add_argument("topics", nargs="+")
-    move.add_argument("--task", type=int, choices=(1, 2), default=1)
-    dual = action("dual", "a second opinion on a topic that a colleague judged")
-    dual.add_argument("assessor")
-    dual.add_argument("topics", nargs="+")
-    dual.add_argument("--task", type=int, choices=(1, 2), default=1)
+    assign = action("assign", "assign topics to an assessor; without names, divide all free topics among all assessors")
+    assign.add_argument("assessor", nargs="?", help="the user name of the assessor")
+    assign.add_argument("topics", nargs="*", help="the ids of the topics")
+    move = action("move", "reassign what an assessor has not judged yet to a colleague")
+    move.add_argument("assessor", help="the user name of the assessor")
+    move.add_argument("colleague", help="the user name of the colleague")
+    move.add_argument("topics", nargs="+", help="the ids of the topics")
+    dual = action("dual", "assign topics that a colleague has judged, for a second opinion")
+    dual.add_argument("assessor", help="the user name of the assessor")
+    dual.add_argument("topics", nargs="+", help="the ids of the topics")
     dual.add_argument(
-        "--size", type=int, help="items, drawn in proportion to the first grades (default: the whole topic)"
+        "--size",
+        type=int,
+        metavar="N",
+        help="number of items per topic, sampled in proportion to the first grades (default: all)",
     )
-    dual.add_argument("--seed", type=int, default=0)
-    training = action("training", "give a training round to an assessor")
-    training.add_argument("assessor")
-    training.add_argument("--round", type=int, default=1)
-    training.add_argument("--task", type=int, choices=(1, 2), default=1)
-    extra = action("extra", "ask the two yes/no questions on a sample of answers")
-    extra.add_argument("assessor")
-    extra.add_argument("topics", nargs="+")
-    extra.add_argument("--size", type=int, default=20)
-    extra.add_argument("--seed", type=int, default=0)
+    dual.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
+    training = action("training", "assign a training round to an assessor")
+    training.add_argument("assessor", help="the user name of the assessor")
+    training.add_argument("--round", type=int, default=1, help="the number of the round (default: %(default)s)")
+    for parser in (assign, move, dual, training):
+        parser.add_argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
+    extra = action("extra", "assign the two extra yes/no questions on a sample of answers")
+    extra.add_argument("assessor", help="the user name of the assessor")
+    extra.add_argument("topics", nargs="+", help="the ids of the topics")
+    extra.add_argument(
+        "--size", type=int, default=20, metavar="N", help="number of answers per topic (default: %(default)s)"
+    )
+    extra.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one action."""
+    """Do the action."""
     args.do(args)
     return 0
 
@@ -188,7 +205,7 @@ def _serve(args: argparse.Namespace) -> None:
     )
     print(f"assessment at http://{args.host}:{args.port}/", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
-        print("warning: passwords travel in the clear; put an HTTPS proxy before it and give --https", file=sys.stderr)
+        print("warning: passwords are sent unencrypted; use an HTTPS proxy and give --https", file=sys.stderr)
     run_server(app, args.host, args.port, https=args.https)
 
 

@@ -1,4 +1,4 @@
-"""porism pool: which items of the runs are judged."""
+"""porism pool: choose the items to judge."""
 
 from __future__ import annotations
 
@@ -7,47 +7,59 @@ import json
 import sys
 from pathlib import Path
 
-HELP = "choose which items of the runs are judged"
+HELP = "pool runs: choose the items to judge, and report on a pool"
 EXAMPLE = "porism pool build demo/collection --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Two actions: build and report."""
+    """Add the actions build and report."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    build = actions.add_parser("build", help="pool run files into a new directory")
-    build.add_argument("collection", help="the collection the runs were made on")
+    build = actions.add_parser("build", help="pool run files", description="Pool run files into a new folder.")
+    build.add_argument("collection", metavar="COLLECTION", help="the collection that the runs were made on")
     build.add_argument(
-        "--task", type=int, choices=(1, 2), required=True, help="1 (answers, with those of Task 3) or 2 (formulas)"
+        "--task", type=int, choices=(1, 2), required=True, help="1: answers, with those of Task 3; 2: formulas"
     )
-    build.add_argument("--topics", required=True, help="topics file of the task")
-    build.add_argument("--runs", nargs="+", required=True, help="run files in the lab's format")
-    build.add_argument("-o", "--output", required=True, help="directory to make")
-    build.add_argument("--after", help="an earlier pool: keep it, and add only what is new")
-    build.add_argument("--seed", type=int, default=0, help="seed of every random choice (default 0)")
-    build.add_argument("--depth-primary", type=int, help="items of a primary run (default 45; Task 2: 25 formulas)")
-    build.add_argument("--depth-alternate", type=int, help="items of another run (default 20; Task 2: 15 formulas)")
+    build.add_argument("--topics", required=True, metavar="FILE", help="the topic file of the task")
+    build.add_argument("--runs", nargs="+", required=True, metavar="RUN", help="run files in the lab's format")
+    build.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder to create")
+    build.add_argument("--after", metavar="DIR", help="extend this pool: keep its items, and add new ones")
+    build.add_argument("--seed", type=int, default=0, help="seed of all random choices (default: %(default)s)")
+    build.add_argument(
+        "--depth-primary", type=int, metavar="N", help="depth of primary runs (default: 45 items; Task 2: 25 formulas)"
+    )
+    build.add_argument(
+        "--depth-alternate", type=int, metavar="N", help="depth of other runs (default: 20 items; Task 2: 15 formulas)"
+    )
     build.add_argument(
         "--primary",
         nargs="*",
         default=[],
         metavar="RUN",
-        help="runs pooled as deeply as primary ones, such as baselines",
+        help="runs to pool as deep as primary ones, such as baselines",
     )
     build.add_argument(
         "--policy",
         choices=("votes", "threads"),
         default="votes",
-        help="how instances of a formula are chosen (2022: votes; 2020: threads)",
+        help="Task 2: how to choose the instances of a formula: votes (as in 2022, the default) or threads (as in 2020)",
     )
-    build.add_argument("--instances", type=int, default=5, help="instances shown of one formula (default 5)")
-    build.add_argument("--prefix", action="store_true", help="only the pooled part of a run votes for instances")
-    report = actions.add_parser("report", help="sizes, overlaps and unique contributions of a pool")
-    report.add_argument("pool", help="a pool directory")
-    report.add_argument("--json", action="store_true", help="as JSON")
+    build.add_argument(
+        "--instances", type=int, default=5, metavar="N", help="Task 2: instances per formula (default: %(default)s)"
+    )
+    build.add_argument(
+        "--prefix", action="store_true", help="Task 2: only the pooled part of a run votes for instances"
+    )
+    report = actions.add_parser(
+        "report",
+        help="report sizes, overlaps and unique contributions",
+        description="Report sizes, overlaps and unique contributions of a pool.",
+    )
+    report.add_argument("pool", metavar="POOL", help="a folder made by porism pool build")
+    report.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one action."""
+    """Do the action."""
     return _build(args) if args.action == "build" else _report(args)
 
 

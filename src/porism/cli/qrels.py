@@ -1,4 +1,4 @@
-"""porism qrels: judgments become the files that measures read."""
+"""porism qrels: write qrels files."""
 
 from __future__ import annotations
 
@@ -10,24 +10,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from porism.lab.judging.qrels import QrelsVariants
 
-HELP = "make qrels from a journal of judgments, or from a table of judged formulas"
+HELP = "write qrels from a journal of judgments, or from a table of judged formulas"
 EXAMPLE = "porism qrels lab.journal --task 1 -o qrels"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The journal or table, the task and where to write."""
-    parser.add_argument("journal", help="a journal, or (Task 2) a table with the columns topic, post_id, latex, grade")
-    parser.add_argument("--task", type=int, choices=(1, 2, 3), required=True)
-    parser.add_argument("-o", "--output", required=True, help="folder for the files")
-    parser.add_argument("--name", default="", help="a word for the file names, such as the year")
+    """Add the options of the command."""
     parser.add_argument(
-        "--minimum", type=int, default=2, help="High or Medium items that a topic needs to stay official (default 2)"
+        "journal",
+        metavar="JOURNAL",
+        help="a journal made by porism assess, or (Task 2) a table with the columns topic, post_id, latex, grade",
+    )
+    parser.add_argument("--task", type=int, choices=(1, 2, 3), required=True, help="the task")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder for the files")
+    parser.add_argument("--name", default="", help="a part of the file names, such as the year")
+    parser.add_argument(
+        "--minimum",
+        type=int,
+        default=2,
+        metavar="N",
+        help="leave topics with fewer High or Medium items out of the official file (default: %(default)s)",
     )
     parser.add_argument(
-        "--sampled", action="store_true", help="also write pooled items that nobody judged as -1, for infAP"
+        "--sampled", action="store_true", help="also write a file with pooled but unjudged items as -1, for infAP"
     )
     parser.add_argument(
-        "--collection", metavar="DIR", help="of a table: the collection that gives formulas their visual ids"
+        "--collection", metavar="DIR", help="for a table: look up the visual ids of formulas in this collection"
     )
 
 

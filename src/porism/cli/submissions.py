@@ -1,4 +1,4 @@
-"""porism submissions: runs handed in by teams."""
+"""porism submissions: collect the runs of teams."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ import sys
 import time
 from pathlib import Path
 
-HELP = "take runs of teams into a folder: checked at once, with receipts"
+HELP = "collect the runs of teams: check each run when it is submitted, and keep receipts"
 EXAMPLE = "porism submissions take handed-in --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Three actions."""
+    """Add the actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    take = actions.add_parser("take", help="hand in run files; the group in a file's name is its team")
-    take.add_argument("folder")
-    take.add_argument("--files", nargs="+", required=True)
-    take.add_argument("--collection", help="look up every hit there")
-    take.add_argument("--topics", nargs="*", default=[], help="topics files of the tasks")
-    show = actions.add_parser("list", help="every receipt")
-    show.add_argument("folder")
-    show.add_argument("--team", default="")
-    withdraw = actions.add_parser("withdraw", help="take back a run; it is kept aside")
-    withdraw.add_argument("folder")
-    withdraw.add_argument("team")
-    withdraw.add_argument("file")
+    take = actions.add_parser(
+        "take", help="submit run files", description="Submit run files. The group in a file's name is its team."
+    )
+    take.add_argument("folder", metavar="FOLDER", help="the folder of submissions")
+    take.add_argument("--files", nargs="+", required=True, metavar="RUN", help="run files")
+    take.add_argument("--collection", metavar="DIR", help="look up every hit in this collection")
+    take.add_argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files of the tasks")
+    show = actions.add_parser("list", help="list the receipts", description="List the receipts.")
+    show.add_argument("folder", metavar="FOLDER", help="the folder of submissions")
+    show.add_argument("--team", default="", help="only the receipts of this team")
+    withdraw = actions.add_parser("withdraw", help="withdraw a run", description="Withdraw a run. Its file is kept.")
+    withdraw.add_argument("folder", metavar="FOLDER", help="the folder of submissions")
+    withdraw.add_argument("team", help="the team")
+    withdraw.add_argument("file", help="the name of the run file")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one action; 1 if a run was refused."""
+    """Do the action; exit with 1 if a run was refused."""
     from porism.lab.submissions import Submissions, submit_files
 
     if args.action == "take":

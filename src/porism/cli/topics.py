@@ -1,46 +1,59 @@
-"""porism topics: make topics of a collection, show those of a file."""
+"""porism topics: select topics from a collection, or list a topic file."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-HELP = "make topics from a collection, or show a topic file"
+HELP = "select topics from a collection, or list the topics of a file"
 EXAMPLE = "porism topics make demo/collection -o demo/topics --number 5"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the actions."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     make = actions.add_parser(
         "make",
-        help="choose topics",
-        description="choose questions with a formula and a known duplicate, and write them as topics of Tasks 1 and 2",
+        help="select topics from a collection",
+        description="Select questions with a formula and a known duplicate, and write them as topics of Tasks 1 and 2.",
     )
-    make.add_argument("collection", help="a collection made by porism build")
-    make.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the published files")
-    make.add_argument("--oracle", metavar="FILE", help="where the links go; DIR.oracle.tsv if not given")
-    make.add_argument("--number", type=int, default=100, help="how many topics")
-    make.add_argument("--first", type=int, default=1, help="number of the first topic")
+    make.add_argument("collection", metavar="COLLECTION", help="a folder made by porism build")
+    make.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder for the topic files")
     make.add_argument(
-        "--since", default="", metavar="DATE", help="topics from this day on, duplicates before it (2021-01-01)"
+        "--oracle",
+        metavar="FILE",
+        help="the file for the links to duplicates, which participants must not see (default: DIR.oracle.tsv)",
     )
-    make.add_argument("--earlier", metavar="TOPICS", help="topic file whose near-duplicates are left out")
+    make.add_argument("--number", type=int, default=100, metavar="N", help="number of topics (default: %(default)s)")
+    make.add_argument(
+        "--first", type=int, default=1, metavar="N", help="number of the first topic (default: %(default)s)"
+    )
+    make.add_argument(
+        "--since",
+        default="",
+        metavar="DATE",
+        help="select questions from this day on (e.g. 2021-01-01), with a duplicate before it",
+    )
+    make.add_argument("--earlier", metavar="TOPICS", help="leave out near-duplicates of the topics in this file")
     make.add_argument(
         "--limit",
         nargs="+",
         default=[],
         metavar="NAME=LOW:HIGH",
-        help="of terms, formulas, score, answers, comments, views",
+        help="limits of terms, formulas, score, answers, comments or views, e.g. formulas=1:10",
     )
-    make.add_argument("--seed", type=int, default=1, help="of the choice within a stratum")
-    show = actions.add_parser("show", help="list the topics of a file", description="list the topics of a file")
-    show.add_argument("file", help="the lab's XML, or a table")
-    show.add_argument("--formulas", metavar="TSV", help="the year's table of topic formulas, which wins over the XML")
+    make.add_argument(
+        "--seed", type=int, default=1, help="seed of the random selection within a stratum (default: %(default)s)"
+    )
+    show = actions.add_parser("show", help="list the topics of a file", description="List the topics of a file.")
+    show.add_argument("file", metavar="FILE", help="a topic file: the lab's XML, or a table")
+    show.add_argument(
+        "--formulas", metavar="TSV", help="the table of topic formulas of the year; its LaTeX replaces that of the XML"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make or show."""
+    """Do the action."""
     return make(args) if args.action == "make" else show(args)
 
 

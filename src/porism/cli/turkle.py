@@ -1,4 +1,4 @@
-"""porism turkle: the same assignments on a Turkle server."""
+"""porism turkle: judge on a Turkle server."""
 
 from __future__ import annotations
 
@@ -11,41 +11,44 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from porism.lab.turkle.client import Server
 
-HELP = "judge on a Turkle server: export, upload, download, import"
+HELP = "judge on a Turkle server: export assignments, upload them, download and import the results"
 EXAMPLE = "porism turkle export lab.journal --collection demo/collection -o turkle"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Four actions, in the order of use."""
+    """Add the actions, in the order of use."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    export = actions.add_parser("export", help="write templates and batches")
-    export.add_argument("journal")
-    export.add_argument("--collection", required=True)
-    export.add_argument("-o", "--output", required=True, help="directory to make")
+    export = actions.add_parser("export", help="write templates and batches for Turkle")
+    export.add_argument("journal", metavar="JOURNAL", help="a journal made by porism assess")
+    export.add_argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge")
+    export.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder to create")
     export.add_argument(
         "--threads",
         default="",
         metavar="URL",
-        help="address of a server that shows threads at URL/thread/ID; without it there are no links",
+        help="link to threads on this server, at URL/thread/ID (default: no links)",
     )
-    upload = actions.add_parser("upload", help="send an export to a server; an interrupted upload goes on")
-    upload.add_argument("folder")
+    upload = actions.add_parser("upload", help="upload an export to a server; an interrupted upload is continued")
+    upload.add_argument("folder", metavar="FOLDER", help="a folder made by porism turkle export")
     upload.set_defaults(resume="run the same command again to continue the upload")
-    download = actions.add_parser("download", help="fetch the results of every uploaded batch, whole, into the folder")
-    download.add_argument("folder")
+    download = actions.add_parser(
+        "download", help="download the complete results of every uploaded batch into the folder"
+    )
+    download.add_argument("folder", metavar="FOLDER", help="the uploaded folder")
     for one in (upload, download):
-        one.add_argument("--url", required=True, help="address of the Turkle server")
-        one.add_argument("--user", default="", help="a staff user, for results that the API cuts short")
-    take = actions.add_parser("import", help="read result CSVs of Turkle or of our own server into the journal")
-    take.add_argument("journal")
-    take.add_argument("results", nargs="+", help="result CSV files")
+        one.add_argument("--url", required=True, help="the address of the Turkle server")
+        one.add_argument("--user", default="", help="a staff user, to download results that the API truncates")
+    take = actions.add_parser("import", help="import results of Turkle, or of our own server, into a journal")
+    take.add_argument("journal", metavar="JOURNAL", help="a journal made by porism assess")
+    take.add_argument("results", nargs="+", metavar="FILE", help="result files (CSV)")
     parser.description = (
-        HELP + ". The API token is read from TURKLE_TOKEN, the staff user's password from TURKLE_PASSWORD."
+        f"{parser.description} The API token is read from the environment variable TURKLE_TOKEN, the password of the staff "
+        "user from TURKLE_PASSWORD."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one action."""
+    """Do the action."""
     return {"export": _export, "upload": _upload, "download": _download, "import": _import}[args.action](args)
 
 
