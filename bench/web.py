@@ -42,10 +42,10 @@ KINDS = {
 def queries() -> dict[str, list[str]]:
     """What is asked: the formulas of Task 2 topics, the titles of Task 1 topics."""
     from porism.corpus.topics.files import read_topics
-    from porism.text.html import plain
+    from porism.text.read import read_official
 
     folder = SHARED / "data/slice/topics"
-    titles = [plain(topic.title) for topic in read_topics(folder / "task1-2021.xml")]
+    titles = [read_official(topic.title).plain() for topic in read_topics(folder / "task1-2021.xml")]
     return {
         "formula search": [f"${topic.latex}$" for topic in read_topics(folder / "task2-2021.xml")],
         "answer search (titles)": titles,

@@ -1,4 +1,4 @@
-"""The things Porism speaks of, as frozen records. Nothing here knows a file or a library."""
+"""Records that every part of Porism shares: topics, queries, hits, judgments, explanations. They depend on no file and no library."""
 
 from __future__ import annotations
 
@@ -6,97 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-PostKind = Literal["question", "answer"]
-FormulaKind = Literal["title", "question", "answer", "comment"]
-LinkKind = Literal["duplicate", "related"]
-
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    """A question or an answer. `title` and `body` are clean HTML in which every formula stands as
-    `<span class="math-container" id="FORMULA_ID">escaped LaTeX</span>`."""
-
-    id: int
-    kind: PostKind
-    thread_id: int
-    body: str
-    title: str = ""
-    tags: tuple[str, ...] = ()
-    score: int = 0
-    created: str = ""
-    owner_id: int | None = None
-    parent_id: int | None = None
-    accepted_id: int | None = None
-    views: int | None = None
-    closed: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """A remark on a post; `body` is HTML like a post's."""
-
-    id: int
-    post_id: int
-    body: str
-    score: int = 0
-    created: str = ""
-    owner_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A question that the site says is a duplicate of, or related to, another."""
-
-    post_id: int
-    other_id: int
-    kind: LinkKind
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who wrote a post."""
-
-    id: int
-    name: str = ""
-    reputation: int = 0
-    gold: int = 0
-    silver: int = 0
-    bronze: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """One formula at one place. Formulas that look the same share a `visual_id`.
-
-    `issue` follows the lab: "" fine, "d" not in the collection's text (must not be returned), "v" visual id changed, "dv" both.
-    A formula of a list without posts has post_id 0.
-    """
-
-    id: int
-    post_id: int
-    thread_id: int
-    kind: FormulaKind
-    latex: str
-    visual_id: int
-    comment_id: int | None = None
-    old_visual_id: int | None = None
-    issue: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """A question with its comments, its answers with theirs, and its links."""
-
-    question: Post
-    answers: tuple[Post, ...] = ()
-    comments: tuple[Comment, ...] = ()
-    links: tuple[Link, ...] = ()
-
 
 @dataclass(frozen=True, slots=True)
 class TopicFormula:
-    """A formula of a topic: `q_12` and its LaTeX."""
+    """A formula of a topic: its id (`q_12`), its LaTeX and its field."""
 
     id: str
     latex: str
@@ -105,7 +18,7 @@ class TopicFormula:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a run answers. `title` and `question` are HTML like a post's; `latex` is the query formula in Task 2."""
+    """A topic of a test collection. `title` and `question` are HTML in the official form; `latex` is the query formula of Task 2."""
 
     id: str
     title: str

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.corpus.sources.arqmath import V1, V2, V3, ArqMath, version_of
+from porism.corpus.sources.raw import OWN_IDS
 from porism.errors import PorismError
 
 from .small import answer, built, comment, question, tally, xml
@@ -64,14 +65,14 @@ def test_version_three(folder: Path, tmp_path: Path) -> None:
         (12, 'y"s', 90, 9, None, ""),
         (13, "z", 90, 9, None, ""),
         (14, "c", 91, 9, 5, ""),
-        (15, "d", 95, None, 5, ""),  # only in the text: it has no official visual id
+        (15, "d", OWN_IDS, None, 5, ""),  # only in the text: it has no official visual id
         (16, "gone", 92, 9, None, "d"),
         (17, "lost", 93, 9, None, "d"),  # only in the table: not in the text
         (18, "elsewhere", 94, 9, None, ""),
     ]
     assert tally(made)["formulas", "given, but not in the text (issue d)"] == 1
-    assert made.post(1).title == f"On {span(10, 't')}"
-    assert made.post(1).body == f"<p>{span(11, 'a &lt; b')} and {span(12, 'y' + chr(34) + 's')}</p>", (
+    assert made.post(1).title.html() == f"On {span(10, 't')}"
+    assert made.post(1).body.html() == f"<p>{span(11, 'a &lt; b')} and {span(12, 'y' + chr(34) + 's')}</p>", (
         "the table is right, the span gives the place"
     )
     first = made.expression_of(10)
@@ -127,7 +128,7 @@ def test_rows_of_the_official_posts(shared_data: Path, tmp_path: Path) -> None:
     made = built(tmp_path / "c", place)
     assert [post.id for post in made.posts()] == [1, 3, 4, 5, 6, 7, 8]
     assert made.formula(39).latex == r"\sqrt{2}"
-    assert made.post(5).body.count("math-container") == 2
+    assert made.post(5).body.html().count("math-container") == 2
 
 
 def test_formulas_without_ids_in_the_text_get_their_place(tmp_path: Path) -> None:
@@ -150,8 +151,8 @@ def test_formulas_without_ids_in_the_text_get_their_place(tmp_path: Path) -> Non
     ]
     write_table(place / "latex_representation", V1, *rows)
     made = built(tmp_path / "c", place)
-    assert made.post(1).title == f"On {span(1, 't')}"
-    assert made.post(1).body == f"<p>{span(2, 'x')} or {span(3, 'y')}, {span(9, 'z')}</p>"
-    assert [each.body for each in made.comments(1)] == ["no", f"yes {span(4, 'c')}", "$c$ again"]
+    assert made.post(1).title.html() == f"On {span(1, 't')}"
+    assert made.post(1).body.html() == f"<p>{span(2, 'x')} or {span(3, 'y')}, {span(9, 'z')}</p>"
+    assert [each.body.html() for each in made.comments(1)] == ["no", f"yes {span(4, 'c')}", "$c$ again"]
     assert made.formula(4).comment_id == 4
     assert [f.id for f in made.formulas() if f.issue] == [10]

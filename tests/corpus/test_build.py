@@ -22,7 +22,6 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.text.html import formula_ids
 
 from .small import answer, built, comment, examples, question, tally, write_dump
 
@@ -38,8 +37,17 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 def places(collection: Collection) -> list[int]:
     """The ids of all formulas that stand somewhere in the text."""
-    found = [number for post in collection.posts() for number in formula_ids(post.title) + formula_ids(post.body)]
-    return found + [number for each in collection.all_comments() for number in formula_ids(each.body)]
+    found = [
+        number
+        for post in collection.posts()
+        for number in [formula.formula_id for formula in post.title.formulas]
+        + [formula.formula_id for formula in post.body.formulas]
+    ]
+    return found + [
+        number
+        for each in collection.all_comments()
+        for number in [formula.formula_id for formula in each.body.formulas]
+    ]
 
 
 def test_ids_run_through_threads_in_the_order_of_the_lab(tmp_path: Path) -> None:
@@ -65,7 +73,7 @@ def test_ids_run_through_threads_in_the_order_of_the_lab(tmp_path: Path) -> None
         (9, "q1", "question", 1, 1, None),
         (10, "a4", "answer", 4, 1, None),
     ]
-    assert made.post(2).body == '<p><span class="math-container" id="2">q2</span></p>'
+    assert made.post(2).body.html() == '<p><span class="math-container" id="2">q2</span></p>'
     assert sorted(places(made)) == list(range(1, 11))
 
 
@@ -83,7 +91,7 @@ def test_displayed_formulas_are_marked(tmp_path: Path) -> None:
     body = r"<p>$a$ $$b$$ \[c\] \begin{align}d\end{align} \begin{pmatrix}e\end{pmatrix}</p>"
     made = built(tmp_path / "c", write_dump(tmp_path / "d", Posts=[question(1, body)]))
     displayed = re.findall(
-        r'<span class="display"><span class="math-container" id="\d+">(.*?)</span></span>', made.post(1).body
+        r'<span class="display"><span class="math-container" id="\d+">(.*?)</span></span>', made.post(1).body.html()
     )
     assert displayed == ["b", "c", r"\begin{align}d\end{align}"]
 
@@ -312,7 +320,7 @@ def test_damaged_rows_are_counted_with_file_and_line(tmp_path: Path) -> None:
     )
     made = built(tmp_path / "c", source)
     assert [post.id for post in made.posts()] == [1, 3]
-    assert made.post(1).title == "A title"
+    assert made.post(1).title.html() == "A title"
     assert made.post(3).created == ""
     file = tmp_path / "d" / "Posts.xml"
     assert examples(made, "posts", "the id appeared before") == ["d/Posts.xml:4: post 1"]

@@ -33,7 +33,7 @@ def test_another_format(made: Collection) -> None:
     path.write_text(json.dumps({**made.manifest, "format": 99}))
     with pytest.raises(PorismError) as error:
         Collection.open(made.path)
-    message = f"{made.path}: is a collection of format 99, not a collection of format 1"
+    message = f"{made.path}: is a collection of format 99, not a collection of format 2"
     assert str(error.value) == f"{message}\n  fix: build the collection again with this version"
     path.write_text("{")
     with pytest.raises(PorismError, match="the manifest cannot be read"):

@@ -66,6 +66,6 @@ def test_a_real_dump_is_built_without_loss(shared_data: Path, tmp_path: Path) ->
     kinds = [post.kind for post in made.posts()]
     assert (kinds.count("question"), kinds.count("answer"), made.count("comments")) == (612, 1060, 3413)
     assert made.count("users") == 3461
-    placed = sum(post.title.count("math-container") + post.body.count("math-container") for post in made.posts())
-    placed += sum(each.body.count("math-container") for each in made.all_comments())
+    placed = sum(len(post.title.formulas) + len(post.body.formulas) for post in made.posts())
+    placed += sum(len(each.body.formulas) for each in made.all_comments())
     assert placed == made.count("formulas") > 10_000

@@ -1,4 +1,4 @@
-"""A field becomes clean HTML with formulas cut out."""
+"""A field is segmented: formulas found, the rest cleaned."""
 
 from __future__ import annotations
 
@@ -7,53 +7,101 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.corpus.build.fields import Field, make_field
-from porism.text.html import OPEN, token
+from porism.corpus.sources.raw import Form
+from porism.text.render import escape_text
+from porism.text.sanitize import OPEN, placeholder
+from porism.text.segment import Segment
+
+
+def field_html(field: Field) -> str:
+    """Return a field as HTML with {ID:LATEX} for each formula."""
+    return "".join(
+        f"{{{one.formula_id}:{one.text}}}"
+        if one.is_formula
+        else escape_text(one.text)
+        if one.kind == "text"
+        else one.text
+        for one in field.text.segments
+    )
 
 
 def test_latex_never_goes_through_the_html_parser() -> None:
     field = make_field("<p>$a&lt;script&gt;b$</p><script>$x$</script>", "html", False)
-    assert field == Field(f"<p>{token(0)}</p>", ("a<script>b",), (0,))
+    assert field_html(field) == "<p>{0:a<script>b}</p>"
 
 
 def test_comment_text() -> None:
     field = make_field("See [this](https://a.b/c_(d)) *now*, `$x$`, **so** $a<b$ & <i>", "text", False)
-    assert field.text == (
+    assert field_html(field) == (
         'See <a href="https://a.b/c_(d)" rel="nofollow noopener">this</a> <em>now</em>, <code>$x$</code>, '
-        f"<strong>so</strong> {token(0)} &amp; &lt;i&gt;"
+        "<strong>so</strong> {0:a<b} &amp; &lt;i&gt;"
     )
-    assert field.latex == ("a<b",)
 
 
-def test_title_that_was_escaped_twice() -> None:
-    assert make_field("Is $a &lt; b$ &amp; c?", "text", False) == Field(f"Is {token(0)} &amp; c?", ("a < b",), (0,))
+def test_a_title_that_was_escaped_twice() -> None:
+    assert field_html(make_field("Is $a &lt; b$ &amp; c?", "text", False)) == "Is {0:a < b} &amp; c?"
 
 
 def test_text_is_decoded_once() -> None:
-    assert make_field("write &amp;lt; for &lt;", "text", False).text == "write &amp;lt; for &lt;"
+    assert field_html(make_field("write &amp;lt; for &lt;", "text", False)) == "write &amp;lt; for &lt;"
 
 
-def test_compat_keeps_a_formula_that_has_no_place() -> None:
+def test_formulas_are_numbered_by_class_and_kept_in_order_of_position() -> None:
+    field = make_field("<p>$a$ $$b$$ $c$</p>", "html", False)
+    assert [one.text for one in field.text.formulas] == ["a", "b", "c"]
+    assert field.order == (1, 0, 2)
+
+
+def test_compat_keeps_a_formula_without_a_position() -> None:
     field = make_field('<p>$a$ <img alt="$b$" src="http://x/y"></p>', "html", True)
-    assert field.latex == ("a",)
+    assert [one.text for one in field.text.formulas] == ["a"]
     assert field.lost == ("b",)
-    assert 'alt="b"' in field.text
+    assert 'alt="b"' in field_html(field)
 
 
 def test_placed() -> None:
     text = (
         '<p><span class="math-container" id="5">a &amp; <span>b</span></span> <span class="math-container">c</span></p>'
     )
-    field = make_field(text, "placed", False)
-    assert field == Field(f"<p>{token(0)} {token(1)}</p>", ("a & <span>b</span>", "c"), (5, 0))
+    assert field_html(make_field(text, "placed", False)) == "<p>{5:a & <span>b</span>} {0:c}</p>"
 
 
-def test_placed_in_an_attribute_stands_after_the_tag() -> None:
+def test_a_placed_formula_in_an_attribute_follows_the_tag() -> None:
     text = '<p><img alt="<span class="math-container" id="5">a&gt;b</span>" src="http://x/y"></p>'
-    assert make_field(text, "placed", False).text == f'<p><img alt="a&gt;b" src="http://x/y">{token(0)}</p>'
+    assert field_html(make_field(text, "placed", False)) == '<p><img alt="a&gt;b" src="http://x/y">{5:a>b}</p>'
 
 
-def test_tokens_of_the_source_are_not_ours() -> None:
-    assert OPEN not in make_field(f"a {token(3)} b", "html", False).text
+ALIGN = r"\begin{align*} a &amp;= b \\ &amp;&lt; c \end{align*}"
+
+
+@pytest.mark.parametrize(("form", "close"), [("placed", "</p>"), ("placed-text", "")])
+def test_an_environment_outside_the_official_spans_is_a_formula(form: Form, close: str) -> None:
+    span = '<span class="math-container" id="5">x</span>'
+    text = f"{'<p>' if close else ''}So {span} and\n{ALIGN}{close}"
+    field = make_field(text, form, False)
+    assert [(one.formula_id, one.text, one.display) for one in field.text.formulas] == [
+        (5, "x", False),
+        (0, r"\begin{align*} a &= b \\ &< c \end{align*}", True),
+    ]
+    assert len(make_field(text, form, True).text.formulas) == 1, "the lab has no such formulas"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"<code>\begin{align} x \end{align}</code>",
+        r"<p>\begin{align} x</p><p>\end{align}</p>",
+        r'\begin{align} <span class="math-container" id="5">x</span> \end{align}',
+        r"\begin{theorem} x \end{theorem}",
+        r"\begin{align} x",
+    ],
+)
+def test_an_environment_that_pages_do_not_render_is_text(text: str) -> None:
+    assert all(one.formula_id for one in make_field(text, "placed", False).text.formulas)
+
+
+def test_placeholders_of_the_source_are_replaced() -> None:
+    assert OPEN not in make_field(f"a {placeholder(3)} b", "html", False).text.stored
 
 
 FORGERIES = [
@@ -67,22 +115,21 @@ FORGERIES = [
 
 
 @pytest.mark.parametrize("forged", FORGERIES)
-def test_forged_tokens_place_nothing(forged: str) -> None:
-    for form, text in (
-        ("html", f"<p>{forged} $x$ {forged}</p>"),
-        ("text", f"{forged} $x$"),
-        ("spans", f"<p>{forged}</p>"),
+def test_forged_placeholders_are_no_formulas(forged: str) -> None:
+    for form, text, formulas in (
+        ("html", f"<p>{forged} $x$ {forged}</p>", 1),
+        ("text", f"{forged} $x$", 1),
+        ("spans", f"<p>{forged}</p>", 0),
     ):
-        field = make_field(text, form, False)  # type: ignore[arg-type]
-        assert field.text.count(OPEN) == len(field.latex)
+        assert len(make_field(text, form, False).text.formulas) == formulas  # type: ignore[arg-type]
     for form in ("placed", "placed-text"):
         field = make_field(f'{forged} <span class="math-container" id="5">x</span>', form, False)  # type: ignore[arg-type]
-        assert field.text.count(OPEN) == 1
-        assert field.text.endswith(token(0))
+        assert field.text.segments[-1] == Segment("formula", "x", 5)
+        assert len(field.text.formulas) == 1
 
 
 @given(st.text(alphabet="$<>&;\"'=/abp x\ue000\ue0010", max_size=60), st.booleans())
-def test_no_token_without_its_formula(text: str, compat: bool) -> None:
+def test_any_field_can_be_segmented(text: str, compat: bool) -> None:
     for form in ("html", "text", "spans", "placed", "placed-text"):
         field = make_field(text, form, compat)  # type: ignore[arg-type]
-        assert field.text.count(OPEN) == len(field.latex) == len(field.ids)
+        assert sorted(field.order) == list(range(len(field.text.formulas)))

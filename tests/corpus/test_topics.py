@@ -7,7 +7,7 @@ import pytest
 
 from porism.corpus.topics.files import read_topics, squeeze, write_topics
 from porism.corpus.topics.info import TopicInfo, read_topic_info
-from porism.corpus.topics.text import mend_ids, spans, to_html
+from porism.corpus.topics.text import fix_ids, split_formulas, to_html
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
 
@@ -60,11 +60,11 @@ def test_nested_spans_are_one_formula_with_the_inner_id(tmp_path: Path) -> None:
 
 def test_an_id_on_a_plain_word_moves_to_the_formula() -> None:
     parts = list(
-        spans(
+        split_formulas(
             'maps <span class="math-container" id="q_55">$a $</span>positive integer <span class="math-container">$a$</span>'
         )
     )
-    assert to_html(mend_ids(parts)) == 'maps a positive integer <span class="math-container" id="q_55">a</span>'
+    assert to_html(fix_ids(parts)) == 'maps a positive integer <span class="math-container" id="q_55">a</span>'
 
 
 def test_the_table_wins_over_a_cut_formula_and_names_formulas_without_id(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_latex_element_wins_over_the_span(tmp_path: Path) -> None:
 
 
 def test_a_missing_end_of_span_takes_the_rest() -> None:
-    assert [part.latex for part in spans('a <span id="q_1" class="math-container">$x')] == [None, "$x"]
+    assert [part.latex for part in split_formulas('a <span id="q_1" class="math-container">$x')] == [None, "$x"]
 
 
 def test_written_and_read_again_topics_are_the_same(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from porism.corpus.post import Comment, Post, Thread
 from porism.formula import parse
 from porism.index.analysis.features import features
 from porism.index.analysis.terms import formula_terms
@@ -16,19 +17,12 @@ from porism.index.schema import FIELDS, FORMULA_FAMILIES
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.terms.blocks import LocalRows
 from porism.index.terms.dictionary import DictionaryWriter, hash_terms
-from porism.records import Comment, Post, Thread
-
-
-def math(number: int, latex: str) -> str:
-    return f'<span class="math-container" id="{number}">{latex}</span>'
-
+from porism.text.read import read_plain
 
 THREAD = Thread(
-    Post(
-        1, "question", 1, f"<p>Prove {math(2, 'x^2+y^2')}</p>", f"Sum of squares {math(1, 'x+y')}", ("number-theory",)
-    ),
-    (Post(2, "answer", 1, f"squares: {math(3, 'x+y')} and {math(4, 'x+y')}", parent_id=1),),
-    (Comment(7, 2, "nice proof"), Comment(8, 1, "a duplicate of questions/5")),
+    Post(1, "question", 1, read_plain("Prove $x^2+y^2$"), read_plain("Sum of squares $x+y$"), ("number-theory",)),
+    (Post(2, "answer", 1, read_plain("squares: $x+y$ and $x+y$"), parent_id=1),),
+    (Comment(7, 2, read_plain("nice proof")), Comment(8, 1, read_plain("a duplicate of questions/5"))),
 )
 
 
@@ -60,7 +54,9 @@ def counts(found: LocalRows) -> Counts:
 def made(formulas: FormulaCodes, links: bool = True) -> dict[str, LocalRows]:
     occurrences = Occurrences()
     occurrences.add(
-        THREAD, pieces_of(THREAD, ["Squares"], links), [VisualUse(1, "answer", 42), VisualUse(0, "title", 42)]
+        THREAD,
+        pieces_of(THREAD, [read_plain("Squares")], links),
+        [VisualUse(1, "answer", 42), VisualUse(0, "title", 42)],
     )
     return occurrences.rows(formulas)
 

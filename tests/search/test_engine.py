@@ -145,8 +145,8 @@ def test_a_formula_finds_the_named_theorem(engine: Engine) -> None:
 def thread_text(engine: Engine, number: int) -> str:
     """Title, tags, question and answers; a comment that points elsewhere may name what the thread does not."""
     thread = engine.collection.thread(number)
-    bodies = (one.body for one in (thread.question, *thread.answers))
-    return " ".join([thread.question.title, *thread.question.tags, *bodies]).lower()
+    bodies = (one.body.plain() for one in (thread.question, *thread.answers))
+    return " ".join([thread.question.title.plain(), *thread.question.tags, *bodies]).lower()
 
 
 def test_ask_gives_a_short_passage_with_its_source(engine: Engine) -> None:
@@ -159,7 +159,7 @@ def test_ask_gives_a_short_passage_with_its_source(engine: Engine) -> None:
 
 def test_a_whole_post_is_a_query(engine: Engine) -> None:
     post = next(iter(engine.collection.posts("question")))
-    hits = engine.search(Query(post.body, post.title, post.tags), kind="questions").hits
+    hits = engine.search(Query(post.body.html(), post.title.html(), post.tags), kind="questions").hits
     assert hits[0].id == post.id
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from porism.search.display.notebook import segments_html
 from porism.search.display.results import FormulaUse, HighlightedSegment
+from porism.text.read import read_official
 from porism.web.pages.show import body_html, formula_link, threads, took
 
 
@@ -21,7 +22,7 @@ def test_a_thread_is_listed_once_under_a_formula_of_several_posts() -> None:
 
 def test_punctuation_stays_on_the_line_of_its_formula() -> None:
     post = '<p>Let <span class="math-container" id="1">a&lt;b</span>, then <span class="math-container" id="2">c</span> &amp; on.</p>'
-    shown = str(body_html(post))
+    shown = str(body_html(read_official(post)))
     assert '</math></a>,</span> then <a class="math-link"' in shown
     assert shown.count('<span class="kept">') == 1
     assert shown.endswith("</math></a> &amp; on.</p>")

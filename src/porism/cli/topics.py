@@ -79,11 +79,11 @@ def make(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Print topic, number of formulas, query formula or title, tags."""
-    from porism.corpus.topics.files import dollars, read_topics
-    from porism.text.html import plain
+    from porism.corpus.topics.files import read_topics
+    from porism.text.read import read_official
 
     print("topic\tformulas\tasks\ttags")
     for topic in read_topics(args.file, args.formulas):
-        asks = topic.latex or plain(dollars(topic.title))
+        asks = topic.latex or read_official(topic.title).plain()
         print(topic.id, len(topic.formulas), " ".join(asks.split()), ",".join(topic.tags), sep="\t")
     return 0

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from porism.corpus.post import Comment, Post
 from porism.corpus.store.collection import Collection
-from porism.records import Comment, Post
-from porism.text.html import plain
+from porism.text.render import terminal_text
 
 INSTANCES = 10
-BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
-
-
-def _text(html: str) -> str:
-    return BLANK_LINES.sub("\n\n", plain(html).strip())
 
 
 def _head(post: Post) -> str:
@@ -35,13 +29,13 @@ def show_post(collection: Collection, number: int) -> Iterator[str]:
 def _post(post: Post, comments: list[Comment], accepted: bool = False) -> Iterator[str]:
     yield _head(post) + ("  ✓ accepted" if accepted else "")
     if post.title:
-        yield _text(post.title)
+        yield terminal_text(post.title)
     if post.tags:
         yield " ".join(f"[{tag}]" for tag in post.tags)
     yield ""
-    yield _text(post.body)
+    yield terminal_text(post.body)
     for comment in comments:
-        yield f"    ({comment.score}) {_text(comment.body)}"
+        yield f"    ({comment.score}) {terminal_text(comment.body)}"
     yield ""
 
 
@@ -53,7 +47,7 @@ def show_thread(collection: Collection, number: int) -> Iterator[str]:
         yield from _post(post, comments, post.id == thread.question.accepted_id)
     for link in thread.links:
         title = collection.title(link.other_id)
-        yield f"{link.kind}: [{link.other_id}] {_text(title) if title else '(outside the collection)'}"
+        yield f"{link.kind}: [{link.other_id}] {terminal_text(title) if title else '(outside the collection)'}"
 
 
 def show_formula(collection: Collection, number: int) -> Iterator[str]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.post import Thread
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
 from porism.index.analysis.terms import formula_terms
@@ -22,7 +23,6 @@ from porism.index.protocols import TermStatistics as Statistics
 from porism.index.schema import FAMILIES, FIELDS, FORMULA_FAMILIES, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import LengthBias, TermCounts, ViewCounts, Weighting
-from porism.records import Thread
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.post import Post, PostKind
 from porism.index.schema import Unit, View
 from porism.index.weighting import ViewCounts, Weighting
-from porism.records import Post, PostKind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

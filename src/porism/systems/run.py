@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from porism import __version__
+from porism.corpus.post import Formula
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.files import atomic_file, digest_file
-from porism.records import Formula, Topic
+from porism.records import Topic
 from porism.search.answers.model import Kind, load_model
 from porism.search.engine import Engine
 from porism.search.formulas.retriever import formula_query
@@ -99,5 +100,6 @@ def formula_rankings(
 
 def returnable_instance(collection: Collection, visual_id: int) -> Formula | None:
     """Return the instance that represents a visual id in a run: the first in a question or an answer that may be returned."""
-    allowed = (one for one in collection.instances(visual_id) if one.kind != "comment" and one.issue not in ("d", "dv"))
+    instances = (one for one in collection.instances(visual_id) if one.kind != "comment" and collection.is_listed(one))
+    allowed = (one for one in instances if one.issue not in ("d", "dv"))
     return next(allowed, None)

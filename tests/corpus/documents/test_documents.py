@@ -130,7 +130,7 @@ def test_folder(tmp_path: Path) -> None:
     (folder / "empty.html").write_text("<p></p>")
     (folder / "ignored.txt").write_text("$t$")
     made = built(tmp_path / "c", folder)
-    rows = [(post.id, post.kind, post.title, post.tags, post.source) for post in made.posts()]
+    rows = [(post.id, post.kind, post.title.html(), post.tags, post.source) for post in made.posts()]
     assert rows == [
         (1, "question", "a: One", (), "notes/a.md"),
         (2, "question", "a: Two", (), "notes/a.md"),

@@ -1,4 +1,4 @@
-"""The last stage of a build: what refers to posts, then formulas, groups, indexes, digest and manifest."""
+"""The last stage of a build: users, links and votes, then formulas, visual ids, indexes and digest."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import hashlib
 import sqlite3
 from collections.abc import Sequence
 
-from porism.corpus.build.fields import make_field
-from porism.corpus.build.given import known_latex
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.store.schema import DIGESTED, FORMULA_KINDS, INDEXES
-from porism.text.html import place
 
 CHUNK = 2000
 
@@ -27,19 +24,18 @@ FORMULAS = """INSERT OR REPLACE INTO formulas SELECT f.id, f.post_id, f.thread_i
     coalesce(f.visual_id, e.visual_id, (SELECT x.visual_id FROM expressions x WHERE x.id = f.expression_id)),
     f.old_visual_id, f.issue
     FROM work.found f LEFT JOIN work.expression_visuals e ON e.id = f.expression_id ORDER BY f.id"""
-# SQLite takes the other columns from the row with the least id.
+# SQLite takes the other columns from the row with the lowest id.
 VISUALS = """INSERT OR REPLACE INTO visuals SELECT visual_id, expression_id, number, posts FROM (
     SELECT visual_id, expression_id, min(id), count(*) AS number, count(DISTINCT nullif(post_id, 0)) AS posts
     FROM formulas WHERE issue NOT IN ('d', 'dv') GROUP BY visual_id) ORDER BY visual_id"""
 
 
 def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger) -> None:
-    """Users, links, votes, tags, formulas and groups; the work database is attached as `work`. Can be run again."""
+    """Write users, links, votes, tags, formulas and visual ids; the work database is attached as `work`. Can be run again."""
     for source, shift in enumerate(shifts):
         values = {"source": source, "shift": shift}
         for query in (USERS, LINKS, VOTES):
             store.execute(query, values)
-    _titles(store)
     _tags(store)
     store.commit()
     store.execute(FORMULAS)
@@ -47,18 +43,6 @@ def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger
     store.execute(VISUALS)
     store.commit()
     _count(store, ledger)
-
-
-def _titles(store: sqlite3.Connection) -> None:
-    """Titles of linked questions outside the collection; their formulas have official ids."""
-    rows = store.execute(
-        "SELECT id, title FROM work.titles WHERE id NOT IN (SELECT id FROM posts) ORDER BY seq"
-    ).fetchall()
-    for number, title in rows:
-        field = make_field(title, "placed-text", False)
-        known = known_latex(store, [i for i in field.ids if i])
-        latex = [known.get(i, text) for i, text in zip(field.ids, field.latex, strict=True)]
-        store.execute("INSERT OR IGNORE INTO titles VALUES(?, ?)", (number, place(field.text, latex, field.ids)))
 
 
 def _tags(store: sqlite3.Connection) -> None:
@@ -77,7 +61,7 @@ def _count(store: sqlite3.Connection, ledger: Ledger) -> None:
         - store.execute("SELECT count(*) FROM links").fetchone()[0]
     )
     if dropped:
-        ledger.drop("links", "from a post that is not kept, or said twice", number=dropped)
+        ledger.drop("links", "from a post that is not kept, or repeated", number=dropped)
     for kind, number in store.execute(
         "SELECT kind, count(*) FROM formulas WHERE issue NOT IN ('d', 'dv') GROUP BY kind"
     ):
@@ -88,18 +72,18 @@ def _count(store: sqlite3.Connection, ledger: Ledger) -> None:
 
 
 def add_indexes(store: sqlite3.Connection) -> None:
-    """Indexes last: sorted once instead of grown row by row."""
+    """Make the indexes last: rows are then sorted once instead of inserted one by one."""
     store.executescript(INDEXES)
     store.commit()
 
 
 def counts(store: sqlite3.Connection) -> dict[str, int]:
-    """How many rows each table has."""
+    """Return the number of rows of each table."""
     return {table: store.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in DIGESTED}
 
 
 def digest(store: sqlite3.Connection) -> str:
-    """SHA-256 of all rows in order: the same for the same content, whatever the file's pages look like."""
+    """Return the SHA-256 of all rows in order: equal for equal content, whatever the layout of the file."""
     total = hashlib.sha256()
     for table, order in DIGESTED:
         cursor = store.execute(f"SELECT * FROM {table} ORDER BY {order}")

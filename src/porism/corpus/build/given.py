@@ -1,106 +1,120 @@
-"""Formulas that a source gives with their ids: they enter the collection as they are."""
+"""Formulas that a source lists with their ids: they enter the collection as they are."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
-from porism.corpus.build.base import top
-from porism.corpus.build.expressions import Numbers
+from porism.corpus.build.expressions import ExpressionIds
 from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.work import (
+    COMMENT,
+    FoundFormula,
+    GivenFormula,
+    KnownFormula,
+    insert,
+    note,
+    number,
+    progress,
+    rows,
+    top,
+)
 from porism.corpus.store.schema import FORMULA_KINDS
 
 BATCH = 5000
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS progress(stage TEXT PRIMARY KEY, done INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS found(
-    id INTEGER PRIMARY KEY, post_id INTEGER, thread_id INTEGER, kind INTEGER, comment_id INTEGER, expression_id INTEGER,
-    visual_id INTEGER, old_visual_id INTEGER, issue TEXT);
-CREATE TABLE IF NOT EXISTS placed(formula_id INTEGER PRIMARY KEY, comment_id INTEGER);
-"""
-INSERT_FOUND = "INSERT INTO found VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+CHUNK = 500  # ids of one query
+INSERT = insert("found", FoundFormula)
 
 GIVEN = """SELECT f.seq, f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.visual_id, f.old_visual_id, f.issue, f.latex,
     coalesce(f.mathml, (SELECT text FROM mathml m WHERE m.source = f.source AND m.id = f.id AND m.field = 'mathml')),
     coalesce(f.content, (SELECT text FROM mathml m WHERE m.source = f.source AND m.id = f.id AND m.field = 'content'))
     FROM formulas f NOT INDEXED WHERE f.source = ? AND f.seq > ? ORDER BY f.seq LIMIT ?"""
+IN_WORK = "SELECT f.id, l.id, l.latex FROM found f JOIN latex l ON l.id = f.expression_id WHERE f.id IN ({})"
+IN_STORE = "SELECT f.id, e.id, e.latex FROM formulas f JOIN expressions e ON e.id = f.expression_id WHERE f.id IN ({})"
+UNPLACED = """post_id IN (SELECT id FROM posts WHERE form = 'placed') AND id NOT IN (SELECT formula_id FROM placed)
+    AND id IN (SELECT id FROM formulas)"""
 
 
-def progress(database: sqlite3.Connection, stage: str) -> int:
-    """How far a stage came."""
-    row = database.execute("SELECT done FROM progress WHERE stage = ?", (stage,)).fetchone()
-    return 0 if row is None else int(row[0])
-
-
-def note(database: sqlite3.Connection, stage: str, done: int) -> None:
-    """Note how far a stage came; the caller commits."""
-    database.execute("INSERT OR REPLACE INTO progress VALUES(?, ?)", (stage, done))
-
-
-def top_id(database: sqlite3.Connection) -> int:
-    """The highest formula id so far."""
-    return max(top(database, "formulas"), int(database.execute("SELECT coalesce(max(id), 0) FROM found").fetchone()[0]))
-
-
-def _batches(database: sqlite3.Connection, source: int, after: int) -> Iterator[list[Any]]:
-    while rows := database.execute(GIVEN, (source, after, BATCH)).fetchall():
-        yield rows
-        after = rows[-1][0]
+def top_id(work: sqlite3.Connection) -> int:
+    """Return the highest formula id so far."""
+    return max(top(work, "formulas"), number(work, "SELECT max(id) FROM found"))
 
 
 def take_given(
-    database: sqlite3.Connection, store: sqlite3.Connection, source: int, numbers: Numbers, ledger: Ledger
+    work: sqlite3.Connection,
+    store: sqlite3.Connection,
+    source: int,
+    expressions: ExpressionIds,
+    ledger: Ledger,
+    first_own_id: int,
 ) -> None:
-    """Number the expressions of a source's own formulas and note where they stand."""
+    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on."""
     stage = f"given {source}"
-    following = top_id(database) + 1
-    for rows in _batches(database, source, progress(database, stage)):
-        for _, number, post_id, thread_id, kind, comment_id, visual_id, old, issue, latex, mathml, content in rows:
-            if number == 0:
-                number, following = following, following + 1
-            elif _is_known(database, store, number):
-                ledger.drop("formulas", "the id appeared before", f"formula {number}")
+    following = max(first_own_id, top_id(work) + 1)
+    for batch in _batches(work, source, progress(work, stage)):
+        known = set(known_formulas(work, store, [given.id for given in batch]))
+        for given in batch:
+            if given.id == 0:
+                given, following = given._replace(id=following), following + 1
+            elif given.id in known:
+                ledger.drop("formulas", "the id appeared before", f"formula {given.id}")
                 continue
-            expression = numbers.number(latex, mathml, content, visual_id)
-            where = (post_id, thread_id, FORMULA_KINDS.index(kind), comment_id)
-            database.execute(INSERT_FOUND, (number, *where, expression, visual_id, old, issue))
-        note(database, stage, rows[-1][0])
+            known.add(given.id)
+            expression = expressions.intern(given.latex, given.mathml, given.content, given.visual_id)
+            work.execute(INSERT, _found(given, expression))
+        note(work, stage, batch[-1].seq)
         ledger.save()
-        database.commit()
+        work.commit()
 
 
-def _is_known(database: sqlite3.Connection, store: sqlite3.Connection, number: int) -> bool:
-    found = database.execute("SELECT 1 FROM found WHERE id = ?", (number,)).fetchone()
-    # Until the last stage, the store holds only the formulas of the collection that is added to.
-    return bool(found or store.execute("SELECT 1 FROM formulas WHERE id = ?", (number,)).fetchone())
+def _found(given: GivenFormula, expression: int) -> FoundFormula:
+    return FoundFormula(
+        given.id,
+        given.post_id,
+        given.thread_id,
+        FORMULA_KINDS.index(given.kind),
+        given.comment_id,
+        expression,
+        given.visual_id,
+        given.old_visual_id,
+        given.issue,
+    )
 
 
-def known_latex(
-    database: sqlite3.Connection, ids: list[int], tables: tuple[str, str] = ("found", "latex")
-) -> dict[int, str]:
-    """The LaTeX of formulas that have their ids, from the work database or from a store."""
-    known: dict[int, str] = {}
-    stream = iter(ids)
-    while part := list(islice(stream, 500)):
-        query = f"""SELECT f.id, l.latex FROM {tables[0]} f JOIN {tables[1]} l ON l.id = f.expression_id
-            WHERE f.id IN ({", ".join("?" * len(part))})"""
-        known.update(database.execute(query, part))
+def _batches(work: sqlite3.Connection, source: int, after: int) -> Iterator[list[GivenFormula]]:
+    while batch := rows(work, GivenFormula, GIVEN, source, after, BATCH):
+        yield batch
+        after = batch[-1].seq
+
+
+def known_formulas(
+    work: sqlite3.Connection, store: sqlite3.Connection | None, ids: Sequence[int]
+) -> dict[int, KnownFormula]:
+    """Return the formulas of these ids that the work database has, or else the store that is added to (if any)."""
+    known = _look_up(work, IN_WORK, ids)
+    if store is not None and len(known) < len(ids):
+        known.update(_look_up(store, IN_STORE, [one for one in ids if one not in known]))
     return known
 
 
-def mark_unplaced(database: sqlite3.Connection, ledger: Ledger) -> None:
-    """Given formulas of a post in the collection that stand nowhere in it get issue d; comments are named where they were not."""
-    unplaced = (
-        """post_id IN (SELECT id FROM posts WHERE form = 'placed') AND id NOT IN (SELECT formula_id FROM placed)"""
-    )
-    query = f"SELECT id FROM found WHERE {unplaced} AND issue NOT LIKE 'd%' ORDER BY id"
-    for (number,) in database.execute(query).fetchall():
-        ledger.drop("formulas", "given, but not in the text (issue d)", f"formula {number}")
-        database.execute("UPDATE found SET issue = 'd' || issue WHERE id = ?", (number,))
-    database.execute(
+def _look_up(database: sqlite3.Connection, query: str, ids: Sequence[int]) -> dict[int, KnownFormula]:
+    known: dict[int, KnownFormula] = {}
+    stream = iter(ids)
+    while chunk := list(islice(stream, CHUNK)):
+        for formula in rows(database, KnownFormula, query.format(", ".join("?" * len(chunk))), *chunk):
+            known[formula.id] = formula
+    return known
+
+
+def mark_unplaced(work: sqlite3.Connection, ledger: Ledger) -> None:
+    """Give issue d to listed formulas that the text of their post lacks; note the comment of a formula where the list does not."""
+    query = f"SELECT id FROM found WHERE {UNPLACED} AND issue NOT LIKE 'd%' ORDER BY id"
+    for (formula_id,) in work.execute(query).fetchall():
+        ledger.drop("formulas", "given, but not in the text (issue d)", f"formula {formula_id}")
+        work.execute("UPDATE found SET issue = 'd' || issue WHERE id = ?", (formula_id,))
+    work.execute(
         """UPDATE found SET comment_id = (SELECT p.comment_id FROM placed p WHERE p.formula_id = found.id)
-        WHERE kind = 3 AND comment_id IS NULL"""
+        WHERE kind = ? AND comment_id IS NULL""",
+        (COMMENT,),
     )

@@ -1,9 +1,10 @@
-"""Nothing is lost silently: what was read, kept and dropped, with examples, saved with every batch."""
+"""The ledger of a build: rows read, kept and dropped, with examples, saved with every batch. Nothing is lost silently."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from typing import NamedTuple
 
 EXAMPLES = 5
 
@@ -14,8 +15,17 @@ CREATE TABLE IF NOT EXISTS ledger(
 READ, KEPT = "read", "kept"
 
 
+class Entry(NamedTuple):
+    """How many rows of a kind were read, kept or dropped for a reason, and some examples."""
+
+    what: str
+    why: str
+    number: int
+    examples: list[str]
+
+
 class Ledger:
-    """Counts by (what, why) in a table of the database that the counted rows go to."""
+    """Counts rows by kind and reason, in a table of the database that the counted rows go to."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -27,15 +37,15 @@ class Ledger:
             self._examples[what, why] = examples.split("\n") if examples else []
 
     def read(self, what: str, number: int = 1) -> None:
-        """Rows that were read."""
+        """Count rows that were read."""
         self._counts[what, READ] += number
 
     def keep(self, what: str, number: int = 1) -> None:
-        """Rows that are in the collection."""
+        """Count rows that are in the collection."""
         self._counts[what, KEPT] += number
 
     def drop(self, what: str, why: str, example: str = "", number: int = 1) -> None:
-        """Rows that are not, or that need a word; the first few are named."""
+        """Count rows that are not in the collection, or that need a remark; the first few are kept as examples."""
         self._counts[what, why] += number
         examples = self._examples.setdefault((what, why), [])
         if example and len(examples) < EXAMPLES:
@@ -46,6 +56,6 @@ class Ledger:
         rows = [(*key, number, "\n".join(self._examples.get(key, ()))) for key, number in self._counts.items()]
         self._database.executemany("INSERT OR REPLACE INTO ledger VALUES(?, ?, ?, ?)", rows)
 
-    def rows(self) -> list[tuple[str, str, int, list[str]]]:
-        """All counts: (what, why, number, examples)."""
-        return [(*key, number, self._examples.get(key, [])) for key, number in sorted(self._counts.items())]
+    def entries(self) -> list[Entry]:
+        """Return all counts."""
+        return [Entry(*key, number, self._examples.get(key, [])) for key, number in sorted(self._counts.items())]

@@ -1,4 +1,4 @@
-"""What a build is asked to do."""
+"""The options of a build."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Literal
 
 from porism.errors import PorismError
 
-Trees = Literal["latex", "official"]
+TreesFrom = Literal["latex", "official"]
 YEARS = re.compile(r"(\d{4})?-(\d{4})?|(\d{4})")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options that change the collection. Years are inclusive; None is open.
+    """Options that change the collection. Years are inclusive; None leaves that side open.
 
-    `trees` says where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the source where it has any.
+    `trees` chooses where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the source where it has any.
     """
 
     first_year: int | None = None
@@ -24,15 +24,15 @@ class Options:
     compat: bool = False
     answers: bool = True
     comments: bool = True
-    trees: Trees = "latex"
+    trees: TreesFrom = "latex"
 
     def as_dict(self) -> dict[str, object]:
-        """For the manifest."""
+        """Return the options as JSON values, for the manifest."""
         return asdict(self)
 
 
 def parse_years(text: str) -> tuple[int | None, int | None]:
-    """`2010-2018`, `-2018`, `2015-` or `2015`."""
+    """Parse `2010-2018`, `-2018`, `2015-` or `2015`."""
     match = YEARS.fullmatch(text.strip())
     if not match or not any(match.groups()):
         raise PorismError(

@@ -1,16 +1,16 @@
-"""The third stage of a build: each distinct LaTeX is parsed once, on all cores, and gets its visual id."""
+"""The third stage of a build: each distinct expression is parsed once, on all cores, and gets its visual id."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from porism.corpus.build.base import top
-from porism.corpus.build.given import note, progress
+from porism.corpus.build.given_mathml import REFUSED, read_given, without_places
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.official import REFUSED, read_official, without_places
-from porism.corpus.build.options import Trees
+from porism.corpus.build.options import TreesFrom
 from porism.corpus.build.visual import VisualIds, visual_key
+from porism.corpus.build.work import ExpressionRow, columns, note, progress, replace, rows, top
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
 from porism.formula.parsed import opaque
@@ -18,49 +18,79 @@ from porism.parallel import Pool, ordered
 
 BATCH = 500
 OFFICIAL = "official MathML"
-INSERT = "INSERT OR REPLACE INTO expressions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-# (LaTeX, given Presentation MathML, given Content MathML) in; (packed trees, hash of the visual key, converter, problem) out.
-Source = tuple[str, str | None, str | None]
-Made = tuple[bytes, int, str, str]
 
 
-def parse_all(sources: list[Source]) -> list[Made]:
-    """What a worker does where trees come from LaTeX: from the given MathML only where LaTeX is absent or not understood."""
-    return [_guarded(latex, mathml, None, official=False) for latex, mathml, *_ in sources]
+class Given(NamedTuple):
+    """An expression to parse: its LaTeX, and the Presentation and Content MathML of its source."""
+
+    latex: str
+    mathml: str | None
+    content: str | None
 
 
-def parse_all_official(sources: list[Source]) -> list[Made]:
-    """What a worker does where trees come from the given Presentation and Content MathML, and from LaTeX only where these cannot be used."""
-    return [_guarded(latex, mathml, content, official=True) for latex, mathml, content in sources]
+class Trees(NamedTuple):
+    """A parsed expression: its packed trees, the hash of its visual key, its converter, and its first problem."""
+
+    packed: bytes
+    key: int
+    path: str
+    problem: str
 
 
-def _guarded(latex: str, mathml: str | None, content: str | None, official: bool) -> Made:
+class StoredExpression(NamedTuple):
+    """A row of the store's `expressions`."""
+
+    id: int
+    latex: str
+    mathml: str | None
+    content: str | None
+    trees: bytes
+    path: str
+    problem: str
+    key: int
+    visual_id: int | None
+
+
+INSERT = replace("expressions", StoredExpression)
+
+
+def parse_all(expressions: list[Given]) -> list[Trees]:
+    """Parse expressions from their LaTeX, and from given MathML only where LaTeX is absent or not understood. The work of one worker."""
+    return [_guarded(given, official=False) for given in expressions]
+
+
+def parse_all_official(expressions: list[Given]) -> list[Trees]:
+    """Parse expressions from their given MathML, and from LaTeX only where that cannot be used. The work of one worker."""
+    return [_guarded(given, official=True) for given in expressions]
+
+
+def _guarded(given: Given, official: bool) -> Trees:
     try:
-        return _parse_one(latex, mathml, content, official)
+        return _parse_one(given, official)
     except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
         # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is counted.
-        fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(latex))
-        return _made(opaque(latex, (fault,)))
+        fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(given.latex))
+        return _trees(opaque(given.latex, (fault,)))
 
 
-def _parse_one(latex: str, mathml: str | None, content: str | None, official: bool) -> Made:
+def _parse_one(given: Given, official: bool) -> Trees:
     refused = ""
-    if mathml and official:
-        found = read_official(latex, mathml, content)
+    if given.mathml and official:
+        found = read_given(given.latex, given.mathml, given.content)
         if isinstance(found, Parsed):
-            return _made(found)
+            return _trees(found)
         refused = found
-    parsed = parse(latex)
-    if mathml and (not latex.strip() or parsed.path == "opaque"):
-        parsed = parse_mathml(mathml, latex)
+    parsed = parse(given.latex)
+    if given.mathml and (not given.latex.strip() or parsed.path == "opaque"):
+        parsed = parse_mathml(given.mathml, given.latex)
         without_places(parsed)
-    trees, key, path, problem = _made(parsed)
-    return trees, key, path, refused or problem
+    trees = _trees(parsed)
+    return trees._replace(problem=refused) if refused else trees
 
 
-def _made(parsed: Parsed) -> Made:
-    return pack(parsed), visual_key(parsed), parsed.path, parsed.problems[0].message if parsed.problems else ""
+def _trees(parsed: Parsed) -> Trees:
+    problem = parsed.problems[0].message if parsed.problems else ""
+    return Trees(pack(parsed), visual_key(parsed), parsed.path, problem)
 
 
 def parse_expressions(
@@ -69,41 +99,43 @@ def parse_expressions(
     ledger: Ledger,
     pool: Pool | None,
     window: int,
-    trees_from: Trees,
+    trees_from: TreesFrom,
     advance: Callable[[int], None],
 ) -> None:
-    """Parse what is not parsed yet, in the order of numbers."""
+    """Parse what is not parsed yet, in the order of ids."""
     visuals = VisualIds(work, top(work, "visuals"))
     official = trees_from == "official"
-    tasks = ((rows, [row[1:4] for row in rows]) for rows in _batches(work))
-    for rows, made in ordered(pool, parse_all_official if official else parse_all, tasks, window):
-        for (number, latex, mathml, content, given), (trees, key, path, problem) in zip(rows, made, strict=True):
-            visual = visuals.number(number, key, given)
-            store.execute(INSERT, (number, latex, mathml, content, trees, path, problem, key, visual))
-            ledger.keep("expressions")
-            if official and mathml:
-                _count_official(ledger, problem, latex)
-            if path == "opaque":
-                ledger.drop("expressions", "not understood, kept as tokens", f"{latex[:200]}  ({problem})")
-        note(work, "parse", rows[-1][0])
+    tasks = ((batch, [Given(row.latex, row.mathml, row.content) for row in batch]) for batch in _batches(work))
+    for batch, parsed in ordered(pool, parse_all_official if official else parse_all, tasks, window):
+        for row, trees in zip(batch, parsed, strict=True):
+            visual = visuals.assign(row.id, trees.key, row.visual_id)
+            packed = (trees.packed, trees.path, trees.problem, trees.key)
+            stored = StoredExpression(row.id, row.latex, row.mathml, row.content, *packed, visual)
+            store.execute(INSERT, stored)
+            _count(ledger, row, trees, official)
+        note(work, "parse", batch[-1].id)
         ledger.save()
         store.commit()
         work.commit()
-        advance(len(rows))
+        advance(len(batch))
     visuals.settle(store)
 
 
-def _count_official(ledger: Ledger, problem: str, latex: str) -> None:
-    ledger.read(OFFICIAL)
-    if problem in REFUSED:
-        ledger.drop(OFFICIAL, problem, latex[:200])
-    else:
-        ledger.keep(OFFICIAL)
+def _count(ledger: Ledger, row: ExpressionRow, trees: Trees, official: bool) -> None:
+    ledger.keep("expressions")
+    if official and row.mathml:
+        ledger.read(OFFICIAL)
+        if trees.problem in REFUSED:
+            ledger.drop(OFFICIAL, trees.problem, row.latex[:200])
+        else:
+            ledger.keep(OFFICIAL)
+    if trees.path == "opaque":
+        ledger.drop("expressions", "not understood, kept as tokens", f"{row.latex[:200]}  ({trees.problem})")
 
 
-def _batches(work: sqlite3.Connection) -> Iterator[list[tuple[int, str, str | None, str | None, int | None]]]:
+def _batches(work: sqlite3.Connection) -> Iterator[list[ExpressionRow]]:
     after = progress(work, "parse")
-    query = f"SELECT id, latex, mathml, content, visual_id FROM latex WHERE id > ? ORDER BY id LIMIT {BATCH}"
-    while rows := work.execute(query, (after,)).fetchall():
-        yield rows
-        after = rows[-1][0]
+    query = f"SELECT {columns(ExpressionRow)} FROM latex WHERE id > ? ORDER BY id LIMIT {BATCH}"
+    while batch := rows(work, ExpressionRow, query, after):
+        yield batch
+        after = batch[-1].id

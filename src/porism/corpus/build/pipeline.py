@@ -13,17 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from porism import __version__
-from porism.corpus.build import given, staging
-from porism.corpus.build.base import copy_store, make_tables, seed, top
-from porism.corpus.build.expressions import Numbers
+from porism.corpus.build import staging
+from porism.corpus.build.base import copy_store, seed
+from porism.corpus.build.expressions import ExpressionIds
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
+from porism.corpus.build.given import mark_unplaced, take_given, top_id
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.lock import Lock
+from porism.corpus.build.lock import locked
 from porism.corpus.build.options import Options
 from porism.corpus.build.parsing import parse_expressions
-from porism.corpus.build.place import Placer
 from porism.corpus.build.select import select
-from porism.corpus.sources.raw import Source
+from porism.corpus.build.threads import Segmenter, SourceIds
+from porism.corpus.build.titles import segment_titles
+from porism.corpus.build.work import connect, note, number, progress, top
+from porism.corpus.sources.raw import OWN_IDS, Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
@@ -34,6 +37,7 @@ from porism.progress import Progress, Silent
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WORK = "work.sqlite"
 PLAN = "plan.json"
+FIRST_OWN_ID = "first own id"
 
 
 def build(
@@ -58,7 +62,7 @@ def build(
     work = place.parent / f".{place.name}.partial"
     # Official ids first: what has none is numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
-    with _words_for_errors(place), Lock(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
+    with _words_for_errors(place), locked(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
         _prepare(work, _plan(inputs, options or Options(), base, apart), say)
         _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
         # The plan first: without it, what is left of a build that dies here is not continued.
@@ -149,11 +153,9 @@ class _Build:
     def run(self) -> None:
         """All stages."""
         with (
-            contextlib.closing(staging.connect(self.folder / WORK)) as self.work,
+            contextlib.closing(connect(self.folder / WORK)) as self.work,
             contextlib.closing(self._store()) as self.store,
         ):
-            self.work.executescript(given.TABLES)
-            make_tables(self.work)
             self.ledger = Ledger(self.work)
             if self.base:
                 self._once("seed", lambda: seed(self.work, self.store))
@@ -173,9 +175,9 @@ class _Build:
 
     def _once(self, stage: str, action: Callable[[], None]) -> None:
         """A stage that is done in one transaction of the work database."""
-        if not given.progress(self.work, stage):
+        if not progress(self.work, stage):
             action()
-            given.note(self.work, stage, 1)
+            note(self.work, stage, 1)
             self.ledger.save()
             self.work.commit()
 
@@ -191,28 +193,39 @@ class _Build:
         official = [at for at, source in enumerate(self.sources) if source.official]
         self._once("select", lambda: select(self.work, self.options, self.names, official, self.ledger))
         tables = ("posts", "comments", "formulas")
-        if not self.base and not any(self._number(f"SELECT EXISTS(SELECT 1 FROM {table})") for table in tables):
+        if not self.base and not any(number(self.work, f"SELECT EXISTS(SELECT 1 FROM {table})") for table in tables):
             where = ", ".join(str(source.path) for source in self.sources)
             fix = "check the sources, --source-kind, --years and --without"
             raise PorismError("there is nothing to build: no post and no formula is left", where=where, fix=fix)
 
     def _find(self) -> None:
-        numbers = Numbers(self.work, self.store, top(self.work, "expressions"))
+        expressions = ExpressionIds(self.work, self.store, top(self.work, "expressions"))
         for at in range(len(self.sources)):
-            given.take_given(self.work, self.store, at, numbers, self.ledger)
+            take_given(self.work, self.store, at, expressions, self.ledger, OWN_IDS if self._has_official_ids() else 1)
+        self._once("own ids", lambda: note(self.work, FIRST_OWN_ID, self._first_own_id()))
+        first_own_id = progress(self.work, FIRST_OWN_ID)
         with workers(self.jobs) as pool:
             for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
-                total = self._number("SELECT count(*) FROM posts WHERE source = ?", at)
-                with self.progress.stage(f"place formulas of {name}", total) as advance:
-                    placer = Placer(self.work, self.store, numbers, self.ledger, at, name, shift)
-                    placer.run(pool, 2 * self.jobs, self.options.compat, advance)
-            self._once("mark", lambda: given.mark_unplaced(self.work, self.ledger))
-            with self.progress.stage("parse formulas", self._number("SELECT count(*) FROM latex")) as advance:
+                total = number(self.work, "SELECT count(*) FROM posts WHERE source = ?", at)
+                with self.progress.stage(f"segment posts of {name}", total) as advance:
+                    ids = SourceIds(at, name, shift, first_own_id)
+                    segmenter = Segmenter(self.work, self.store, expressions, self.ledger, ids)
+                    segmenter.run(pool, 2 * self.jobs, self.options.compat, advance)
+            self._once("titles", lambda: segment_titles(self.work, self.store, expressions, self.base is not None))
+            self._once("mark", lambda: mark_unplaced(self.work, self.ledger))
+            with self.progress.stage("parse formulas", number(self.work, "SELECT count(*) FROM latex")) as advance:
                 trees = self.options.trees
                 parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, trees, advance)
 
-    def _number(self, query: str, *values: object) -> int:
-        return int(self.work.execute(query, values).fetchone()[0])
+    def _has_official_ids(self) -> bool:
+        base = self.base is not None and self.base.first_own_formula is not None
+        return base or any(source.official for source in self.sources)
+
+    def _first_own_id(self) -> int:
+        """Return where the ids of formulas start that no source lists."""
+        if self.base is not None and self.base.first_own_formula is not None:
+            return self.base.first_own_formula
+        return max(top_id(self.work) + 1, OWN_IDS if self._has_official_ids() else 1)
 
     def _shift(self) -> None:
         """What is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
@@ -224,7 +237,7 @@ class _Build:
             queries = (
                 f"SELECT coalesce(max(id), 0) FROM {table} WHERE source = ?" for table in ("posts", "comments", "users")
             )
-            size = max(self._number(query, at) for query in queries)
+            size = max(number(self.work, query, at) for query in queries)
             same = source.official or (at == 0 and self.base and not self.apart and source.kind != "folder")
             shift = 0 if same or not highest else 10 ** len(str(highest))
             self.work.execute("INSERT INTO shifts VALUES(?, ?)", (at, shift))
@@ -263,9 +276,7 @@ class _Build:
                     for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
                 ),
             ],
+            "first_own_formula": progress(self.work, FIRST_OWN_ID) if self._has_official_ids() else None,
             "counts": counts(self.store),
-            "ledger": [
-                {"what": what, "why": why, "number": number, "examples": examples}
-                for what, why, number, examples in self.ledger.rows()
-            ],
+            "ledger": [entry._asdict() for entry in self.ledger.entries()],
         }

@@ -1,6 +1,6 @@
 """Visual ids: formulas that look the same share one.
 
-The key of a formula is its layout as a Tangent-S string, else its LaTeX without white space; the two key spaces are apart.
+The visual key of a formula is its layout as a Tangent-S string, or else its LaTeX without white space; the two kinds never mix.
 """
 
 from __future__ import annotations
@@ -10,47 +10,46 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from porism.corpus.build.work import WaitingVisual, number, rows
+from porism.corpus.sources.raw import OWN_IDS
 from porism.formula import Parsed, tangent
 from porism.hashing import hash64
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS visual_keys(key INTEGER PRIMARY KEY, visual_id INTEGER);
-CREATE TABLE IF NOT EXISTS expression_visuals(id INTEGER PRIMARY KEY, key INTEGER, visual_id INTEGER);
-"""
-
-
 SPACE = "[W!]"
-# Repairs that take nothing away.
+# Repairs that remove nothing.
 SEEN = frozenset(("trailing backslash",))
 
 
 def visual_text(parsed: Parsed) -> tuple[str, str]:
-    """The key in words: ("slt", string) or ("latex", string)."""
+    """Return the visual key: ("slt", string) or ("latex", string)."""
     text = "" if parsed.path == "opaque" else tangent(parsed.layout)
-    # Spaces of any width look the same. Where a repair took away all there was (definitions, a tag), the LaTeX still tells formulas apart.
+    # Spaces of any width look the same. Where a repair removed everything (definitions, a tag), the LaTeX still tells formulas apart.
     seen = text and (text != SPACE or SEEN.issuperset(parsed.repairs))
     return ("slt", text) if seen else ("latex", "".join(parsed.latex.split()))
 
 
 def visual_key(parsed: Parsed) -> int:
-    """The key as a number."""
+    """Return the hash of the visual key."""
     return hash64("\t".join(visual_text(parsed)))
 
 
 class VisualIds:
-    """Ids from 1 in order of first appearance; official ids stay and claim their keys first."""
+    """Assigns visual ids in order of first appearance; official ids stay and claim their keys first.
+
+    Where there are official ids, new ones start at OWN_IDS: the lab's list goes on beyond what a part of its collection holds.
+    """
 
     def __init__(self, work: sqlite3.Connection, top: int) -> None:
-        """`top` is the highest visual id of a collection that is added to."""
+        """Continue after `top`, the highest visual id of the collection that is added to."""
         self._work = work
         # Until the last expression with an official id has been seen, a key without one may still turn out to have one.
-        query = "SELECT coalesce(max(id), 0) FROM latex WHERE visual_id IS NOT NULL"
-        self._last_official = work.execute(query).fetchone()[0]
-        queries = ("SELECT max(visual_id) FROM found", "SELECT max(visual_id) FROM visual_keys")
-        self._next = 1 + max(top, *(work.execute(query).fetchone()[0] or 0 for query in queries))
+        self._last_official = number(work, "SELECT max(id) FROM latex WHERE visual_id IS NOT NULL")
+        highest = max(top, number(work, "SELECT max(visual_id) FROM found"))
+        first = OWN_IDS if number(work, "SELECT EXISTS(SELECT 1 FROM found WHERE visual_id IS NOT NULL)") else 1
+        self._next = max(first, 1 + max(highest, number(work, "SELECT max(visual_id) FROM visual_keys")))
 
-    def number(self, expression: int, key: int, official: int | None) -> int | None:
-        """The visual id of an expression, or None while it must wait for the official ones."""
+    def assign(self, expression: int, key: int, official: int | None) -> int | None:
+        """Return the visual id of an expression, or None while it must wait for the official ones."""
         row = self._work.execute("SELECT visual_id FROM visual_keys WHERE key = ?", (key,)).fetchone()
         visual = official if official is not None else row[0] if row else None
         if visual is None and expression > self._last_official:
@@ -61,14 +60,12 @@ class VisualIds:
         return visual
 
     def settle(self, store: sqlite3.Connection) -> None:
-        """Give ids to those that waited, in order."""
-        waiting = self._work.execute(
-            "SELECT id, key FROM expression_visuals WHERE visual_id IS NULL ORDER BY id"
-        ).fetchall()
+        """Assign ids to the expressions that waited, in order."""
+        query = "SELECT id, key FROM expression_visuals WHERE visual_id IS NULL ORDER BY id"
         self._last_official = 0
-        for expression, key in waiting:
-            visual = self.number(expression, key, None)
-            store.execute("UPDATE expressions SET visual_id = ? WHERE id = ?", (visual, expression))
+        for waiting in rows(self._work, WaitingVisual, query):
+            visual = self.assign(waiting.expression_id, waiting.key, None)
+            store.execute("UPDATE expressions SET visual_id = ? WHERE id = ?", (visual, waiting.expression_id))
         store.commit()
         self._work.commit()
 
@@ -78,7 +75,7 @@ Key = tuple[str, str] | int
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A formula with the visual id it had and the key it has now (as words or as a number)."""
+    """A formula with the visual id that it had and its present visual key (or the key's hash)."""
 
     formula_id: int
     old_visual_id: int
@@ -88,7 +85,7 @@ class Assigned:
 def recluster(
     formulas: Iterable[Assigned], relevance: Mapping[int, float] | None = None, first_new: int | None = None
 ) -> dict[int, int]:
-    """The repair of ARQMath-3: new visual id of each formula, from an old assignment and true keys.
+    """Return the new visual id of each formula, from an old assignment and true keys: the repair of ARQMath-3.
 
     A cluster with more than one key is faulty and is split by key. The part with most formulas keeps the id; a tie goes to the part
     with the larger cumulative relevance (`relevance` by formula id), then to the part with the lowest formula id. Every other

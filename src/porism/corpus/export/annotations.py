@@ -1,4 +1,4 @@
-"""Formulas as stand-off annotations: texts.jsonl holds each field as plain text, formulas.tsv says which characters are formulas."""
+"""Formulas as stand-off annotations: texts.jsonl holds each field as plain text, formulas.tsv the positions of its formulas."""
 
 from __future__ import annotations
 
@@ -8,45 +8,62 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
-from porism.text.html import segments
+from porism.text.render import prose
+from porism.text.segment import Text
 
 COLUMNS = ("formula_id", "post_id", "comment_id", "field", "start", "end")
 
 
-class Text(NamedTuple):
+class FieldText(NamedTuple):
     """A field of a post, or a comment."""
 
     post_id: int
     comment_id: int | None
     field: str
-    html: str
+    text: Text
 
 
-def texts(collection: Collection) -> Iterator[Text]:
-    """All fields: title and body of each post, then its comments."""
+def texts(collection: Collection) -> Iterator[FieldText]:
+    """Yield all fields: title and body of each post, then its comments."""
     for post in collection.posts():
         if post.title:
-            yield Text(post.id, None, "title", post.title)
-        yield Text(post.id, None, "body", post.body)
+            yield FieldText(post.id, None, "title", post.title)
+        yield FieldText(post.id, None, "body", post.body)
         for comment in collection.comments(post.id):
-            yield Text(post.id, comment.id, "comment", comment.body)
+            yield FieldText(post.id, comment.id, "comment", comment.body)
 
 
-def annotate(html: str) -> tuple[str, list[tuple[int, int, int]]]:
-    """The text with formulas as bare LaTeX, and (formula id, start, end) in characters.
+class Annotation(NamedTuple):
+    """The characters of a text that are a formula."""
 
-    >>> annotate('Let <span class="math-container" id="7">a&lt;b</span>.')
-    ('Let a<b.', [(7, 4, 7)])
+    formula_id: int
+    start: int
+    end: int
+
+
+class Annotated(NamedTuple):
+    """A plain text with formulas as bare LaTeX, and which of its characters they are."""
+
+    text: str
+    formulas: list[Annotation]
+
+
+def annotate(text: Text) -> Annotated:
+    """Write a field as plain text with stand-off annotations.
+
+    >>> from porism.text.read import read_official
+    >>> annotate(read_official('Let <span class="math-container" id="7">a&lt;b</span>.'))
+    Annotated(text='Let a<b.', formulas=[Annotation(formula_id=7, start=4, end=7)])
     """
     pieces: list[str] = []
-    found: list[tuple[int, int, int]] = []
+    found: list[Annotation] = []
     at = 0
-    for segment in segments(html):
-        if segment.formula_id:
-            found.append((segment.formula_id, at, at + len(segment.text)))
+    for segment in prose(text):
+        if segment.is_formula:
+            found.append(Annotation(segment.formula_id, at, at + len(segment.text)))
         pieces.append(segment.text)
         at += len(segment.text)
-    return "".join(pieces), found
+    return Annotated("".join(pieces), found)
 
 
 def export(collection: Collection, folder: Path) -> None:
@@ -56,10 +73,15 @@ def export(collection: Collection, folder: Path) -> None:
         open(folder / "formulas.tsv", "w", encoding="utf-8") as table,
     ):
         table.write("\t".join(COLUMNS) + "\n")
-        for text in texts(collection):
-            plain, found = annotate(text.html)
-            row = {"post_id": text.post_id, "comment_id": text.comment_id, "field": text.field, "text": plain}
+        for field in texts(collection):
+            annotated = annotate(field.text)
+            row = {
+                "post_id": field.post_id,
+                "comment_id": field.comment_id,
+                "field": field.field,
+                "text": annotated.text,
+            }
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
-            for number, start, end in found:
-                comment = "" if text.comment_id is None else text.comment_id
-                table.write(f"{number}\t{text.post_id}\t{comment}\t{text.field}\t{start}\t{end}\n")
+            comment = "" if field.comment_id is None else field.comment_id
+            for one in annotated.formulas:
+                table.write(f"{one.formula_id}\t{field.post_id}\t{comment}\t{field.field}\t{one.start}\t{one.end}\n")

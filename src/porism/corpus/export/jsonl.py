@@ -1,20 +1,30 @@
-"""JSON lines: posts.jsonl with comments and links inside, formulas.jsonl."""
+"""JSON lines: posts.jsonl with comments and links inside, formulas.jsonl. Texts are in the official HTML form."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
+from porism.corpus.post import Comment, Post
 from porism.corpus.store.collection import Collection
+from porism.text.segment import Text
+
+
+def record(item: Post | Comment) -> dict[str, Any]:
+    """Return a post or a comment as JSON values."""
+    names = [field.name for field in fields(item)]
+    values = {name: getattr(item, name) for name in names}
+    return {name: value.html() if isinstance(value, Text) else value for name, value in values.items()}
 
 
 def export(collection: Collection, folder: Path) -> None:
     """Write both files."""
     with open(folder / "posts.jsonl", "w", encoding="utf-8") as out:
         for post in collection.posts():
-            row = asdict(post)
-            row["comments"] = [asdict(comment) for comment in collection.comments(post.id)]
+            row = record(post)
+            row["comments"] = [record(comment) for comment in collection.comments(post.id)]
             row["links"] = [{"other_id": link.other_id, "kind": link.kind} for link in collection.links(post.id)]
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
     with open(folder / "formulas.jsonl", "w", encoding="utf-8") as out:

@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from porism.corpus.build.fields import comment_text
 from porism.corpus.export.xml import Attributes, write
+from porism.corpus.post import Formula, Post
 from porism.corpus.sources.arqmath import TABLES, V3
 from porism.corpus.store.collection import Collection
 from porism.parallel import cores, ordered, workers
-from porism.records import Formula, Post
+from porism.text.render import comment_source
 
 PARTS = 101
 BATCH = 2000
@@ -56,15 +56,15 @@ def _posts(collection: Collection) -> Iterator[Attributes]:
             **(
                 _question(collection, post)
                 if post.kind == "question"
-                else {"Body": post.body, "ParentId": post.parent_id}
+                else {"Body": post.body.html(), "ParentId": post.parent_id}
             ),
         }
 
 
 def _question(collection: Collection, post: Post) -> Attributes:
     return {
-        "Title": post.title,
-        "Body": post.body,
+        "Title": post.title.html(),
+        "Body": post.body.html(),
         "AnswerCount": len(collection.answers(post.id)),
         "AcceptedAnswerId": post.accepted_id,
         "ClosedDate": post.closed,
@@ -77,7 +77,7 @@ def _comments(collection: Collection) -> Iterator[Attributes]:
         yield {
             "Id": comment.id,
             "PostId": comment.post_id,
-            "Text": comment_text(comment.body),
+            "Text": comment_source(comment.body),
             "Score": comment.score,
             "CreationDate": comment.created,
             "UserId": comment.owner_id,

@@ -11,9 +11,10 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+from porism.corpus.post import Comment, Post, User
 from porism.corpus.store.collection import Collection
-from porism.records import Comment, Post, User
-from porism.text.html import plain, render
+from porism.text.page import PageRenderer
+from porism.text.segment import EMPTY, Segment
 
 UNDATED = "undated"
 
@@ -27,7 +28,7 @@ def export(collection: Collection, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(thread_page(collection, question.id, places), "utf-8")
     rows = (
-        f'<li><a href="{places[q.id]}">[{q.id}] {html.escape(plain(q.title))}</a></li>\n'
+        f'<li><a href="{places[q.id]}">[{q.id}] {html.escape(q.title.plain())}</a></li>\n'
         for q in collection.posts("question")
     )
     with open(folder / "index.html", "w", encoding="utf-8") as out:
@@ -60,8 +61,12 @@ def formula_html(latex: str) -> str:
     return f'<span class="formula" title="{html.escape(latex)}">{mathml}</span>'
 
 
-def _body(text: str) -> str:
-    return render(text, lambda _, latex: formula_html(latex))
+def _formula(segment: Segment) -> str:
+    return formula_html(segment.text)
+
+
+RENDERER = PageRenderer(_formula)
+_body = RENDERER.render
 
 
 def _head(title: str, style: str) -> str:
@@ -112,7 +117,7 @@ def _comments(comments: list[Comment]) -> str:
 
 def _links(collection: Collection, question: Post, places: Mapping[int, str]) -> str:
     rows = [
-        f'<li>{link.kind}: <a href="../../{places[link.other_id]}">[{link.other_id}] {_body(collection.title(link.other_id) or "")}</a></li>\n'
+        f'<li>{link.kind}: <a href="../../{places[link.other_id]}">[{link.other_id}] {_body(collection.title(link.other_id) or EMPTY)}</a></li>\n'
         for link in collection.links(question.id)
         if link.other_id in places
     ]
@@ -128,7 +133,7 @@ def thread_page(collection: Collection, number: int, places: Mapping[int, str]) 
     answers = "".join(_post(collection, answer, answer.id == question.accepted_id) for answer in thread.answers)
     count = len(thread.answers)
     return (
-        _head(plain(question.title) or f"Question {question.id}", f"{up}style.css")
+        _head(question.title.plain() or f"Question {question.id}", f"{up}style.css")
         + f"<h1>{_body(question.title)}</h1>\n<p>{tags}</p>\n{_post(collection, question, False)}"
         + _links(collection, question, places).replace("../../", up)
         + f"<h2>{count} answer{'' if count == 1 else 's'}</h2>\n{answers}</body></html>\n"

@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from porism.corpus.export.jsonl import record
+from porism.corpus.post import Comment, Formula, Post
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 
@@ -45,11 +47,9 @@ def _write(path: Path, name: str, records: Iterable[Any], types: dict[str, Any])
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    from porism.records import Comment, Formula, Post
-
     columns = {"posts": fields(Post), "comments": fields(Comment), "formulas": fields(Formula)}[name]
     schema = arrow.schema([(column.name, types[column.name]) for column in columns])
     stream = iter(records)
     with parquet.ParquetWriter(path, schema) as writer:
-        while group := [asdict(record) for record in islice(stream, GROUP)]:
+        while group := [asdict(row) if isinstance(row, Formula) else record(row) for row in islice(stream, GROUP)]:
             writer.write_table(arrow.Table.from_pylist(group, schema=schema))

@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 
 from porism.corpus.store.collection import Collection
-from porism.text.html import plain
+from porism.text.segment import Text
 
 
 def export(collection: Collection, folder: Path) -> None:
@@ -21,5 +21,5 @@ def export(collection: Collection, folder: Path) -> None:
             out.write(f"<TEXT>\n{_text(post.body)}\n</TEXT>\n</DOC>\n")
 
 
-def _text(text: str) -> str:
-    return html.escape(plain(text), quote=False).strip()
+def _text(text: Text) -> str:
+    return html.escape(text.plain(), quote=False).strip()

@@ -13,13 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
-from porism.records import FormulaKind, LinkKind, PostKind
+from porism.corpus.post import FormulaKind, LinkKind, PostKind
 
 # How the text of a post is written: "html" (formulas still to be found), "spans" (HTML in which only math-container spans are
 # formulas), "text" (a title or comment: no mark-up but dollar signs), "placed" (HTML with formulas in spans with official ids),
 # "placed-text" (text with such spans).
 Form = Literal["html", "spans", "text", "placed", "placed-text"]
 TITLE_FORM: dict[str, Form] = {"html": "text", "spans": "spans", "placed": "placed-text"}
+
+
+# Where there are official ids, ids of our own start here: far above the lab's, which have eight digits, so that they never equal an
+# official id, not even one that this part of the lab's collection lacks.
+OWN_IDS = 1_000_000_001
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from porism.corpus.sources.raw import Part, RawComment, RawFormula, RawLink, RawMathML, RawPost, RawTitle, Record
+from porism.corpus.sources.raw import (
+    OWN_IDS,
+    Part,
+    RawComment,
+    RawFormula,
+    RawLink,
+    RawMathML,
+    RawPost,
+    RawTitle,
+    Record,
+)
 from porism.corpus.sources.tables import Row, not_utf8, read_table
 from porism.errors import PorismError
 
@@ -39,7 +49,7 @@ def _kind(text: str, where: str) -> Literal["question", "answer"]:
 
 
 class Slice:
-    """The folder of a cut. Ids that are not numbers (`x855_1`) get numbers above the official ones, in file order."""
+    """The folder of a cut. Ids that are not numbers (`x855_1`) get numbers from OWN_IDS on, in file order."""
 
     kind = "slice"
     official = True
@@ -61,16 +71,9 @@ class Slice:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """Numbers for the ids that have none: a few hundred, held in memory."""
-        other: list[str] = []
-        top = 0
-        for row in read_table(self.path / "formulas.tsv", ("id",), quoted=False):
-            name = row["id"]
-            if name.isdecimal():
-                top = max(top, int(name))
-            else:
-                other.append(name)
-        return {name: top + at for at, name in enumerate(other, 1)}
+        """Return numbers for the ids that are not numbers: a few hundred, held in memory."""
+        names = (row["id"] for row in read_table(self.path / "formulas.tsv", ("id",), quoted=False))
+        return {name: at for at, name in enumerate((name for name in names if not name.isdecimal()), OWN_IDS)}
 
     def _number(self, name: str, row: Row) -> int:
         if name.isdecimal():

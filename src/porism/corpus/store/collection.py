@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST
+from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
+from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
 from porism.errors import PorismError
-from porism.records import Comment, Formula, Link, Post, Thread, User
+from porism.text.segment import Text
 
-POST = ", ".join(field.name for field in fields(Post))
-COMMENT = ", ".join(field.name for field in fields(Comment))
+POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
 CHUNK = 1000
@@ -102,6 +102,17 @@ class Collection:
         """The digest of the content: equal for equal sources and options."""
         return str(self.manifest["digest"])
 
+    @property
+    def first_own_formula(self) -> int | None:
+        """Return the id at which formulas start that the official list lacks; None where the collection has no official list."""
+        first: int | None = self.manifest["first_own_formula"]
+        return first
+
+    def is_listed(self, formula: Formula) -> bool:
+        """Return whether a run may return a formula of a post: where there is an official list, only its formulas."""
+        first = self.first_own_formula
+        return first is None or formula.id < first or not formula.post_id
+
     def _rows(self, query: str, *values: object) -> Iterator[Any]:
         cursor = self._database.cursor()
         cursor.arraysize = CHUNK
@@ -160,14 +171,12 @@ class Collection:
 
     def comments(self, post_id: int) -> list[Comment]:
         """The comments on a post."""
-        return [
-            Comment(*row)
-            for row in self._rows(f"SELECT {COMMENT} FROM comments WHERE post_id = ? ORDER BY id", post_id)
-        ]
+        query = f"SELECT {COMMENT} FROM comments WHERE post_id = ? ORDER BY id"
+        return [_comment(row) for row in self._rows(query, post_id)]
 
     def all_comments(self) -> Iterator[Comment]:
         """All comments, in the order of ids."""
-        return (Comment(*row) for row in self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
+        return map(_comment, self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
 
     def links(self, post_id: int) -> list[Link]:
         """The links that start at a post; the other end may be outside the collection."""
@@ -181,12 +190,12 @@ class Collection:
             for row in self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
         )
 
-    def title(self, post_id: int) -> str | None:
-        """The title of a question, also of one that is only named by a link."""
+    def title(self, post_id: int) -> Text | None:
+        """Return the title of a question, also of one outside the collection that a link names."""
         query = """SELECT title FROM posts WHERE id = ? AND kind = 'question'
             UNION ALL SELECT title FROM titles WHERE id = ?"""
         row = self._one(query, post_id, post_id)
-        return None if row is None else str(row[0])
+        return None if row is None else Text(row[0])
 
     def formulas(self) -> Iterator[Formula]:
         """All formulas, each at its place."""
@@ -297,17 +306,33 @@ class Collection:
 
 
 def _post(row: tuple[Any, ...]) -> Post:
-    values = list(row)
-    values[TAGS] = tuple(values[TAGS].split())
-    return Post(*values)
+    stored = StoredPost._make(row)
+    return Post(
+        id=stored.id,
+        kind=stored.kind,
+        thread_id=stored.thread_id,
+        body=Text(stored.body),
+        title=Text(stored.title),
+        tags=tuple(stored.tags.split()),
+        score=stored.score,
+        created=stored.created,
+        owner_id=stored.owner_id,
+        parent_id=stored.parent_id,
+        accepted_id=stored.accepted_id,
+        views=stored.views,
+        closed=stored.closed,
+        source=stored.source,
+    )
 
 
-TAGS = [field.name for field in fields(Post)].index("tags")
+def _comment(row: tuple[Any, ...]) -> Comment:
+    stored = StoredComment._make(row)
+    return Comment(stored.id, stored.post_id, Text(stored.body), stored.score, stored.created, stored.owner_id)
 
 
 def _formula(row: tuple[Any, ...]) -> Formula:
     number, post_id, thread_id, kind, *rest = row
-    return Formula(number, post_id, thread_id, FORMULA_KINDS[kind], *rest)  # type: ignore[arg-type]
+    return Formula(number, post_id, thread_id, FORMULA_KINDS[kind], *rest)
 
 
 def _expression(row: tuple[Any, ...]) -> Expression:

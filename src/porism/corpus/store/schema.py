@@ -1,14 +1,19 @@
-"""The tables of a collection. A change here is a change of format: raise FORMAT."""
+"""The tables of a collection. A change here changes the format: raise FORMAT."""
 
 from __future__ import annotations
 
-FORMAT = 1
+from typing import NamedTuple
+
+from porism.corpus.post import FormulaKind, PostKind
+
+FORMAT = 2
 DATABASE = "collection.sqlite"
 MANIFEST = "manifest.json"
 
-# Numbers stand for kinds in the table of formulas, which is the long one.
-FORMULA_KINDS = ("title", "question", "answer", "comment")
+# The table of formulas, which is the long one, stores a kind as its place here.
+FORMULA_KINDS: tuple[FormulaKind, ...] = ("title", "question", "answer", "comment")
 
+# Columns `title` and `body` hold the stored form of a `porism.text.segment.Text`.
 TABLES = """
 CREATE TABLE IF NOT EXISTS posts(
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, thread_id INTEGER NOT NULL, parent_id INTEGER, accepted_id INTEGER,
@@ -46,7 +51,7 @@ CREATE INDEX IF NOT EXISTS formulas_post ON formulas(post_id, id);
 CREATE INDEX IF NOT EXISTS formulas_visual ON formulas(visual_id, id);
 """
 
-# What the digest covers, in this order.
+# The tables that the digest covers, and their order.
 DIGESTED = (
     ("posts", "id"),
     ("comments", "id"),
@@ -59,3 +64,33 @@ DIGESTED = (
     ("formulas", "id"),
     ("visuals", "id"),
 )
+
+
+class StoredPost(NamedTuple):
+    """A row of `posts`."""
+
+    id: int
+    kind: PostKind
+    thread_id: int
+    parent_id: int | None
+    accepted_id: int | None
+    score: int
+    created: str
+    owner_id: int | None
+    views: int | None
+    closed: str
+    tags: str
+    source: str
+    title: str
+    body: str
+
+
+class StoredComment(NamedTuple):
+    """A row of `comments`."""
+
+    id: int
+    post_id: int
+    score: int
+    created: str
+    owner_id: int | None
+    body: str

@@ -13,10 +13,11 @@ from typing import Literal
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from porism.corpus.topics.text import Span, mend_ids, spans, to_html, unescape_once, without_dollars
+from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
 from porism.files import atomic_file, open_text
 from porism.records import Topic, TopicFormula
+from porism.text.entities import decode_entities
 
 Field = Literal["title", "question"]
 # 2022 says body where 2020 and 2021 say question.
@@ -68,7 +69,7 @@ def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
                     fix="give the LaTeX table of the topics",
                 )
             rows.setdefault(number(cells[1]), []).append(
-                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], unescape_once(cells[4].strip()))
+                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_entities(cells[4].strip()))
             )
     return rows
 
@@ -97,12 +98,12 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     if not identifier:
         raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
     asked = (element.findtext("Formula_Id") or "").strip()
-    latex = without_dollars(unescape_once((element.findtext("Latex") or "").strip()))
+    latex = without_dollars(decode_entities((element.findtext("Latex") or "").strip()))
     known = {row.id: row.latex for row in rows} | (
         {} if any(row.id == asked for row in rows) or not asked else {asked: latex}
     )
     parts = {
-        name: list(spans((element.findtext(tag) or "").strip()))
+        name: list(split_formulas((element.findtext(tag) or "").strip()))
         for name, tag in (("title", "Title"), ("question", "Question"))
     }
     parts = name_formulas(parts, rows, known)
@@ -119,10 +120,10 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
 
 
 def name_formulas(
-    parts: dict[str, list[Span]], rows: list[FormulaRow], known: Mapping[str, str]
-) -> dict[str, list[Span]]:
+    parts: dict[str, list[Piece]], rows: list[FormulaRow], known: Mapping[str, str]
+) -> dict[str, list[Piece]]:
     """Mend ids on wrong words, give missing ids from the table, and put the authoritative LaTeX in place."""
-    whole = {name: mend_ids(list(field)) for name, field in parts.items()}
+    whole = {name: fix_ids(list(field)) for name, field in parts.items()}
     used = {part.id for field in whole.values() for part in field if part.id}
     for name, field in whole.items():
         free = [row for row in rows if row.field == name and row.id not in used]
@@ -133,7 +134,7 @@ def name_formulas(
     return whole
 
 
-def give_ids(field: list[Span], free: list[FormulaRow]) -> list[Span]:
+def give_ids(field: list[Piece], free: list[FormulaRow]) -> list[Piece]:
     """Formulas without id take that of an unused row with the same LaTeX; then, if as many are left on both sides, in order."""
     left = list(free)
     named = list(field)
@@ -216,5 +217,7 @@ def elements(topic: Topic) -> list[tuple[str, str]]:
 
 def dollars(text: str) -> str:
     """Formulas between dollar signs, as the lab prints them."""
-    shown = [replace(part, latex=f"${part.latex}$") if part.latex is not None else part for part in spans(text)]
+    shown = [
+        replace(part, latex=f"${part.latex}$") if part.latex is not None else part for part in split_formulas(text)
+    ]
     return to_html(shown)

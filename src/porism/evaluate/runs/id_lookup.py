@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
+from porism.corpus.post import Formula
 from porism.errors import PorismError
-from porism.records import Formula
 
 
 class IdLookup(Protocol):
@@ -45,4 +45,4 @@ class CollectionLookup:
 
     def bodies(self, items: Iterable[str]) -> dict[str, str]:
         """Return the HTML of those posts that the collection has."""
-        return {item: self.collection.post(int(item)).body for item in items if self.post_kind(int(item))}
+        return {item: self.collection.post(int(item)).body.html() for item in items if self.post_kind(int(item))}

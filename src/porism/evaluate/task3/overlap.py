@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from porism.corpus.topics.text import Span, spans
+from porism.corpus.topics.text import Piece, split_formulas
 from porism.errors import PorismError
 
 OPEN, CLOSE = " [MATH] ", " [/MATH] "
@@ -86,14 +86,14 @@ def reference_text(body: str) -> str | None:
     """Turn a post's HTML into text with marked formulas. Return None if it is longer than Task 3 allows."""
     formulas = 0
     pieces = []
-    for part in spans(body):
+    for part in split_formulas(body):
         formulas += part.latex is not None
         pieces.append(_plain(part))
     text = "".join(pieces)
     return _normalise(text) if len(text) - MARKS_PER_FORMULA * formulas <= LONGEST_REFERENCE else None
 
 
-def _plain(part: Span) -> str:
+def _plain(part: Piece) -> str:
     """Return a formula between marks, or HTML without its tags."""
     if part.latex is not None:
         return f"{OPEN}{part.latex}{CLOSE}"

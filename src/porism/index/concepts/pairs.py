@@ -10,13 +10,13 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.post import Thread
 from porism.hashing import hash64
 from porism.index.concepts.concept import names_of
 from porism.index.formulas.codes import MASK, FormulaCodes, latex_key
 from porism.index.posts.occurrences import encode_latex
 from porism.index.posts.pieces import Piece, Pieces, piece, tag_text
 from porism.index.storage.columns import ColumnWriter, read_columns
-from porism.records import Thread
 
 TYPES = {"key": "<u8", "post": "<u4"}
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.post import Post, Thread
 from porism.corpus.store.collection import Collection
 from porism.index.concepts.pairs import ConceptBlock, ConceptReader
 from porism.index.formulas.codes import FormulaCodes
@@ -21,7 +22,7 @@ from porism.index.storage.columns import read_array, read_columns
 from porism.index.storage.rows import Rows
 from porism.index.terms.blocks import LocalRows
 from porism.index.worker import opened
-from porism.records import Post, Thread
+from porism.text.segment import Text
 
 Ints = npt.NDArray[np.int64]
 # Attributes of posts, one column each.
@@ -116,12 +117,12 @@ def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:
     return post.id, year, post.score, int(accepted)
 
 
-def _signature(thread: Thread, titles: list[str]) -> int:
+def _signature(thread: Thread, titles: list[Text]) -> int:
     text = repr((thread, titles)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
-def _linked_titles(collection: Collection, thread: Thread) -> list[str]:
+def _linked_titles(collection: Collection, thread: Thread) -> list[Text]:
     titles = (collection.title(link.other_id) for link in thread.links)
     return [title for title in titles if title]
 

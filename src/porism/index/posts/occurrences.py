@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.corpus.post import Thread
 from porism.formula import parse
 from porism.index.analysis.features import features_of_many
 from porism.index.formulas.codes import EncodedFormulas, FormulaCodes, encode, latex_key, new_vocabularies
@@ -17,7 +18,6 @@ from porism.index.schema import FIELDS, FORMULA_FAMILIES, TAG_FAMILY, TEXT_FAMIL
 from porism.index.storage.rows import fold_rows
 from porism.index.terms.blocks import LocalRows, Vocabulary
 from porism.index.terms.dictionary import Hashes
-from porism.records import Thread
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]

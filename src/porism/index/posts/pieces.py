@@ -6,26 +6,27 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from porism.corpus.post import Comment, Thread
 from porism.index.analysis.terms import stem_terms
 from porism.index.analysis.words import FORMULA, stems
-from porism.records import Comment, Thread
-from porism.text.html import segments
+from porism.text.render import prose
+from porism.text.segment import Text
 
 # A comment that points to another question, by its address or as its duplicate.
 POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 
 
-def read(html: str) -> tuple[str, list[str]]:
+def read(text: Text) -> tuple[str, list[str]]:
     """Return the text of a field with the mark FORMULA at each formula, and the formulas' LaTeX."""
-    text: list[str] = []
+    words: list[str] = []
     formulas: list[str] = []
-    for segment in segments(html):
-        if segment.formula_id:
+    for segment in prose(text):
+        if segment.is_formula:
             formulas.append(segment.text)
-            text.append(f" {FORMULA} ")
+            words.append(f" {FORMULA} ")
         else:
-            text.append(segment.text)
-    return "".join(text), formulas
+            words.append(segment.text)
+    return "".join(words), formulas
 
 
 def tag_text(tags: tuple[str, ...]) -> str:
@@ -65,7 +66,7 @@ class Pieces(NamedTuple):
             yield from some
 
 
-def pieces_of(thread: Thread, linked_titles: Sequence[str], links: bool) -> Pieces:
+def pieces_of(thread: Thread, linked_titles: Sequence[Text], links: bool) -> Pieces:
     """Cut a thread into pieces. Without `links`, leave out comments that point to other questions."""
     question = thread.question
     comments: dict[int, list[Piece]] = {}
@@ -83,4 +84,4 @@ def pieces_of(thread: Thread, linked_titles: Sequence[str], links: bool) -> Piec
 
 
 def _points(comment: Comment) -> bool:
-    return POINTER.search(comment.body) is not None
+    return POINTER.search(comment.body.stored) is not None

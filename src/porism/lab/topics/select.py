@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from porism.corpus.post import Post
 from porism.corpus.store.collection import Collection
-from porism.corpus.topics.text import spans
 from porism.errors import PorismError
-from porism.records import Post
+from porism.text.read import read_official
+from porism.text.render import plain_text
+from porism.text.segment import Text
 
 WORD = re.compile(r"[^\W\d_]{2,}")
-TAG = re.compile(r"<[^>]+>")
 NEAR_DUPLICATE = 0.8  # Jaccard similarity of title words from which two questions are near-duplicates
 UNBOUNDED = 10**9
 
@@ -89,7 +90,7 @@ def candidates(
     `earlier` are titles of earlier topics, whose near-duplicates are left out.
     """
     within = limits or Limits()
-    earlier_titles = [title_words(title) for title in earlier]
+    earlier_titles = [title_words(read_official(title)) for title in earlier]
     for post in collection.posts("question"):
         if since and post.created < since:
             continue
@@ -102,7 +103,7 @@ def candidates(
 
 def to_candidate(collection: Collection, post: Post, since: str) -> Candidate | None:
     """Return the question with its counts, or None if it lacks a formula or a duplicate."""
-    formulas = sum(part.latex is not None for text in (post.title, post.body) for part in spans(text))
+    formulas = len(post.title.formulas) + len(post.body.formulas)
     links = [
         link for link in collection.links(post.id) if link.post_id == post.id and collection.has_post(link.other_id)
     ]
@@ -128,12 +129,12 @@ def _is_older(collection: Collection, post_id: int, since: str) -> bool:
     return not since or collection.post(post_id).created < since
 
 
-def _plain(text: str) -> str:
+def _plain(text: Text) -> str:
     """Return the words of a field, without tags and formulas."""
-    return TAG.sub(" ", "".join(part.source for part in spans(text) if part.latex is None))
+    return plain_text(text, lambda formula: " ")
 
 
-def title_words(title: str) -> frozenset[str]:
+def title_words(title: Text) -> frozenset[str]:
     """Return the distinct words of a title in lower case."""
     return frozenset(word.lower() for word in WORD.findall(_plain(title)))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from porism.corpus.topics.files import write_topics
-from porism.corpus.topics.text import Span, spans, to_html
+from porism.corpus.topics.text import Piece, split_formulas, to_html
 from porism.files import atomic_directory, atomic_file
 from porism.lab.topics.query_formula import QueryFormula, choose_query_formulas
 from porism.lab.topics.select import Candidate
@@ -29,9 +29,9 @@ def to_topics(chosen: Sequence[Candidate], first: int) -> list[Topic]:
         post = candidate.post
         formulas: list[TopicFormula] = []
         fields: dict[str, str] = {}
-        for name, text in (("title", post.title), ("question", NOTICE.sub("", post.body))):
-            parts: list[Span] = []
-            for part in spans(text):
+        for name, text in (("title", post.title.html()), ("question", NOTICE.sub("", post.body.html()))):
+            parts: list[Piece] = []
+            for part in split_formulas(text):
                 if part.latex is not None:
                     number += 1
                     formulas.append(TopicFormula(f"q_{number}", part.latex, "title" if name == "title" else "question"))

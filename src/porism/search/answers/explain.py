@@ -16,7 +16,7 @@ from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
 from porism.search.display.snippet import WORD
 from porism.search.features import all_features
 from porism.search.features.feature import Reason
-from porism.text.html import Segment, segments
+from porism.text.segment import Segment, Text
 
 MOST_WORDS = 12  # words that are listed one by one
 COMPARED = 8  # formulas of a post that are compared symbol by symbol with a formula of the query
@@ -32,8 +32,8 @@ class Explainer:
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
         self._word_of = {stem: word.lower() for word in reversed(words) for stem in stems(word)[:1]}
 
-    def explain(self, candidate: Candidate, fields: Sequence[str]) -> Explanation:
-        """Explain the score of a candidate with these fields (HTML)."""
+    def explain(self, candidate: Candidate, fields: Sequence[Text]) -> Explanation:
+        """Explain the score of a candidate with these fields."""
         reasons = self._reasons(candidate)
         parts = [*self._words(reasons), *self._formulas(reasons, fields), *_others(reasons)]
         kept = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
@@ -76,7 +76,7 @@ class Explainer:
         """Return a stem, or a pair of them, in the words of the query."""
         return " ".join(self._word_of.get(stem, stem) for stem in term.split("_"))
 
-    def _formulas(self, reasons: Sequence[Reason], fields: Sequence[str]) -> list[Explanation]:
+    def _formulas(self, reasons: Sequence[Reason], fields: Sequence[Text]) -> list[Explanation]:
         """Return one part for each formula of the query, with the formula of the post that matches it."""
         by_formula: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for reason in reasons:
@@ -84,7 +84,7 @@ class Explainer:
                 by_formula[reason.formula][reason.text] += reason.value
         return [self._formula(number, dict(own), fields) for number, own in sorted(by_formula.items())]
 
-    def _formula(self, number: int, values: dict[str, float], fields: Sequence[str]) -> Explanation:
+    def _formula(self, number: int, values: dict[str, float], fields: Sequence[Text]) -> Explanation:
         latex = self._scored.context.query.formulas[number].parsed.latex
         shown, match = self._partner(number, fields)
         ending = f" is similar to ${shown}$" if shown else " shares parts with formulas of the thread"
@@ -98,10 +98,10 @@ class Explainer:
             match.bindings,
         )
 
-    def _partner(self, number: int, fields: Sequence[str]) -> tuple[str, Highlight]:
+    def _partner(self, number: int, fields: Sequence[Text]) -> tuple[str, Highlight]:
         """Return the formula of the post that is most similar to a formula of the query, and the match."""
         wanted = set(formula_terms(self._scored.context.query.formulas[number].parsed)["tuples"])
-        given = [segment for field in fields for segment in segments(field) if segment.formula_id]
+        given = [formula for field in fields for formula in field.formulas]
         given.sort(key=lambda segment: -_overlap(segment, wanted))
         found = [(segment.text, self._highlighter.match(number, segment.text)) for segment in given[:COMPARED]]
         best = max(found, key=lambda pair: pair[1].share, default=("", NO_HIGHLIGHT))

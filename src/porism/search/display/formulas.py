@@ -6,15 +6,16 @@ import time
 from itertools import islice
 from typing import NamedTuple
 
+from porism.corpus.post import Formula
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
-from porism.records import Formula
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parts
+from porism.text.segment import EMPTY
 
 MAX_USES = 5  # posts shown for a formula
 MAX_INSTANCES = 200  # instances of a formula that are read to find its posts
@@ -67,7 +68,7 @@ def _show(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, hi
     instances = list(islice(_in_posts(collection, hit.visual_id), MAX_INSTANCES))
     first_in_post = list({one.post_id: one for one in reversed(instances)}.values())[::-1]
     uses = tuple(
-        FormulaUse(one.post_id, one.thread_id, one.id, plain_title(collection.title(one.thread_id) or ""))
+        FormulaUse(one.post_id, one.thread_id, one.id, plain_title(collection.title(one.thread_id) or EMPTY))
         for one in first_in_post[:MAX_USES]
     )
     return FoundFormula(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from porism.formula import parse
 from porism.formula.mathml.highlight import highlight
+from porism.text.page import Inline, flow
 
 if TYPE_CHECKING:
     from porism.search.display.results import Extract, FormulaResults, HighlightedSegment, Results
@@ -17,25 +17,18 @@ STYLE = (
     "<style>.porism .highlight, .porism mark { background: #ffe79a; color: #3b2c00; }"
     ".porism .frame { outline: 1px solid #e0b93c; }</style>"
 )
-# Punctuation that must stay on the line of the formula before it.
-FOLLOWING = re.compile(r"[.,;:!?)\]]+")
 
 
 def segments_html(
     pieces: Iterable[HighlightedSegment], formula: Callable[[str, str], str] = lambda latex, mathml: mathml
 ) -> str:
     """Return segments as safe HTML; `formula(latex, mathml)` may wrap each formula."""
-    shown: list[str] = []
-    after_formula = False
-    for piece in pieces:
-        text = "" if piece.kind == "formula" else piece.text
-        sign = FOLLOWING.match(text) if after_formula and not piece.highlighted else None
-        if sign:
-            shown[-1] = f'<span class="kept">{shown[-1]}{sign[0]}</span>'
-            text = text[sign.end() :]
-        shown.append(_formula(piece, formula) if piece.kind == "formula" else _text(text, piece.highlighted))
-        after_formula = piece.kind == "formula"
-    return "".join(shown)
+    return flow(
+        Inline(_formula(piece, formula), True)
+        if piece.kind == "formula"
+        else Inline(_text(piece.text, piece.highlighted))
+        for piece in pieces
+    )
 
 
 def _text(text: str, highlighted: bool) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from porism.records import Binding, PostKind
+from porism.corpus.post import PostKind
+from porism.records import Binding
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlighter
 from porism.search.display.parsed_formulas import mathml_of, part_terms_of
 from porism.search.display.results import HighlightedSegment
-from porism.text.html import Segment, segments
+from porism.text.render import prose
+from porism.text.segment import Segment, Text
 
 SNIPPET_LENGTH = 320  # characters
 MAX_HIGHLIGHTED = 4  # formulas of a snippet that are compared with the query symbol by symbol
@@ -31,16 +32,16 @@ class SnippetBuilder:
         self._parts: dict[str, float] = dict(zip(parts.texts, parts.scores.tolist(), strict=True))
         self._highlighter = highlighter
 
-    def title(self, html: str) -> tuple[HighlightedSegment, ...]:
+    def title(self, text: Text) -> tuple[HighlightedSegment, ...]:
         """Return the whole title with highlights."""
-        return self._highlighted(segments(html))
+        return self._highlighted(prose(text))
 
-    def snippet(self, html: str, *, formulas: bool = True) -> tuple[HighlightedSegment, ...]:
+    def snippet(self, text: Text, *, formulas: bool = True) -> tuple[HighlightedSegment, ...]:
         """Return the best few sentences of a body, with an ellipsis where something is left out.
 
         Pass `formulas=False` if no formula of the body shares a sub-expression with the query; this saves comparing them.
         """
-        sentences = split_sentences(html)
+        sentences = split_sentences(text)
         first, last = self._best_window(sentences, SNIPPET_LENGTH, FORMULA_WIDTH, formulas)
         shown = list(self._highlighted(sentences[first:last], formulas))
         if first > 0:
@@ -49,20 +50,20 @@ class SnippetBuilder:
             shown.append(HighlightedSegment("text", " …"))
         return tuple(shown)
 
-    def passage(self, html: str, limit: int) -> tuple[HighlightedSegment, ...]:
+    def passage(self, text: Text, limit: int) -> tuple[HighlightedSegment, ...]:
         """Return the best passage of a body of at most `limit` characters, dollar signs included."""
-        sentences = split_sentences(html)
+        sentences = split_sentences(text)
         first, last = self._best_window(sentences, limit, 1.0)
         kept = sentences[first:last]
         if sum(_width(piece, 1.0) for piece in kept) > limit:  # a single sentence is longer
-            kept = () if kept[0].formula_id else (Segment(kept[0].text[:limit]),)
+            kept = () if kept[0].is_formula else (Segment("text", kept[0].text[:limit]),)
         return self._highlighted(kept)
 
     def _best_window(
         self, pieces: Sequence[Segment], limit: int, formula_width: float, formulas: bool = True
     ) -> tuple[int, int]:
         """Return start and end of the window of at most `limit` characters with the largest weight; the first one of equals."""
-        weights = [0.0 if piece.formula_id and not formulas else self._weight(piece) for piece in pieces]
+        weights = [0.0 if piece.is_formula and not formulas else self._weight(piece) for piece in pieces]
         widths = [_width(piece, formula_width) for piece in pieces]
         best, window = -1.0, (0, 0)
         last, width, total = 0, 0.0, 0.0
@@ -79,7 +80,7 @@ class SnippetBuilder:
 
     def _weight(self, piece: Segment) -> float:
         """Return the weight of the query terms in a sentence or formula."""
-        if not piece.formula_id:
+        if not piece.is_formula:
             words = word_stems(piece.text) & self._words.keys() if self._words else ()
             return sum(self._words[word] for word in words)
         shared = part_terms_of(piece.text) & self._parts.keys() if self._parts else ()
@@ -89,7 +90,7 @@ class SnippetBuilder:
         shown: list[HighlightedSegment] = []
         compared = 0
         for piece in pieces:
-            if not piece.formula_id:
+            if not piece.is_formula:
                 shown.extend(self._highlight_words(piece.text))
                 continue
             match = NO_HIGHLIGHT
@@ -115,28 +116,28 @@ class SnippetBuilder:
 
 
 @lru_cache(MAX_POSTS)
-def split_sentences(html: str) -> tuple[Segment, ...]:
+def split_sentences(text: Text) -> tuple[Segment, ...]:
     """Split a post into sentences and formulas."""
-    return tuple(piece for segment in segments(html) for piece in _split(segment))
+    return tuple(piece for segment in prose(text) for piece in _split(segment))
 
 
 def _split(segment: Segment) -> Iterable[Segment]:
     """Split a text into sentences, each with the white space after it."""
-    if segment.formula_id:
+    if segment.is_formula:
         yield segment
         return
     at = 0
     for match in _SENTENCE_END.finditer(segment.text):
         if match.end() > at:
-            yield Segment(segment.text[at : match.end()].replace("\n", " "))
+            yield Segment("text", segment.text[at : match.end()].replace("\n", " "))
         at = match.end()
     if at < len(segment.text):
-        yield Segment(segment.text[at:])
+        yield Segment("text", segment.text[at:])
 
 
 def _width(piece: Segment, formula_width: float) -> float:
     """Return the space that a piece takes: LaTeX by a factor, with its two dollar signs."""
-    return len(piece.text) * formula_width + 2 if piece.formula_id else len(piece.text)
+    return len(piece.text) * formula_width + 2 if piece.is_formula else len(piece.text)
 
 
 @lru_cache(MAX_SENTENCES)
@@ -151,11 +152,11 @@ def word_stem(word: str) -> str:
     return next(iter(stems(word)), "")
 
 
-def plain_title(html: str) -> tuple[HighlightedSegment, ...]:
+def plain_title(text: Text) -> tuple[HighlightedSegment, ...]:
     """Return a title without highlights."""
     return tuple(
         HighlightedSegment("formula", segment.text, mathml_of(segment.text), segment.formula_id)
-        if segment.formula_id
+        if segment.is_formula
         else HighlightedSegment("text", segment.text)
-        for segment in segments(html)
+        for segment in prose(text)
     )

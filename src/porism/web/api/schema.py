@@ -11,7 +11,10 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-SIMPLE_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+from porism.text.segment import Text
+
+# Text with formulas goes out in the official HTML form.
+SIMPLE_TYPES = {Text: "string", str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 def encode(value: Any) -> bytes:
@@ -27,14 +30,16 @@ def _dumps(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _fields_of(record: Any) -> dict[str, Any]:
+def _fields_of(record: Any) -> dict[str, Any] | str:
+    if isinstance(record, Text):
+        return record.html()
     return {name: getattr(record, name) for name in field_names(type(record))}  # type: ignore[arg-type]
 
 
 def to_json(value: Any) -> Any:
     """Convert records to plain JSON values."""
     if dataclasses.is_dataclass(value):
-        return {name: to_json(item) for name, item in _fields_of(value).items()}
+        return to_json(_fields_of(value))
     if isinstance(value, dict):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -50,10 +55,10 @@ def field_names(record_type: Hashable) -> tuple[str, ...]:
 
 def schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a type; the schemas of records go into `definitions` and are referenced by name."""
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return record_schema(kind, definitions)
     if kind in SIMPLE_TYPES:
         return {"type": SIMPLE_TYPES[kind]}
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return record_schema(kind, definitions)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return {"anyOf": [schema_of(option, definitions) for option in arguments]}

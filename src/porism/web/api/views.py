@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from porism.corpus.post import Comment, Link, Post
 from porism.errors import PorismError
 from porism.formula import Parsed, parse, parse_mathml
-from porism.records import Comment, Explanation, Link, Post
+from porism.records import Explanation
 from porism.search.answers.model import Kind
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
 from porism.search.query import Part, parts
-from porism.text.html import plain
 from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter
 
@@ -193,7 +193,7 @@ def health(engine: Engine) -> Health:
 
 def post_view(engine: Engine, one: Post) -> PostView:
     """Return a post with its text and comments."""
-    return PostView(one, plain(one.body), tuple(engine.collection.comments(one.id)))
+    return PostView(one, one.body.plain(), tuple(engine.collection.comments(one.id)))
 
 
 def problem_records(parsed: Parsed) -> tuple[PreviewProblem, ...]:

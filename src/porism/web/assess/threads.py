@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from porism.corpus.post import Comment, Post, Thread
 from porism.corpus.store.collection import Collection
 from porism.lab.judging.content import Content
 from porism.lab.judging.scale import grades
-from porism.records import Comment, Post, Thread
+from porism.text.segment import EMPTY
 from porism.web.assess.requests import Refused, RequestContext
 
 
@@ -71,7 +72,7 @@ def _thread_page(context: RequestContext, collection: Collection, thread_id: int
         LinkView(
             link.kind,
             content.post_address(link.other_id),
-            content.render(content.collection.title(link.other_id) or ""),
+            content.render(content.collection.title(link.other_id) or EMPTY),
         )
         for link in found.links
         if content.collection.has_post(link.other_id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,18 +12,15 @@ from markupsafe import Markup, escape
 from porism.corpus.stats import Count, distributions
 from porism.corpus.store.collection import Collection
 from porism.formula.mathml.highlight import highlight
-from porism.search.display.notebook import FOLLOWING, segments_html
+from porism.search.display.notebook import segments_html
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
 from porism.search.engine import Engine
 from porism.search.query import parts
-from porism.text.html import SPAN, render
+from porism.text.page import PageRenderer
+from porism.text.render import plain_text
+from porism.text.segment import Segment, Text
 from porism.web.api.views import PostView, ThreadView
-
-# Pictures of posts live on other machines; their words stay, and no request leaves this one.
-IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
-FORMULA = re.compile(f"{SPAN.pattern}((?:{FOLLOWING.pattern})?)", re.DOTALL)
-ALT = re.compile(r'alt="([^"]*)"', re.IGNORECASE)
 
 
 def formula_link(latex: str, mathml: str) -> Markup:
@@ -140,7 +135,7 @@ def thread_page(engine: Engine, seen: ThreadView) -> ThreadPage:
     accepted = question.accepted_id
     answers = sorted(seen.answers, key=lambda a: (a.post.id != accepted, -a.post.score, a.post.id))
     title = body_html(question.title) or escape(f"Thread {question.id}")
-    plain = re.sub(r"<[^>]*>", "", html.unescape(question.title))
+    plain = plain_text(question.title, lambda formula: formula.text)
     return ThreadPage(title, plain, shown(seen.question), tuple(shown(a) for a in answers), tuple(linked(engine, seen)))
 
 
@@ -149,23 +144,18 @@ def shown(view: PostView) -> ShownPost:
     return ShownPost(view, body_html(view.post.body), tuple(body_html(c.body) for c in view.comments))
 
 
-def body_html(text: str) -> Markup:
-    """Clean HTML of the collection as HTML of a page: formulas as MathML that lead to formulas like them."""
-    with_words = IMAGE.sub(lambda found: f"<em>[picture: {html.escape(alt(found[0]))}]</em>", text)
-    return Markup(FORMULA.sub(kept_formula, with_words))
+def linked_formula(segment: Segment) -> str:
+    """A formula of a post, which leads to formulas like it."""
+    return str(formula_link(segment.text, mathml_of(segment.text)))
 
 
-def kept_formula(found: re.Match[str]) -> str:
-    """A formula of a post, with the sign that follows it kept on its line."""
-    latex = html.unescape(found[2])
-    link = str(formula_link(latex, mathml_of(latex)))
-    return f'<span class="kept">{link}{found[3]}</span>' if found[3] else link
+BODIES = PageRenderer(linked_formula)
+TITLES = PageRenderer(lambda segment: mathml_of(segment.text))
 
 
-def alt(tag: str) -> str:
-    """The words of a picture."""
-    words = ALT.search(tag)
-    return html.unescape(words[1]) if words else "no description"
+def body_html(text: Text) -> Markup:
+    """A field of a post as HTML of a page: formulas as MathML that lead to formulas like them."""
+    return Markup(BODIES.render(text))
 
 
 def linked(engine: Engine, seen: ThreadView) -> Iterable[LinkedQuestion]:
@@ -173,7 +163,7 @@ def linked(engine: Engine, seen: ThreadView) -> Iterable[LinkedQuestion]:
     for link in seen.links:
         if engine.collection.has_post(link.other_id):
             other = engine.collection.post(link.other_id)
-            title = Markup(render(other.title, lambda _, latex: mathml_of(latex)))
+            title = Markup(TITLES.render(other.title))
             yield LinkedQuestion(other.thread_id, title or escape(f"Post {other.id}"), link.kind)
 
 

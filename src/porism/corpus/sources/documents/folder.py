@@ -13,7 +13,7 @@ from porism.corpus.sources.documents.notebook import read_notebook
 from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
-from porism.text.html import TAG
+from porism.text.sanitize import TAG
 
 READERS: dict[str, Callable[[str], Document]] = {
     ".md": read_markdown,

@@ -11,9 +11,9 @@ from unicodedata import normalize
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
 from porism.formula.latex.macros import definitions
-from porism.text.expand import expand
-from porism.text.extract import sensible
-from porism.text.html import clean, without_tokens
+from porism.text.find import find_formulas
+from porism.text.macros import expand
+from porism.text.sanitize import clean, without_placeholders
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
@@ -72,11 +72,11 @@ def commands() -> dict[str, tuple[int, str]]:
 
 def read_latex(text: str) -> Document:
     """Sections start at chapters, sections and subsections."""
-    text = COMMENT.sub(r"\1", without_tokens(text))
+    text = COMMENT.sub(r"\1", without_placeholders(text))
     macros = definitions(text)
     title = _argument_of(text, "title") or _argument_of(text, "pmtitle")
     document = DOCUMENT.search(text)
-    found = sensible(DEFINITION.sub("", document[1] if document else text), "latex")
+    found = find_formulas(DEFINITION.sub("", document[1] if document else text), "latex")
     latex = tuple(expand(formula, macros) for formula in found.latex)
     sections = [
         Section(with_spans(_inline(heading), found, latex), with_spans(clean(_blocks(body)), found, latex))

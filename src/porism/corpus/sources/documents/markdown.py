@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
 from porism.text.codeblocks import code_blocks
-from porism.text.extract import Extracted, sensible
-from porism.text.html import clean, without_tokens
+from porism.text.find import Extracted, find_formulas
+from porism.text.sanitize import clean, without_placeholders
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -30,8 +30,8 @@ def read_markdown(text: str) -> Document:
         title = _value(FRONT_TITLE, front[1])
         tags = tuple(re.split(r"[,\s]+", _value(FRONT_TAGS, front[1]).replace('"', "").replace("'", "")))
         text = text[front.end() :]
-    text = without_tokens(text)
-    found = sensible(text, "text", code=code_blocks(text))
+    text = without_placeholders(text)
+    found = find_formulas(text, "text", code=code_blocks(text))
     sections = list(_sections(found))
     return Document(title, tuple(tag for tag in tags if tag), sections)
 

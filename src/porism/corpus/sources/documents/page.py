@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
-from porism.text.extract import Extracted, sensible
-from porism.text.html import TAG, clean, unescape, without_tokens
+from porism.text.delimiters import math_span
+from porism.text.entities import decode_entities
+from porism.text.find import Extracted, find_formulas
+from porism.text.sanitize import TAG, clean, without_placeholders
 
 MATHML = re.compile(r"<(?:\w+:)?math\b([^>]*)>(.*?)</(?:\w+:)?math\s*>", re.DOTALL | re.IGNORECASE)
 SCRIPT = re.compile(r"<script\b[^>]*type=[\"']math/tex[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
@@ -26,23 +28,19 @@ def read_page(text: str) -> Document:
     """Sections start at headings of the first three levels."""
     title = TITLE.search(text)
     body = BODY.search(text)
-    inner = without_tokens(body[1] if body else text)
-    inner = MATHML.sub(_mathml, SCRIPT.sub(lambda match: _span(html.unescape(match[1])), inner))
-    found = sensible(NOT_TEXT.sub(" ", inner), "html")
+    inner = without_placeholders(body[1] if body else text)
+    inner = MATHML.sub(_mathml, SCRIPT.sub(lambda match: math_span(html.unescape(match[1])), inner))
+    found = find_formulas(NOT_TEXT.sub(" ", inner), "html")
     sections = list(_sections(clean(found.text), found))
-    return Document(" ".join(unescape(TAG.sub("", title[1])).split()) if title else "", (), sections)
-
-
-def _span(latex: str) -> str:
-    return f'<span class="math-container">{html.escape(latex, quote=False)}</span>'
+    return Document(" ".join(decode_entities(TAG.sub("", title[1])).split()) if title else "", (), sections)
 
 
 def _mathml(match: re.Match[str]) -> str:
     """The LaTeX that a MathML element carries; without any, its text stays."""
     if annotation := ANNOTATION.search(match[2]):
-        return _span(html.unescape(annotation[1]))
+        return math_span(html.unescape(annotation[1]))
     if alt := ALT.search(match[1]):
-        return _span(html.unescape(alt[1][1:-1]))
+        return math_span(html.unescape(alt[1][1:-1]))
     return match[0]
 
 

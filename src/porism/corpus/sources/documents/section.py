@@ -1,18 +1,18 @@
-"""What every reader of documents gives."""
+"""Documents and their sections: what every reader of documents returns."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from porism.text.extract import Extracted
-from porism.text.html import fill
+from porism.text.delimiters import math_span
+from porism.text.find import Extracted
+from porism.text.sanitize import fill
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document under one heading: HTML in which every formula is a span of class math-container, without id."""
+    """A part of a document under one heading: HTML in which every formula is an official span without an id."""
 
     title: str
     body: str
@@ -20,7 +20,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its title, what it is filed under, and its sections in order."""
+    """A document: its title, its tags, and its sections in order."""
 
     title: str
     tags: tuple[str, ...]
@@ -28,15 +28,11 @@ class Document:
 
 
 def with_spans(text: str, found: Extracted, latex: Sequence[str] = ()) -> str:
-    """Put formulas in place of tokens, without ids: the build numbers them. `latex` stands instead of what was found, if given."""
+    """Replace placeholders by official spans without ids, which the build numbers. `latex`, if given, replaces what was found."""
     formulas = latex or found.latex
 
-    def put(number: int) -> str:
+    def span(number: int) -> str:
         sign = "$$" if number in found.displayed else "$"
-        return (
-            f'<span class="math-container">{sign}{html.escape(formulas[number], quote=False)}{sign}</span>'
-            if number < len(formulas)
-            else ""
-        )
+        return math_span(f"{sign}{formulas[number]}{sign}") if number < len(formulas) else ""
 
-    return fill(text, put)
+    return fill(text, span)

@@ -1,4 +1,4 @@
-"""Finding formulas: the lab's way and the sensible way."""
+"""Finding formulas, our way and the lab's way."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.text.extract import lab, sensible
-from porism.text.html import TOKEN, without_tokens
+from porism.text.find import find_formulas
+from porism.text.lab import lab_formulas
+from porism.text.sanitize import PLACEHOLDER, without_placeholders
 
 SPAN = '<span class="math-container">'
 
 
 def shape(text: str) -> str:
-    """The text with {n} for the place of formula n."""
-    return TOKEN.sub(lambda match: f"{{{match[1]}}}", text)
+    """Return the text with {n} in place of formula n."""
+    return PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}", text)
 
 
 def test_lab_numbers_by_class_then_from_left_to_right() -> None:
     text = f"$e$ $$d$$ {SPAN}c</span> {SPAN}$b$</span> {SPAN}$$a$$</span> $e2$"
-    found = lab(text)
+    found = lab_formulas(text)
     assert found.latex == ("a", "b", "c", "d", "e", "e2")
     assert shape(found.text) == "{4} {3} {2} {1} {0} {5}"
 
 
-def test_sensible_numbers_in_the_same_order() -> None:
+def test_formulas_are_numbered_in_the_same_order() -> None:
     text = f"$e$ $$d$$ {SPAN}c</span> {SPAN}$b$</span> {SPAN}$$a$$</span> \\(g\\) \\[f\\] $e2$"
-    assert sensible(text, "html").latex == ("a", "b", "c", "d", "e", "e2", "f", "g")
+    assert find_formulas(text, "html").latex == ("a", "b", "c", "d", "e", "e2", "f", "g")
 
 
 @pytest.mark.parametrize(
@@ -43,8 +44,8 @@ def test_sensible_numbers_in_the_same_order() -> None:
         ("$$$$", ("$",)),  # at least one character inside: the last pattern takes the second sign
     ],
 )
-def test_lab(text: str, expected: tuple[str, ...]) -> None:
-    assert lab(text).latex == expected
+def test_lab_formulas(text: str, expected: tuple[str, ...]) -> None:
+    assert lab_formulas(text).latex == expected
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_lab(text: str, expected: tuple[str, ...]) -> None:
         ("<!-- $x$ --> $y$", ("y",)),
     ],
 )
-def test_sensible_in_html(text: str, expected: tuple[str, ...]) -> None:
-    assert sensible(text, "html").latex == expected
+def test_formulas_in_html(text: str, expected: tuple[str, ...]) -> None:
+    assert find_formulas(text, "html").latex == expected
 
 
 @pytest.mark.parametrize(
@@ -88,18 +89,18 @@ def test_sensible_in_html(text: str, expected: tuple[str, ...]) -> None:
         ("$|0><0|$", ("|0><0|",)),
     ],
 )
-def test_sensible_in_text(text: str, expected: tuple[str, ...]) -> None:
-    assert sensible(text, "text").latex == expected
+def test_formulas_in_text(text: str, expected: tuple[str, ...]) -> None:
+    assert find_formulas(text, "text").latex == expected
 
 
-def test_sensible_in_latex() -> None:
+def test_formulas_in_latex() -> None:
     text = r"``Quoted'' $x$ \verb|$y$| \begin{verbatim}$z$\end{verbatim} a \\[2pt] b \[w\]"
-    assert sensible(text, "latex").latex == ("x", "w")
-    assert sensible(r"\begin{displaymath} x \end{displaymath}", "latex").latex == ("x",)
+    assert find_formulas(text, "latex").latex == ("x", "w")
+    assert find_formulas(r"\begin{displaymath} x \end{displaymath}", "latex").latex == ("x",)
 
 
 def test_only_spans() -> None:
-    assert sensible(f"$x$ {SPAN}y</span>", "html", only_spans=True).latex == ("y",)
+    assert find_formulas(f"$x$ {SPAN}y</span>", "html", "spans").latex == ("y",)
 
 
 PIECES = st.sampled_from(
@@ -129,17 +130,22 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
-def test_every_token_stands_once_and_nothing_else_is_lost(text: str) -> None:
-    for found in (lab(text), sensible(text, "html"), sensible(text, "text"), sensible(text, "latex")):
-        numbers = sorted(int(match[1]) for match in TOKEN.finditer(found.text))
+def test_each_formula_has_one_placeholder(text: str) -> None:
+    for found in (
+        lab_formulas(text),
+        find_formulas(text, "html"),
+        find_formulas(text, "text"),
+        find_formulas(text, "latex"),
+    ):
+        numbers = sorted(int(match[1]) for match in PLACEHOLDER.finditer(found.text))
         assert numbers == list(range(len(found.latex)))
 
 
 @given(st.text(alphabet="$\\()[]{}<>&;`ax5 \n\ue000\ue001", max_size=60))
-def test_any_text_is_taken(text: str) -> None:
-    clean = without_tokens(text)
-    for found in (lab(clean), sensible(clean, "html"), sensible(clean, "text")):
-        assert len(TOKEN.findall(found.text)) == len(found.latex)
+def test_any_text_can_be_read(text: str) -> None:
+    clean = without_placeholders(text)
+    for found in (lab_formulas(clean), find_formulas(clean, "html"), find_formulas(clean, "text")):
+        assert len(PLACEHOLDER.findall(found.text)) == len(found.latex)
 
 
 HOSTILE = {
@@ -156,20 +162,20 @@ HOSTILE = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_text_takes_no_time_that_grows_with_its_square(piece: str) -> None:
+def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     for syntax in ("html", "text"):
-        found = sensible(text, syntax)  # type: ignore[arg-type]
-        assert len(TOKEN.findall(found.text)) == len(found.latex)
+        found = find_formulas(text, syntax)  # type: ignore[arg-type]
+        assert len(PLACEHOLDER.findall(found.text)) == len(found.latex)
 
 
 def test_macros_of_a_field_are_expanded_in_its_other_formulas() -> None:
     text = r"$\newcommand{\RR}{\mathbb R} \newcommand{\norm}[1]{\lVert #1\rVert}$ Let $x\in\RR$, $\norm{x}\ge0$ and $\alpha$."
-    assert sensible(text, "html").latex[1:] == (r"x\in\mathbb R", r"\lVert x\rVert\ge0", r"\alpha")
-    assert lab(text).latex[1:] == (r"x\in\RR", r"\norm{x}\ge0", r"\alpha")
+    assert find_formulas(text, "html").latex[1:] == (r"x\in\mathbb R", r"\lVert x\rVert\ge0", r"\alpha")
+    assert lab_formulas(text).latex[1:] == (r"x\in\RR", r"\norm{x}\ge0", r"\alpha")
 
 
 @pytest.mark.timeout(60)
 def test_macros_that_grow_without_end_are_stopped() -> None:
     text = r"$\def\a{\a\a}\def\b{\a\a\b}$ $\a$ $\b$"
-    assert all(len(latex) < 100_000 for latex in sensible(text, "html").latex)
+    assert all(len(latex) < 100_000 for latex in find_formulas(text, "html").latex)

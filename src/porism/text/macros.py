@@ -1,4 +1,4 @@
-"""Macros that a text defines are expanded in its formulas, so that each formula can be understood alone."""
+"""Macros that a text defines are expanded in its formulas, so that each formula can be read alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\Decla
 
 
 def expand(latex: str, macros: Macros) -> str:
-    """A formula without the given macros."""
+    """Expand these macros in a formula."""
     if not macros or "\\" not in latex:
         return latex
     source = EditableLatex(latex)
@@ -20,7 +20,7 @@ def expand(latex: str, macros: Macros) -> str:
 
 
 def self_contained(latex: Sequence[str]) -> tuple[str, ...]:
-    """The formulas of a field, each without the macros that others of them define; a formula that defines stays as it is."""
+    """Expand in each formula of a field the macros that other formulas of it define; a formula that defines macros stays as it is."""
     defining = [formula for formula in latex if any(hint in formula for hint in HINTS) and DEFINES.search(formula)]
     if not defining:
         return tuple(latex)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from porism.formula import Parsed, parse_mathml
 from porism.formula.mathml.clean import is_well_formed
 
-# Why given MathML is not used; the trees then come from LaTeX.
+# Reasons not to use given MathML; the trees then come from LaTeX.
 ILL_FORMED = "ill-formed, trees from LaTeX"
 ERROR = "with an error of its converter (merror), trees from LaTeX"
 EMPTY = "shows nothing, trees from LaTeX"
@@ -13,10 +13,10 @@ LARGE = "too large or too deep, trees from LaTeX"
 REFUSED = frozenset((ILL_FORMED, ERROR, EMPTY, LARGE))
 
 
-def read_official(latex: str, mathml: str, content: str | None) -> Parsed | str:
-    """Both trees from Presentation and Content MathML, or why not.
+def read_given(latex: str, mathml: str, content: str | None) -> Parsed | str:
+    """Return both trees of Presentation and Content MathML, or the reason why they cannot be used.
 
-    Content MathML that is absent or ill-formed is made good by our own reading of the layout.
+    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree.
     """
     if "<merror" in mathml or "<cerror" in (content or ""):
         return ERROR
@@ -32,7 +32,7 @@ def read_official(latex: str, mathml: str, content: str | None) -> Parsed | str:
 
 
 def without_places(parsed: Parsed) -> None:
-    """Formulas are drawn from their LaTeX; places in other MathML would light other symbols there."""
+    """Remove the positions of nodes. Pages draw formulas from their LaTeX, where positions of other MathML would highlight other symbols."""
     for tree in (parsed.layout, parsed.operators):
         for node in tree.walk():
             node.places = ()

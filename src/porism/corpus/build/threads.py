@@ -1,0 +1,304 @@
+"""The second stage of a build: thread by thread, fields are segmented and their formulas numbered.
+
+The order of ids is the lab's: threads in the order of questions; in a thread the title, the question, its comments, then each
+answer with its comments; in a field as `porism.text.find` numbers them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+from porism.corpus.build.expressions import ExpressionIds
+from porism.corpus.build.fields import Field, make_field
+from porism.corpus.build.given import known_formulas, top_id
+from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.locate import Locator
+from porism.corpus.build.revisions import removed_formulas
+from porism.corpus.build.work import (
+    ANSWER,
+    COMMENT,
+    QUESTION,
+    TITLE,
+    CommentRow,
+    FoundFormula,
+    KnownFormula,
+    PlacedFormula,
+    PostRow,
+    columns,
+    insert,
+    note,
+    number,
+    progress,
+    replace,
+    rows,
+    top,
+)
+from porism.corpus.sources.raw import TITLE_FORM, Form
+from porism.corpus.store.schema import StoredComment, StoredPost
+from porism.parallel import Pool, ordered
+from porism.text.segment import Segment, Text
+
+THREADS = 100
+BODY_KIND = {"question": QUESTION, "answer": ANSWER}
+
+# What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each batch.
+QUESTIONS = f"SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
+LATE_ANSWERS = f"""SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer' AND NOT EXISTS
+    (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
+LATE_COMMENTS = f"""SELECT {columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
+    (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
+NEXT = f" AND seq > ? ORDER BY seq LIMIT {THREADS}"
+ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
+COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
+INSERT_FOUND = insert("found", FoundFormula)
+INSERT_PLACED = insert("placed", PlacedFormula).replace("INSERT", "INSERT OR IGNORE", 1)
+INSERT_POST, INSERT_COMMENT = replace("posts", StoredPost), replace("comments", StoredComment)
+BASE_THREAD = "SELECT thread_id FROM base_posts WHERE id = ?"
+
+
+class ThreadPost(NamedTuple):
+    """A post and the thread that it goes to."""
+
+    thread_id: int
+    row: PostRow
+
+
+class ThreadComment(NamedTuple):
+    """A comment and the thread that it goes to."""
+
+    thread_id: int
+    row: CommentRow
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Posts and comments in the order of ids, and how far they bring a stage."""
+
+    stage: str
+    items: list[ThreadPost | ThreadComment]
+    last: int
+
+
+class RawField(NamedTuple):
+    """A field as its source has it."""
+
+    text: str
+    form: Form
+
+
+class FieldsTask(NamedTuple):
+    """The fields of a batch, for a worker."""
+
+    fields: list[RawField]
+    compat: bool
+
+
+class Place(NamedTuple):
+    """The field that a formula is in."""
+
+    post_id: int
+    thread_id: int
+    kind: int
+    comment_id: int | None = None
+
+
+class SourceIds(NamedTuple):
+    """A source and its ids: `shift` is added where those of several sources could clash; new formula ids start at `first_own_id`."""
+
+    number: int
+    name: str
+    shift: int
+    first_own_id: int
+
+
+Item = TypeVar("Item", PostRow, CommentRow)
+
+
+def make_fields(task: FieldsTask) -> list[Field]:
+    """Segment all fields of a batch: the work of one worker."""
+    return [make_field(field.text, field.form, task.compat) for field in task.fields]
+
+
+class Segmenter:
+    """Segments the threads of one source."""
+
+    def __init__(
+        self,
+        work: sqlite3.Connection,
+        store: sqlite3.Connection,
+        expressions: ExpressionIds,
+        ledger: Ledger,
+        source: SourceIds,
+    ) -> None:
+        self.work = work
+        self.store = store
+        self.expressions = expressions
+        self.ledger = ledger
+        self.source = source.number
+        self.name = source.name
+        self.shift = source.shift
+        self.first_own_id = source.first_own_id
+        self.added_to = top(work, "ids") > 0
+        self.following = 0
+        # Formulas of the current batch: rows to write, official ones in a text, and those that the source does not list.
+        self.found: list[FoundFormula] = []
+        self.placed: list[PlacedFormula] = []
+        self.met: dict[int, KnownFormula] = {}
+        self.locator = Locator(work, self.source)
+        self.has_revisions = number(work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source) > 0
+
+    def run(self, pool: Pool | None, window: int, compat: bool, advance: Callable[[int], None]) -> None:
+        """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that is added to."""
+        self.following = max(self.first_own_id, top_id(self.work) + 1)
+        batches = chain(self._threads(), self._late_answers(), self._late_comments())
+        tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
+        for batch, fields in ordered(pool, make_fields, tasks, window):
+            self._write(batch, iter(fields), compat)
+            self.work.executemany(INSERT_FOUND, self.found)
+            self.work.executemany(INSERT_PLACED, self.placed)
+            self.found.clear()
+            self.placed.clear()
+            self.met.clear()
+            note(self.work, batch.stage, batch.last)
+            self.ledger.save()
+            # The store first: if the build dies between the two, the batch is segmented again with the same ids.
+            self.store.commit()
+            self.work.commit()
+            advance(sum(isinstance(item, ThreadPost) for item in batch.items))
+
+    def _batches(
+        self, name: str, kind: type[Item], query: str, gather: Callable[[Item], Iterator[ThreadPost | ThreadComment]]
+    ) -> Iterator[Batch]:
+        """Yield rows in the order of `seq`, each with all that goes with it."""
+        stage = f"{name} {self.source}"
+        after = progress(self.work, stage)
+        while found := rows(self.work, kind, query + NEXT, self.source, after):
+            after = found[-1].seq
+            yield Batch(stage, [item for row in found for item in gather(row)], after)
+
+    def _threads(self) -> Iterator[Batch]:
+        return self._batches("threads", PostRow, QUESTIONS, self._thread)
+
+    def _thread(self, question: PostRow) -> Iterator[ThreadPost | ThreadComment]:
+        for post in (question, *rows(self.work, PostRow, ANSWERS, self.source, question.id)):
+            yield from self._with_comments(post, question.id + self.shift)
+
+    def _with_comments(self, post: PostRow, thread: int) -> Iterator[ThreadPost | ThreadComment]:
+        yield ThreadPost(thread, post)
+        for comment in rows(self.work, CommentRow, COMMENTS, self.source, post.id):
+            yield ThreadComment(thread, comment)
+
+    def _late_answers(self) -> Iterator[Batch]:
+        """Yield answers to questions of the collection that is added to."""
+
+        def gather(answer: PostRow) -> Iterator[ThreadPost | ThreadComment]:
+            return self._with_comments(answer, self._base_thread(answer.parent_id or 0))
+
+        return self._batches("late answers", PostRow, LATE_ANSWERS, gather) if self.added_to else iter(())
+
+    def _late_comments(self) -> Iterator[Batch]:
+        """Yield comments on posts of the collection that is added to."""
+
+        def gather(comment: CommentRow) -> Iterator[ThreadPost | ThreadComment]:
+            yield ThreadComment(self._base_thread(comment.post_id), comment)
+
+        return self._batches("late comments", CommentRow, LATE_COMMENTS, gather) if self.added_to else iter(())
+
+    def _base_thread(self, post: int) -> int:
+        return number(self.work, BASE_THREAD, post + self.shift)
+
+    def _fields(self, batch: Batch, compat: bool) -> list[RawField]:
+        fields: list[RawField] = []
+        for item in batch.items:
+            row = item.row
+            if isinstance(row, PostRow):
+                kind = BODY_KIND[row.kind]
+                fields.append(
+                    RawField(self.locator.insert(row.title, row.id, TITLE, None, compat), TITLE_FORM[row.form])
+                )
+                fields.append(RawField(self.locator.insert(row.body, row.id, kind, None, compat), row.form))
+            else:
+                fields.append(RawField(self.locator.insert(row.body, row.post_id, COMMENT, row.id, compat), row.form))
+        return fields
+
+    def _write(self, batch: Batch, fields: Iterator[Field], compat: bool) -> None:
+        for item in batch.items:
+            if isinstance(item, ThreadPost):
+                self._post(item, next(fields), next(fields), compat)
+            else:
+                self._comment(item, next(fields))
+
+    def _post(self, item: ThreadPost, title: Field, body: Field, compat: bool) -> None:
+        row, post = item.row, item.row.id + self.shift
+        in_title = Place(post, item.thread_id, TITLE)
+        in_body = Place(post, item.thread_id, BODY_KIND[row.kind])
+        title_text, body_text = self._text(title, in_title), self._text(body, in_body)
+        if self.has_revisions:
+            present = {formula.text for field in (title, body) for formula in field.text.formulas}
+            for removed in removed_formulas(self.work, self.source, row.id, present, compat):
+                self._add(removed.latex, in_title if removed.field == "title" else in_body, "d")
+        stored = StoredPost(
+            id=post,
+            kind=row.kind,
+            thread_id=item.thread_id,
+            parent_id=self._shifted(row.parent_id),
+            accepted_id=self._shifted(row.accepted_id),
+            score=row.score,
+            created=row.created,
+            owner_id=self._shifted(row.owner_id),
+            views=row.views,
+            closed=row.closed,
+            tags=row.tags,
+            source=f"{self.name}/{row.file}" if row.file else self.name,
+            title=title_text.stored,
+            body=body_text.stored,
+        )
+        self.store.execute(INSERT_POST, stored)
+
+    def _comment(self, item: ThreadComment, field: Field) -> None:
+        row = item.row
+        comment, post = row.id + self.shift, row.post_id + self.shift
+        body = self._text(field, Place(post, item.thread_id, COMMENT, comment))
+        stored = StoredComment(comment, post, row.score, row.created, self._shifted(row.owner_id), body.stored)
+        self.store.execute(INSERT_COMMENT, stored)
+
+    def _shifted(self, identifier: int | None) -> int | None:
+        return None if identifier is None else identifier + self.shift
+
+    def _text(self, field: Field, place: Place) -> Text:
+        """Number the formulas of a field."""
+        formulas = field.text.formulas
+        official = [formula.formula_id for formula in formulas if formula.formula_id]
+        known = known_formulas(self.work, self.store if self.added_to else None, official) if official else {}
+        for at in field.order:
+            formulas[at] = self._numbered(formulas[at], known, place)
+        for latex in field.lost:
+            self._add(latex, place, "d")
+        return field.text.with_formulas(formulas) if formulas else field.text
+
+    def _numbered(self, formula: Segment, known: dict[int, KnownFormula], place: Place) -> Segment:
+        """Return a formula with its id and expression. The LaTeX that a source lists for an id wins over the text's."""
+        official = formula.formula_id
+        same = (self.met.get(official) or known.get(official)) if official else None
+        if same is None:
+            added = self._add(formula.text, place, "", official)
+            same = KnownFormula(added.id, added.expression_id, formula.text)
+            if official:
+                self.met[official] = same
+        if official:
+            self.placed.append(PlacedFormula(official, place.comment_id))
+        return Segment("formula", same.latex, same.id, same.expression_id, formula.display)
+
+    def _add(self, latex: str, place: Place, issue: str, formula_id: int = 0) -> FoundFormula:
+        if not formula_id:
+            formula_id, self.following = self.following, self.following + 1
+        expression = self.expressions.intern(latex)
+        formula = FoundFormula(
+            formula_id, place.post_id, place.thread_id, place.kind, place.comment_id, expression, issue=issue
+        )
+        self.found.append(formula)
+        return formula

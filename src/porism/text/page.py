@@ -1,0 +1,139 @@
+"""The HTML renderer of pages: segments become safe HTML. Thread pages, judging pages, exported pages and notebooks use it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from porism.text.render import escape_text
+from porism.text.sanitize import ATTRIBUTES, SCHEMES, TAGS
+from porism.text.segment import Segment, Text
+
+# A formula keeps the sign that follows it on its line.
+FOLLOWING = re.compile(r"[.,;:!?)\]]+")
+OPENING = re.compile(r"<([a-z0-9]+)([^<>]*)>")
+CLOSING = re.compile(r"</([a-z0-9]+)>")
+ATTRIBUTE = re.compile(r' ([a-z]+)="([^"<>]*)"')
+SAFE_ADDRESS = re.compile(rf"(?:{'|'.join(sorted(SCHEMES))}):|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+VOID = frozenset(("br", "hr", "img"))
+# Elements that are a block of their own; what lies between them becomes a paragraph.
+BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"])
+
+
+class Inline(NamedTuple):
+    """A piece of a line as HTML, and whether it is a formula."""
+
+    html: str
+    formula: bool = False
+
+
+def flow(pieces: Iterable[Inline]) -> str:
+    """Join pieces of HTML; a formula and the sign that follows it stay on one line."""
+    out: list[str] = []
+    after_formula = False
+    for piece in pieces:
+        text = piece.html
+        sign = FOLLOWING.match(text) if after_formula and not piece.formula else None
+        if sign:
+            out[-1] = f'<span class="kept">{out[-1]}{sign[0]}</span>'
+            text = text[sign.end() :]
+        out.append(text)
+        after_formula = piece.formula
+    return "".join(out)
+
+
+def link_as_it_is(href: str) -> str:
+    """Return the opening tag of a link that leads where its author says, unless its scheme could run something."""
+    return f'<a href="{html.escape(href)}" rel="nofollow noopener">' if SAFE_ADDRESS.match(href) else "<a>"
+
+
+def picture_in_words(alt: str) -> str:
+    """Return words in place of a picture: those of posts are on other machines, and no request leaves this one."""
+    return f"<em>[picture: {html.escape(alt) or 'no description'}]</em>"
+
+
+@dataclass(frozen=True, slots=True)
+class PageRenderer:
+    """Renders texts as HTML of a page. `formula` gives the HTML of a formula, `link` the opening tag for an address,
+    `picture` what replaces a picture with these words."""
+
+    formula: Callable[[Segment], str]
+    link: Callable[[str], str] = link_as_it_is
+    picture: Callable[[str], str] = picture_in_words
+
+    def render(self, text: Text) -> str:
+        """Return a text as HTML."""
+        return self._html(text.segments)
+
+    def blocks(self, text: Text) -> list[str]:
+        """Return the top-level blocks of a text (paragraphs, lists, ...); what lies between them becomes paragraphs."""
+        return [f"<p>{self._html(group)}</p>" if loose else self._html(group) for group, loose in _top_level(text)]
+
+    def _html(self, segments: Iterable[Segment]) -> str:
+        return flow(self._inline(segment) for segment in segments)
+
+    def _inline(self, segment: Segment) -> Inline:
+        if segment.kind == "text":
+            return Inline(escape_text(segment.text))
+        if segment.kind == "tag":
+            return Inline(self._tag(segment.text))
+        shown = self.formula(segment)
+        return Inline(f'<span class="display">{shown}</span>') if segment.display else Inline(shown, True)
+
+    def _tag(self, tag: str) -> str:
+        """Write a tag anew from its allowed name and attributes: a page trusts no stored mark-up."""
+        if closing := CLOSING.fullmatch(tag):
+            return tag if closing[1] in TAGS and closing[1] not in VOID else ""
+        opening = OPENING.fullmatch(tag)
+        if opening is None or opening[1] not in TAGS:
+            return ""
+        name, attributes = opening[1], dict(ATTRIBUTE.findall(opening[2]))
+        if name == "a":
+            return self.link(html.unescape(attributes.get("href", "")))
+        if name == "img":
+            return self.picture(html.unescape(attributes.get("alt", "")))
+        kept = "".join(f' {key}="{attributes[key]}"' for key in sorted(ATTRIBUTES.get(name, ())) if key in attributes)
+        return f"<{name}{kept}>"
+
+
+class _Group(NamedTuple):
+    """Segments of a top-level block, or loose ones between blocks."""
+
+    segments: list[Segment]
+    loose: bool
+
+
+def _top_level(text: Text) -> list[_Group]:
+    """Split a text into its top-level blocks; blocks without any text are left out."""
+    groups: list[_Group] = []
+    current: list[Segment] = []
+    depth = 0
+    for segment in text.segments:
+        name, step = _step(segment)
+        if depth == 0 and step > 0 and name in BLOCKS:
+            groups.append(_Group(current, True))
+            current, depth = [segment], 1
+            continue
+        current.append(segment)
+        if depth:
+            depth += step
+            if depth == 0:
+                groups.append(_Group(current, False))
+                current = []
+    groups.append(_Group(current, depth == 0))
+    return [group for group in groups if any(s.is_formula or s.text.strip() for s in group.segments if s.kind != "tag")]
+
+
+def _step(segment: Segment) -> tuple[str, int]:
+    """Return the element of a tag, and +1 where it opens, -1 where it closes, 0 for anything else."""
+    if segment.kind != "tag":
+        return "", 0
+    if closing := CLOSING.fullmatch(segment.text):
+        return closing[1], -1
+    opening = OPENING.fullmatch(segment.text)
+    if opening is None or opening[1] in VOID:
+        return "", 0
+    return opening[1], 1

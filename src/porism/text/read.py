@@ -1,0 +1,76 @@
+"""Reading text into segments: the official HTML form of the lab's collection and topics, and plain text.
+
+In the official form each formula is a `math-container` span with an id and escaped LaTeX.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from porism.text.delimiters import math_spans
+from porism.text.entities import decode_entities
+from porism.text.find import Syntax, find_formulas
+from porism.text.sanitize import Segmented, clean, placeholder, segment_html, without_placeholders
+from porism.text.segment import Segment, Text
+
+LINE_ENDS = re.compile(r"\r\n|\n|\r")
+# Formulas of posts have numbers as ids, those of topics `q_12`.
+NUMBER = re.compile(r"(?:q_)?([0-9]{1,18})")
+
+
+class Cut(NamedTuple):
+    """HTML with a placeholder in place of each official span, and the formulas."""
+
+    text: str
+    formulas: list[Segment]
+
+
+def official_number(identifier: str) -> int:
+    """Return the number in the id of an official span (`7` or `q_7`), or 0."""
+    found = NUMBER.fullmatch(identifier)
+    return int(found[1]) if found else 0
+
+
+def cut_official(text: str) -> Cut:
+    """Cut out the official spans; the LaTeX of each is decoded once."""
+    pieces: list[str] = []
+    formulas: list[Segment] = []
+    at = 0
+    for span in math_spans(text):
+        pieces += (text[at : span.start], placeholder(len(formulas)))
+        latex = LINE_ENDS.sub(" ", decode_entities(text[span.inner_start : span.inner_end]))
+        formulas.append(Segment("formula", latex, official_number(span.id), display=span.display))
+        at = span.end
+    return Cut("".join([*pieces, text[at:]]), formulas)
+
+
+def segment_official(
+    text: str, syntax: Syntax = "html", to_html: Callable[[str], str] = clean, environments: bool = True
+) -> Segmented:
+    """Segment the official form; `to_html` makes clean HTML of what is not a formula.
+
+    With `environments`, `\\begin{..}..\\end{..}` outside the official spans is a formula too, without an id: pages render it as one.
+    """
+    cut = cut_official(without_placeholders(text))
+    if environments and "\\begin" in cut.text:
+        first = len(cut.formulas)
+        found = find_formulas(cut.text, syntax, "environments", first=first)
+        more = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex, first)]
+        cut = Cut(found.text, [*cut.formulas, *more])
+    return segment_html(to_html(cut.text), cut.formulas, keep_all=True)
+
+
+def read_official(text: str) -> Text:
+    """Return the text of the official HTML form, for example of a topic."""
+    return segment_official(text).text
+
+
+def read_plain(text: str) -> Text:
+    """Return plain text with LaTeX between dollar signs, for example an answer that a system wrote; line ends become `<br>`."""
+    found = find_formulas(without_placeholders(text), "text")
+    formulas = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex)]
+    written = html.escape(found.text.replace("\\$", "$"), quote=False).replace("\n", "<br>")
+    return segment_html(written, formulas).text

@@ -1,0 +1,90 @@
+"""The renderers of text with formulas: plain text, the terminal, and the official HTML form. `porism.text.page` renders HTML pages."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+from porism.text.delimiters import math_span
+from porism.text.segment import Segment, Text
+
+# Tags that end a line of plain text.
+BLOCK = re.compile(r"</?(?:p|div|li|br|h[1-6]|pre|blockquote|tr|dd|dt|hr|table|ul|ol|dl)\b", re.IGNORECASE)
+BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
+# Tags that comments of the site write as marks.
+COMMENT_MARKS = {"code": "`", "strong": "**", "em": "*"}
+COMMENT_TAG = re.compile(r"<(/?)(code|strong|em)>")
+LINK = re.compile(r'<a href="([^"]*)"')
+
+
+def prose(text: Text) -> list[Segment]:
+    """Return text and formulas in turn, without mark-up: tags of blocks become line ends, other tags disappear."""
+    found: list[Segment] = []
+    words: list[str] = []
+    for segment in text.segments:
+        if segment.kind == "text":
+            words.append(segment.text)
+        elif segment.kind == "formula":
+            if words:
+                found.append(Segment("text", "".join(words)))
+                words = []
+            found.append(segment)
+        elif BLOCK.match(segment.text):
+            words.append("\n")
+    if words:
+        found.append(Segment("text", "".join(words)))
+    return found
+
+
+def plain_text(text: Text, formula: Callable[[Segment], str] = lambda segment: f"${segment.text}$") -> str:
+    """Return text without mark-up; `formula` gives what to write for each formula.
+
+    >>> plain_text(Text.of([Segment("tag", "<p>"), Segment("text", "Let "), Segment("formula", "a<b", 7)])).strip()
+    'Let $a<b$'
+    """
+    return "".join(formula(segment) if segment.is_formula else segment.text for segment in prose(text))
+
+
+def terminal_text(text: Text) -> str:
+    """Return plain text for a terminal, paragraphs apart by one empty line."""
+    return BLANK_LINES.sub("\n\n", plain_text(text).strip())
+
+
+def escape_text(text: str) -> str:
+    """Return text as HTML."""
+    return html.escape(text, quote=False).replace("\xa0", "&nbsp;")
+
+
+def official_html(text: Text) -> str:
+    """Return the official HTML form: each formula is a `math-container` span with its id and escaped LaTeX."""
+    return "".join(_official(segment) for segment in text.segments)
+
+
+def _official(segment: Segment) -> str:
+    if segment.kind == "tag":
+        return segment.text
+    if segment.kind == "text":
+        return escape_text(segment.text)
+    return math_span(segment.text, segment.formula_id, segment.display)
+
+
+def comment_source(text: Text) -> str:
+    """Return a comment as its author typed it, with the site's marks for code, emphasis and links; formulas are official spans."""
+    out: list[str] = []
+    address = ""
+    for segment in text.segments:
+        if segment.kind == "text":
+            out.append(segment.text)
+        elif segment.kind == "formula":
+            out.append(math_span(segment.text, segment.formula_id, segment.display))
+        elif mark := COMMENT_TAG.fullmatch(segment.text):
+            out.append(COMMENT_MARKS[mark[2]])
+        elif link := LINK.match(segment.text):
+            address = html.unescape(link[1])
+            out.append("[")
+        elif segment.text == "</a>":
+            out.append(f"]({address})")
+        else:
+            out.append(segment.text)
+    return "".join(out)
