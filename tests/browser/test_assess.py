@@ -230,7 +230,7 @@ def look_narrow(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
 
 
 def ends_in_agreement_qrels_and_scores(lab: Lab, tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in lab.run("agreement", str(lab.journal), "--json").splitlines()]
+    rows = json.loads(lab.run("agreement", str(lab.journal), "--json"))["pairs"]
     assert (rows[0]["first"], rows[0]["second"]) == ("ann", "bob")
     assert rows[0]["items"] == sum(len(lab.items(topic)) for topic in TOPICS)
     assert 0.3 < rows[0]["kappa"] < 1

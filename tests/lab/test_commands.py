@@ -82,12 +82,8 @@ def test_from_assignment_to_qrels(journal_path: Path, tmp_path: Path, capsys: py
     assert said.err == "left out of the official file (fewer than 2 High or Medium): A.2\n"
     assert main(["agreement", str(journal_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "first": "mean",
-        "second": "",
-        "items": 0,
-        "ungraded": 0,
-        "kappa": None,
-        "kappa_hm": None,
+        "pairs": [],
+        "mean": {"items": 0, "ungraded": 0, "kappa": None, "kappa_hm": None},
     }
     for what in ("results", "narratives", "extra", "preferences"):
         assert main(["assess", "export", str(journal_path), what]) == 0

@@ -118,7 +118,7 @@ def test_a_new_version_replaces_the_old_one_which_is_kept(submissions: Submissio
 
 def test_the_command(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(path) for path in case.runs.values()]
-    arguments = ["submissions", "take", str(tmp_path / "d"), "--collection", str(case.collection_path)]
+    arguments = ["submissions", "add", str(tmp_path / "d"), "--collection", str(case.collection_path)]
     arguments += ["--topics", str(case.topics1), str(case.topics2), "--files"]
     assert main([*arguments, *runs]) == 0
     assert [row.split("\t")[3] for row in capsys.readouterr().out.splitlines()] == ["accepted"] * 4

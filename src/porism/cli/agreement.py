@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare training rounds instead: with the known grades, and among assessors",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object per row")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,9 +28,18 @@ def run(args: argparse.Namespace) -> int:
 
     journal = Journal.open(args.journal)
     header, rows = training_table(journal, args.task) if args.training else agreement_table(journal, args.task)
-    if not args.json:
-        print("\t".join(header))
+    if args.json:
+        objects = [dict(zip(header, row, strict=True)) for row in rows]
+        print(json.dumps({"training": objects} if args.training else _pairs_and_mean(objects)))
+        return 0
+    print("\t".join(header))
     for row in rows:
-        shown = ["" if cell is None else f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
-        print(json.dumps(dict(zip(header, row, strict=True))) if args.json else "\t".join(shown))
+        cells = ["" if cell is None else f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
+        print("\t".join(cells))
     return 0
+
+
+def _pairs_and_mean(rows: list[dict[str, str | int | float | None]]) -> dict[str, object]:
+    """Separate the pairs of assessors from the last row, the mean over all pairs."""
+    mean = {name: value for name, value in rows[-1].items() if name not in ("first", "second")}
+    return {"pairs": rows[:-1], "mean": mean}

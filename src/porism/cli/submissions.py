@@ -8,19 +8,19 @@ import time
 from pathlib import Path
 
 HELP = "collect the runs of teams: check each run when it is submitted, and keep receipts"
-EXAMPLE = "porism submissions take handed-in --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
+EXAMPLE = "porism submissions add submitted --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    take = actions.add_parser(
-        "take", help="submit run files", description="Submit run files. The group in a file's name is its team."
+    add = actions.add_parser(
+        "add", help="submit run files", description="Submit run files. The group in a file's name is its team."
     )
-    take.add_argument("folder", metavar="FOLDER", help="the folder of submissions")
-    take.add_argument("--files", nargs="+", required=True, metavar="RUN", help="run files")
-    take.add_argument("--collection", metavar="DIR", help="look up every hit in this collection")
-    take.add_argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files of the tasks")
+    add.add_argument("folder", metavar="FOLDER", help="the folder of submissions")
+    add.add_argument("--files", nargs="+", required=True, metavar="RUN", help="run files")
+    add.add_argument("--collection", metavar="DIR", help="look up every hit in this collection")
+    add.add_argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files of the tasks")
     show = actions.add_parser("list", help="list the receipts", description="List the receipts.")
     show.add_argument("folder", metavar="FOLDER", help="the folder of submissions")
     show.add_argument("--team", default="", help="only the receipts of this team")
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Do the action; exit with 1 if a run was refused."""
     from porism.lab.submissions import Submissions, submit_files
 
-    if args.action == "take":
+    if args.action == "add":
         done = submit_files(Path(args.folder), args.files, args.topics, args.collection)
         for receipt in done:
             print(f"{receipt.number}\t{receipt.team}\t{receipt.file}\t{receipt.verdict}")
