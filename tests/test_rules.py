@@ -1,4 +1,4 @@
-"""The habits of the project, as tests: they fail when a habit is broken."""
+"""The rules of the project as tests: imports, size, documentation, language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "porism"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-# Imports go down only: a package may import those of a lower level, and itself.
+# Imports go down only: a package may import those of a lower level, and itself. The first ones, up to `parallel`, are the ground.
 LEVELS = (
     "errors",
     "records",
@@ -52,13 +52,37 @@ HEAVY = (
 )
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 
+# Words of a private dialect that the project once spoke, and what to write instead.
+DIALECT = {
+    r"\b(?:is|are|was|were|be) told\b": "is reported",
+    r"\bwhat (?:was|is) asked\b": "the query",
+    r"\b(?:Asked|Study|Meeting|Shower|Lighter|Lit|Facts|Desk)\b": "the field's word",
+    r"\bstands? (?:for|in|there|above|below|alone)\b": "is, occurs, means",
+    r"\bmend(?:s|ed|ing)?\b": "fix, repair, correct",
+    r"\b(?:alike|likeness)\b": "similar, similarity, overlap",
+    r"\bhand(?:s|ed|ing)?[ -]in\b": "submit",
+    r"\bhears\b": "receives",
+}
+# Packages, modules and pages that the rule covers; add one when it is clean.
+PLAIN_PACKAGES = (
+    *("errors", "records", "compiled", "hashing", "progress", "values", "files", "parallel"),
+    *("formula", "text", "evaluate", "search", "systems", "lab", "web", "cli"),
+)
+PLAIN_PAGES = (
+    "docs/how-to/evaluate.md",
+    "docs/reference/commands.md",
+    "docs/reference/measures.md",
+    "docs/reference/runs.md",
+    "docs/why/dependencies.md",
+)
+
 
 def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def imports_of(tree: ast.AST) -> set[str]:
-    """The porism packages that a module names, anywhere in it."""
+    """Return the porism packages that a module imports, anywhere in it."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -91,19 +115,19 @@ def test_light_core(arguments: list[str]) -> None:
     assert not loaded & set(HEAVY)
 
 
-def test_what_is_compiled_is_there() -> None:
+def test_compiled_modules_exist() -> None:
     setup = ast.parse((ROOT / "setup.py").read_text("utf-8"))
     table = next(node.value for node in setup.body if isinstance(node, ast.Assign) and node.targets[0].id == "COMPILED")
     listed = {folder: names.split() for folder, names in ast.literal_eval(table).items()}
     assert all((SOURCE / folder / f"{name}.py").is_file() for folder, names in listed.items() for name in names)
 
 
-def test_no_drawer_for_everything() -> None:
+def test_no_module_is_named_for_everything() -> None:
     assert not [p for p in MODULES if p.stem in FORBIDDEN or set(p.relative_to(SOURCE).parts[:-1]) & FORBIDDEN]
 
 
 def public_definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Functions, classes and methods that a reader of the module may use."""
+    """Return the public functions, classes and methods of a module."""
     found: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = []
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
@@ -130,7 +154,7 @@ def test_public_things_are_typed_and_documented(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_no_module_or_function_grows_without_end(path: Path) -> None:
+def test_modules_and_functions_are_short(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 400, f"{path}: look for the second idea"
     for node in ast.walk(ast.parse(text)):
@@ -138,7 +162,7 @@ def test_no_module_or_function_grows_without_end(path: Path) -> None:
             assert (node.end_lineno or 0) - node.lineno <= 60, f"{path}:{node.lineno}: {node.name} is too long"
 
 
-def test_the_project_speaks_of_itself_alone() -> None:
+def test_no_text_names_a_path_of_a_machine() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
@@ -150,10 +174,29 @@ def test_the_project_speaks_of_itself_alone() -> None:
     assert not wrong
 
 
+def plain_texts() -> list[Path]:
+    """Return the files that the rule about language covers."""
+    endings = {".py", ".html", ".tsv", ".toml"}
+    every = [path for path in SOURCE.rglob("*") if path.suffix in endings and package_of(path) in PLAIN_PACKAGES]
+    return sorted(every) + [ROOT / name for name in PLAIN_PAGES]
+
+
+def test_texts_are_in_plain_words() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {match[0]!r} (write: {better})"
+        for path in plain_texts()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for pattern, better in DIALECT.items()
+        for match in [re.search(pattern, line)]
+        if match
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
 def test_readme_example_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every Python block of the README runs, and what follows it as a text block is its output."""
+    """Run every Python block of the README; a text block after it is its output."""
     text = (ROOT / "README.md").read_text()
     pairs = re.findall(r"^```python\n(.*?)^```\n+(?:```text\n(.*?)^```)?", text, flags=re.S | re.M)
     assert pairs

@@ -61,7 +61,7 @@ def formula(latex: str) -> Markup:
 
 
 def name(text: str) -> Markup:
-    """A name, set as a formula; what a wildcard stands for is text already."""
+    """Return a name as MathML; the value of a wildcard is text already."""
     return Markup(mathml_of(text)) if text.isalnum() else escape(text)
 
 
