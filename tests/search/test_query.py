@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import porism
 from porism.search.query import MAX_FORMULAS, parts, read_query
 
 
@@ -66,3 +69,19 @@ def test_any_string_is_legal(text: str) -> None:
 def test_an_empty_query() -> None:
     assert read_query("  ").empty
     assert not read_query("word").empty
+
+
+@pytest.mark.parametrize(
+    "text", ["$x^2$", "why $?a+1$ and $\\frac{1}{2}$", "<math><mi>x</mi></math>", "a^2+b^2=c^2", "words only"]
+)
+def test_queries_compare_by_value(text: str) -> None:
+    query, again = read_query(text, "body $y$", ("algebra",)), read_query(text, "body $y$", ("algebra",))
+    assert query == again
+    assert hash(query) == hash(again)
+    assert query != read_query(text, "body $z$", ("algebra",))
+
+
+def test_the_engine_recognises_a_repeated_query_with_a_formula(demo: Path) -> None:
+    engine = porism.open(demo / "index")
+    first = engine.scored(engine.read("right angles $p^2+q^2=r^2$"), "answers")
+    assert engine.scored(engine.read("right angles $p^2+q^2=r^2$"), "answers") is first
