@@ -1,4 +1,4 @@
-"""A small lab for tests: a collection of a few threads (one post is an attack), topics, runs, a pool, a journal with people."""
+"""A small lab for tests: a collection of a few threads (one post is an attack), topics, runs, pools and a journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from porism.lab.pooling.pool import Pool
 
 PASSWORD = "correct horse battery"
 
-# Every way we know to make a page run a script, as the body of a post. `pwned` must never be set.
+# The body of a post that tries every known way to run a script. `pwned` must never be set.
 ATTACK = """<p>An answer <script>window.pwned=1</script> with <img src=x onerror="window.pwned=2"> and
 <a href="javascript:window.pwned=3">a link</a>, <svg onload="window.pwned=4"><script>window.pwned=5</script></svg>
 <iframe srcdoc="<script>parent.pwned=6</script>"></iframe> <math><mtext><style><img src=x onerror="window.pwned=7"></style></mtext></math>

@@ -24,7 +24,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> LabCase:
 
 @pytest.fixture
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """scrypt at its lowest cost: the cost itself has its own test."""
+    """Use scrypt at its lowest cost; the real cost has a test of its own."""
     monkeypatch.setattr(accounts, "COST", (2, 8, 1))
 
 

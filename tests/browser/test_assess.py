@@ -1,4 +1,4 @@
-"""From runs to scores on the sample: two assessors judge in a real browser, one is killed and resumes, one changes a grade."""
+"""From runs to scores on the sample: two assessors judge in a real browser; one resumes after a crash, one changes a grade."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHIFTED = 3  # every third item bob is one grade lower
 
 
 class Lab:
-    """A lab on the sample, made with the commands, and its running server."""
+    """A lab on the sample, set up with the commands, and its running server."""
 
     def __init__(self, folder: Path, collection: Path) -> None:
         self.folder, self.collection = folder, collection
@@ -87,7 +87,7 @@ class Lab:
                 time.sleep(0.1)
 
     def run(self, *arguments: str, typed: str = "") -> str:
-        """One command, as from a shell; its output."""
+        """Run a command as in a shell and return its output."""
         before = sys.stdin, sys.stdout
         sys.stdin, sys.stdout = io.StringIO(typed), io.StringIO()
         try:
@@ -97,7 +97,7 @@ class Lab:
             sys.stdin, sys.stdout = before
 
     def items(self, topic: str) -> list[str]:
-        """The items of a topic in the order of judging."""
+        """Return the items of a topic in judging order."""
         return [item.item for item in read_pool(self.pool).items if item.topic == topic]
 
 
@@ -116,7 +116,7 @@ def lab(sample_collection: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def opinion(topic: str, item: str, place: int, name: str) -> int:
-    """What ann thinks is what the sample's judgments say (unjudged: 0); bob is lower on every third item."""
+    """Return a grade: ann follows the sample's judgments (0 if unjudged); bob is lower on every third item."""
     known = read_qrels(SAMPLE / "qrels" / "task1.txt")
     grade = {"d": 2}.get(item[:1]) if item.startswith("d_") else known.get(topic, {}).get(item, 0)
     return max(0, (grade or 0) - (name == "bob" and place % SHIFTED == 0))
@@ -130,7 +130,7 @@ def write_narrative(page: Page) -> None:
 
 
 def judge(page: Page, grade: int, place: int, of: int) -> None:
-    """Rate the item with the keyboard and go on."""
+    """Rate the item with the keyboard and continue."""
     page.wait_for_selector(f"text=Item {place} of {of}")
     page.keyboard.press(str(grade))
     page.wait_for_selector(SAVED)
@@ -173,7 +173,7 @@ def test_from_runs_to_scores(lab: Lab, playwright: Playwright, tmp_path: Path) -
 
 
 def goes_back_and_changes(page: Page, size: int) -> None:
-    """Ann goes back one item with the arrow key, changes the grade with a click, changes her mind again, and goes on."""
+    """Ann goes back with the arrow key, changes the grade with a click, changes it back, and continues."""
     page.wait_for_selector(f"text=Item 4 of {size}")
     with page.expect_navigation():
         page.keyboard.press("ArrowLeft")
@@ -189,7 +189,7 @@ def goes_back_and_changes(page: Page, size: int) -> None:
 
 
 def is_killed_and_resumes(lab: Lab, playwright: Playwright, tmp_path: Path, size: int) -> None:
-    """Bob's browser is killed after a click that he never saved with the button: the click is there when he comes back."""
+    """Kill Bob's browser after a click that he did not save with the button: the click is there when he returns."""
     doomed = Chromium(playwright, tmp_path / "two")
     bob = log_in(doomed.context(), lab.url, "bob", PASSWORD)
     bob.click("text=Continue with Judging")
@@ -207,7 +207,7 @@ def is_killed_and_resumes(lab: Lab, playwright: Playwright, tmp_path: Path, size
 
 
 def second_opinions(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
-    """Each judges the whole topic of the other."""
+    """Let each assessor judge the whole topic of the other."""
     for job, (name, topic) in enumerate(zip(("bob", "ann"), TOPICS, strict=True), 3):
         lab.run("assess", "dual", str(lab.journal), name, topic, "--seed", "11")
         page = log_in(browser.context(), lab.url, name, PASSWORD)
@@ -216,7 +216,7 @@ def second_opinions(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
 
 
 def look_narrow(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
-    """The same pages on a telephone, dark; nothing is wider than the window."""
+    """Show the pages on a phone in dark mode; nothing is wider than the window."""
     page = log_in(browser.context(390, 780, color_scheme="dark"), lab.url, "ann", PASSWORD)
     for path in ("/", "/judge/1/2", "/items/1", "/preference/1", "/topic/1", "/instructions", "/thread/202"):
         page.goto(lab.url + path)
@@ -226,7 +226,7 @@ def look_narrow(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
     for name in ("", "/agreement", "/disagreements", "/people"):
         olga.goto(f"{lab.url}/organise{name}")
         olga.screenshot(path=tmp_path / f"organise{name.replace('/', '-')}.png")
-    assert olga.locator("text=No two assessors").count() == 0
+    assert olga.locator("text=No item has different grades").count() == 0
 
 
 def ends_in_agreement_qrels_and_scores(lab: Lab, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def ends_in_agreement_qrels_and_scores(lab: Lab, tmp_path: Path) -> None:
     assert 0.3 < rows[0]["kappa"] < 1
     paths = lab.run("qrels", str(lab.journal), "--task", "1", "-o", str(tmp_path / "qrels")).split()
     official = read_qrels(next(path for path in paths if path.endswith("_official.tsv")))
-    # What the first assessor of each topic said is what the qrels say.
+    # The qrels contain the grades of the first assessor of each topic.
     for topic, name in zip(TOPICS, ("ann", "bob"), strict=True):
         posts = {item: place for place, item in enumerate(lab.items(topic), 1) if not item.startswith("d_")}
         assert official[topic] == {item: opinion(topic, item, place, name) for item, place in posts.items()}

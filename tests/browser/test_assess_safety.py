@@ -1,4 +1,4 @@
-"""Hostile content, a page without script, and the keyboard, in a real browser."""
+"""The assessment server in a real browser: hostile content, no scripts, keyboard, accessibility."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from porism.lab.judging.assign import assign_items, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import load_pool
-from porism.lab.pooling.pool import Answer, PoolItem
+from porism.lab.pooling.pool import PoolItem, WrittenAnswer
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -37,7 +37,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server on a collection that was tampered with: the post holds the attack as it is, not as a build would clean it."""
+    """Start a server on a collection with an attack in a post that no build has cleaned."""
     folder = tmp_path_factory.mktemp("hostile")
     shutil.copytree(case.collection_path, folder / "collection")
     database = next((folder / "collection").glob("*.sqlite*"))
@@ -47,7 +47,7 @@ def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     cost, accounts.COST = accounts.COST, (2, 8, 1)
     journal = case.journal(folder / "lab.journal")
     accounts.COST = cost
-    load_pool(journal, 1, [PoolItem("A.1", "d_2")], [Answer("A.1", "d_2", ATTACK)])
+    load_pool(journal, 1, [PoolItem("A.1", "d_2")], [WrittenAnswer("A.1", "d_2", ATTACK)])
     with journal.write() as connection:
         connection.execute("UPDATE topic SET question = ? WHERE id = 'A.1'", (ATTACK,))
     assign_topic(journal, "ann", 1, "A.1")
@@ -81,7 +81,7 @@ def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def watched(page: Page) -> list[str]:
-    """Everything a page does that it should not: dialogs, errors, messages, requests to other places."""
+    """Record what a page should not do: dialogs, errors, console messages, requests to other hosts."""
     seen: list[str] = []
     page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
     page.on("pageerror", lambda error: seen.append(f"error {error}"))
@@ -90,7 +90,7 @@ def watched(page: Page) -> list[str]:
     return seen
 
 
-def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> None:
+def test_no_script_of_a_hostile_post_runs(served: Served) -> None:
     page = log_in(served.browser.context(), served.url, "ann", PASSWORD)
     seen = watched(page)
     job = 1
@@ -132,7 +132,7 @@ def test_a_post_full_of_attacks_is_judged_and_nothing_runs(served: Served) -> No
     assert next(one.comment for one in assessments(served.journal) if one.assessor == "ann") == ATTACK[:3000]
 
 
-def test_a_click_waits_for_a_session_that_ended(served: Served) -> None:
+def test_a_click_is_saved_after_logging_in_again(served: Served) -> None:
     assign_items(served.journal, "cyd", 1, "A.1", "dual", [assigned_items(served.journal, 1)[0].key])
     job = assignments(served.journal, "cyd")[-1].id
     context = served.browser.context()
@@ -149,7 +149,7 @@ def test_a_click_waits_for_a_session_that_ended(served: Served) -> None:
     assert [(one.assessor, one.grade) for one in assessments(served.journal, "dual")] == [("cyd", 3)]
 
 
-def test_judging_works_without_script(served: Served) -> None:
+def test_judging_works_without_scripts(served: Served) -> None:
     page = log_in(served.browser.context(java_script_enabled=False), served.url, "cyd", PASSWORD)
     page.click("text=Continue with")
     page.fill("textarea[name=narrative]", "A proof.")
@@ -164,7 +164,7 @@ def test_judging_works_without_script(served: Served) -> None:
     assert [one.grade for one in assessments(served.journal, "main") if one.assessor == "cyd"] == [2, 2, 2]
 
 
-def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
+def test_every_card_of_a_formula_can_be_rated_by_keyboard(served: Served) -> None:
     page = log_in(served.browser.context(), served.url, "bob", PASSWORD)
     job = 2
     page.goto(f"{served.url}/judge/{job}")
@@ -172,7 +172,7 @@ def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
     page.check("[name=text_alone][value=no]")
     page.check("[name=formulas_alone][value=no]")
     page.click("text=Save and judge")
-    place = next(work.place for work in assigned_items(served.journal, job) if len(work.cards) == 3)
+    place = next(work.position for work in assigned_items(served.journal, job) if len(work.cards) == 3)
     page.goto(f"{served.url}/judge/{job}/{place}")
     assert page.evaluate("document.querySelectorAll('.topic mark.formula math').length") == 2
     # Each rating moves on to the next card; "f" asks for a comment; k goes back a card.
@@ -209,7 +209,7 @@ def test_the_keyboard_rates_every_card_of_a_formula(served: Served) -> None:
         ),
     ],
 )
-def test_no_serious_barrier(served: Served, name: str, paths: list[str], scheme: str) -> None:
+def test_no_serious_accessibility_problem(served: Served, name: str, paths: list[str], scheme: str) -> None:
     context = served.browser.context(color_scheme=scheme, bypass_csp=True)
     page = log_in(context, served.url, name, PASSWORD) if name else context.new_page()
     for path in paths:

@@ -1,4 +1,4 @@
-"""The search pages in a real browser: what a reader types, sees and clicks."""
+"""The search pages in a real browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The server of the demo, with the sample's judged runs as an experiment."""
+    """Start the server of the demo, with the sample's judged runs as an experiment."""
     folder = tmp_path_factory.mktemp("experiment")
     (folder / "runs").mkdir()
     (folder / "qrels.txt").write_bytes((ROOT / "sample/qrels/task1.txt").read_bytes())
@@ -63,7 +63,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture
 def page(browser: Chromium) -> Iterator[Page]:
-    """A page on which no script failed and from which no request left the machine."""
+    """Open a page; check afterwards that no script failed and no request left the machine."""
     context = browser.context()
     made = context.new_page()
     outside: list[str] = []
@@ -76,11 +76,11 @@ def page(browser: Chromium) -> Iterator[Page]:
     context.close()
 
 
-def ask(page: Page, site: str, query: str, tab: str = "answers") -> None:
+def search(page: Page, site: str, query: str, tab: str = "answers") -> None:
     page.goto(f"{site}/search?q={quote(query)}&tab={tab}")
 
 
-def test_words_and_formulas_from_the_first_page(page: Page, site: str) -> None:
+def test_search_from_the_start_page(page: Page, site: str) -> None:
     page.goto(site)
     page.fill("#q", "proof that $\\sqrt{2}$ is irrational")
     page.wait_for_selector("#preview math msqrt")
@@ -93,8 +93,8 @@ def test_words_and_formulas_from_the_first_page(page: Page, site: str) -> None:
     assert "ms" in page.inner_text("[role=status]")
 
 
-def test_renamed_variables_are_lit_and_bound(page: Page, site: str) -> None:
-    ask(page, site, "$a^2+b^2=c^2$", "formulas")
+def test_renamed_variables_are_highlighted_and_bound(page: Page, site: str) -> None:
+    search(page, site, "$a^2+b^2=c^2$", "formulas")
     page.wait_for_selector(".formula-hit")
     # The browser shows single letters in mathematical italics.
     texts = [unicodedata.normalize("NFKC", one) for one in page.locator(".formula-hit .big").all_inner_texts()[:8]]
@@ -104,13 +104,13 @@ def test_renamed_variables_are_lit_and_bound(page: Page, site: str) -> None:
     assert renamed.locator(".highlight").count() > 0
 
 
-def test_a_wildcard_binds(page: Page, site: str) -> None:
-    ask(page, site, "$?x^2+?y^2=?z^2$", "formulas")
+def test_a_wildcard_is_bound(page: Page, site: str) -> None:
+    search(page, site, "$?x^2+?y^2=?z^2$", "formulas")
     page.wait_for_selector(".formula-hit .bindings")
     assert page.locator(".formula-hit").count() > 1
 
 
-def test_a_broken_formula_is_told_and_words_still_find(page: Page, site: str) -> None:
+def test_a_broken_formula_is_reported_and_the_words_still_match(page: Page, site: str) -> None:
     page.goto(site)
     page.fill("#q", "quadratic formula $\\frac{a}{$")
     page.wait_for_selector("#preview .problem u")
@@ -119,20 +119,20 @@ def test_a_broken_formula_is_told_and_words_still_find(page: Page, site: str) ->
     assert page.locator(".notes li").count() > 0
 
 
-def test_a_filter_narrows(page: Page, site: str) -> None:
-    ask(page, site, "sum of squares")
+def test_a_filter_restricts_the_hits(page: Page, site: str) -> None:
+    search(page, site, "sum of squares")
     everything = page.inner_text("[role=status]")
     page.fill(".filters [name=tags]", "number-theory")
     page.click(".filters button")
     page.wait_for_selector(".hit")
     assert "tags=number-theory" in page.url
     assert page.inner_text("[role=status]") != everything
-    for facts in page.locator(".hit .details").all_inner_texts():
-        assert "number-theory" in facts
+    for details in page.locator(".hit .details").all_inner_texts():
+        assert "number-theory" in details
 
 
-def test_reasons_open_and_sum(page: Page, site: str) -> None:
-    ask(page, site, "Pythagorean theorem")
+def test_the_parts_of_an_explanation_add_up(page: Page, site: str) -> None:
+    search(page, site, "Pythagorean theorem")
     page.locator(".hit summary").first.click()
     page.wait_for_selector(".hit .explanation .value")
     values = [
@@ -144,8 +144,8 @@ def test_reasons_open_and_sum(page: Page, site: str) -> None:
     assert sum(values) == pytest.approx(total, abs=0.01)
 
 
-def test_a_formula_leads_to_similar_ones_and_back(page: Page, site: str) -> None:
-    ask(page, site, "Pythagorean theorem $a^2+b^2=c^2$")
+def test_a_formula_links_to_similar_formulas(page: Page, site: str) -> None:
+    search(page, site, "Pythagorean theorem $a^2+b^2=c^2$")
     first = page.url
     page.locator(".snippet .math-link").first.click()
     page.wait_for_selector(".formula-hit")
@@ -156,7 +156,7 @@ def test_a_formula_leads_to_similar_ones_and_back(page: Page, site: str) -> None
 
 
 def test_thread_page(page: Page, site: str) -> None:
-    ask(page, site, "$\\sqrt{2}$ irrational")
+    search(page, site, "$\\sqrt{2}$ irrational")
     page.locator(".hit h2 a").first.click()
     page.wait_for_selector(".post")
     assert "/threads/" in page.url
@@ -171,13 +171,13 @@ def test_leaderboard(page: Page, site: str) -> None:
 
 
 def test_ask(page: Page, site: str) -> None:
-    ask(page, site, "why is $\\sqrt{2}$ irrational?", "ask")
+    search(page, site, "why is $\\sqrt{2}$ irrational?", "ask")
     page.wait_for_selector(".answer")
     assert len(page.inner_text(".answer")) > 20
     assert page.locator("section a[href^='/threads/']").count() >= 1
 
 
-def test_the_palette_writes_latex(page: Page, site: str) -> None:
+def test_the_palette_inserts_latex(page: Page, site: str) -> None:
     page.goto(site)
     page.click("details > summary")
     page.click("button[title='square root']")
@@ -186,7 +186,7 @@ def test_the_palette_writes_latex(page: Page, site: str) -> None:
     page.wait_for_selector("#preview msqrt")
 
 
-def test_without_scripts(browser: Chromium, site: str) -> None:
+def test_search_works_without_scripts(browser: Chromium, site: str) -> None:
     context = browser.context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site)
@@ -200,7 +200,7 @@ def test_without_scripts(browser: Chromium, site: str) -> None:
     context.close()
 
 
-def test_narrow_window_needs_no_sideways_scrolling(browser: Chromium, site: str) -> None:
+def test_no_page_scrolls_sideways_in_a_narrow_window(browser: Chromium, site: str) -> None:
     context = browser.context(360, 740)
     page = context.new_page()
     for path in ("/", "/search?q=sum+of+squares", "/search?q=$x^2$&tab=formulas", "/stats", "/leaderboard"):
@@ -222,11 +222,11 @@ def test_narrow_window_needs_no_sideways_scrolling(browser: Chromium, site: str)
     ],
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_barrier(browser: Chromium, site: str, path: str, scheme: str) -> None:
+def test_no_serious_accessibility_problem(browser: Chromium, site: str, path: str, scheme: str) -> None:
     context = browser.context(color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     if path == "/thread":
-        ask(page, site, "irrational")
+        search(page, site, "irrational")
         path = page.locator(".hit h2 a").first.get_attribute("href") or ""
     page.goto(site + path)
     found = Axe().run(page).response["violations"]

@@ -1,4 +1,4 @@
-"""A real Turkle server in a temporary folder: a Django site with SQLite, made and started for the test."""
+"""A real Turkle server in a temporary folder: a Django site with SQLite, created for the tests."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ execute_from_command_line(sys.argv)
 
 @dataclass(frozen=True)
 class Site:
-    """Where it runs, the token of its API, and its administrator."""
+    """The address of the site, its API token and its administrator."""
 
     url: str
     token: str
@@ -90,7 +90,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def turkle_site(folder: Path) -> Iterator[Site]:
-    """Make the site, start it, and stop it by its own process id."""
+    """Create and start the site; stop it at the end."""
     for name, text in (("settings.py", SETTINGS), ("urls.py", URLS), ("manage.py", MANAGE)):
         (folder / name).write_text(text)
     environment = os.environ | {"DJANGO_SUPERUSER_PASSWORD": PASSWORD, "PYTHONDONTWRITEBYTECODE": "1"}
