@@ -1,25 +1,19 @@
-"""64-bit hashes of texts and numbers, and fingerprints of code. They are the same in every process, Python and machine.
-
-Hashes are signed, so that SQLite and numpy's `int64` store them as they are.
-"""
+"""64-bit hashes of texts, and fingerprints of code. They are the same in every process, Python and machine."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from struct import Struct
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_digest
 
 from porism.errors import PorismError
 
-# Numbers are packed as little-endian bytes; nearly all sequences are this short.
-_PACKERS = tuple(Struct(f"<{count}q").pack for count in range(33))
 _FINGERPRINTED = (".py", ".tsv", ".txt", ".toml", ".json")
 # Strings and comments of Python source. Strings must be read too, because they may contain a `#`.
 _STRING_OR_COMMENT = re.compile(
@@ -34,20 +28,19 @@ _STRING_OR_COMMENT = re.compile(
 _ENDS = re.compile(r"[ \t]*(?:\n\s*(?![\s,)\]}+%]|\.\w)|\Z)")
 
 
+def digest64(text: str) -> bytes:
+    """Return the 64-bit hash of a text (XXH3 of its UTF-8 bytes) as 8 bytes."""
+    return xxh3_64_digest(text.encode("utf-8", "surrogatepass"))
+
+
+def combine(digests: Iterable[bytes]) -> bytes:
+    """Return one 8-byte hash of a sequence of digests. The order matters; sort the digests where it must not."""
+    return xxh3_64_digest(b"".join(digests))
+
+
 def hash64(text: str) -> int:
-    """Hash a text to a signed 64-bit number (XXH3 of its UTF-8 bytes)."""
-    return _signed(xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
-
-
-def combine(numbers: Sequence[int]) -> int:
-    """Hash a sequence of signed 64-bit numbers to one (XXH3 of their bytes). The order matters."""
-    count = len(numbers)
-    pack = _PACKERS[count] if count < 33 else Struct(f"<{count}q").pack
-    return _signed(xxh3_64_intdigest(pack(*numbers)))
-
-
-def _signed(number: int) -> int:
-    return number if number < 0x8000000000000000 else number - 0x10000000000000000
+    """Return the 64-bit hash of a text as a signed number, which SQLite and numpy's `int64` can store."""
+    return int.from_bytes(digest64(text), "big", signed=True)
 
 
 @lru_cache(maxsize=64)

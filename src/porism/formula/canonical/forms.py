@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from porism.formula.canonical.hashed import HashedNode, label_of
+from porism.formula.canonical.hashed import HashedNode, index_bytes, label_of
 from porism.formula.canonical.rules import normalise
 from porism.formula.tree import Node
 from porism.hashing import combine
@@ -54,7 +54,7 @@ def canonical(tree: Node, level: Level = "renamed") -> Canonical:
     return Canonical(_ordered(root, hashes, names), names, applied)
 
 
-def _ordered(root: HashedNode, hashes: dict[int, int], names: dict[str, str]) -> Node:
+def _ordered(root: HashedNode, hashes: dict[int, bytes], names: dict[str, str]) -> Node:
     """Return a plain tree with sorted operands; given name-free hashes, also rename the variables and fill `names`."""
     top = Node("")
     stack: list[tuple[HashedNode, Node]] = [(root, top)]
@@ -71,7 +71,7 @@ def _ordered(root: HashedNode, hashes: dict[int, int], names: dict[str, str]) ->
     return top.children[0]
 
 
-def _sorted(node: HashedNode, hashes: dict[int, int]) -> Sequence[HashedNode]:
+def _sorted(node: HashedNode, hashes: dict[int, bytes]) -> Sequence[HashedNode]:
     """Return the operands of a node, those of commutative operators sorted without regard to names: by label, then by hash."""
     operands = node.operands
     if len(operands) < 2 or not label_of(node.label).commutative:
@@ -79,7 +79,7 @@ def _sorted(node: HashedNode, hashes: dict[int, int]) -> Sequence[HashedNode]:
     return sorted(operands, key=lambda one: ("V!" if one.label[:2] == "V!" else one.label, hashes[id(one)]))
 
 
-def _colours(root: HashedNode) -> dict[str, int]:
+def _colours(root: HashedNode) -> dict[str, bytes]:
     """Return a colour for each variable that does not depend on its name: where it occurs, and among which others.
 
     This is colour refinement (Weisfeiler and Leman): colours are refined as long as more of them differ. Of variables that still share a
@@ -93,11 +93,11 @@ def _colours(root: HashedNode) -> dict[str, int]:
         if different == len(colours):
             break
         shared = _first_shared(root, _coloured(root, colours).hashes, colours)
-        colours[shared[0]] = combine((colours[shared[0]], 1))
+        colours[shared[0]] = combine((colours[shared[0]], index_bytes(1)))
         finer = _refine(root, colours)
         if len(set(finer.values())) == different + 1:
             for rank, name in enumerate(shared[1:], 2):
-                finer[name] = combine((finer[name], rank))
+                finer[name] = combine((finer[name], index_bytes(rank)))
         colours = finer
     return colours
 
@@ -106,7 +106,7 @@ def _splits(root: HashedNode) -> int:
     return min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(_breadth_first_hashed(root)))))
 
 
-def _refine(root: HashedNode, colours: dict[str, int]) -> dict[str, int]:
+def _refine(root: HashedNode, colours: dict[str, bytes]) -> dict[str, bytes]:
     different = len(set(colours.values()))
     for _ in range(_ROUNDS):
         if different == len(colours):
@@ -120,12 +120,12 @@ def _refine(root: HashedNode, colours: dict[str, int]) -> dict[str, int]:
     return colours
 
 
-def _first_shared(root: HashedNode, hashes: dict[int, int], colours: dict[str, int]) -> list[str]:
+def _first_shared(root: HashedNode, hashes: dict[int, bytes], colours: dict[str, bytes]) -> list[str]:
     """Return the variables of the first colour that several share, in order of occurrence."""
-    counts: dict[int, int] = {}
+    counts: dict[bytes, int] = {}
     for colour in colours.values():
         counts[colour] = counts.get(colour, 0) + 1
-    found: dict[str, int] = {}
+    found: dict[str, bytes] = {}
     stack = [root]
     while stack:
         node = stack.pop()
@@ -140,12 +140,12 @@ def _first_shared(root: HashedNode, hashes: dict[int, int], colours: dict[str, i
 class _Coloured(NamedTuple):
     """Hashes in which a variable counts by its colour: of every node (by its id), and of the surroundings of each variable."""
 
-    hashes: dict[int, int]
-    positions: dict[str, list[int]]
+    hashes: dict[int, bytes]
+    positions: dict[str, list[bytes]]
 
 
-def _coloured(root: HashedNode, colours: dict[str, int]) -> _Coloured:
-    hashes: dict[int, int] = {}
+def _coloured(root: HashedNode, colours: dict[str, bytes]) -> _Coloured:
+    hashes: dict[int, bytes] = {}
     for node in reversed(_breadth_first_hashed(root)):
         if id(node) in hashes:
             continue
@@ -159,7 +159,7 @@ def _coloured(root: HashedNode, colours: dict[str, int]) -> _Coloured:
             below.sort()
         hashes[id(node)] = combine([label.hash, *below])
     # From the root down: what surrounds each occurrence of a variable.
-    positions: dict[str, list[int]] = {name: [] for name in colours}
+    positions: dict[str, list[bytes]] = {name: [] for name in colours}
     stack = [(root, hashes[id(root)])]
     while stack:
         node, around = stack.pop()
@@ -170,7 +170,7 @@ def _coloured(root: HashedNode, colours: dict[str, int]) -> _Coloured:
         for operand in node.operands:
             if not label.commutative:
                 at += 1
-            stack.append((operand, combine((around, hashes[id(operand)], label.hash, at))))
+            stack.append((operand, combine((around, hashes[id(operand)], label.hash, index_bytes(at)))))
     return _Coloured(hashes, positions)
 
 

@@ -1,4 +1,4 @@
-"""Operator nodes that carry the 64-bit hashes of their sub-expression, so that two sub-expressions are compared by one number.
+"""Operator nodes that carry 64-bit hashes of their sub-expression, so that two sub-expressions are compared by 8 bytes.
 
 A hash is made of the hash of the label and those of the operands, so a tree is hashed in one pass from the leaves to the root. There is a
 hash for each canonical level: `normalised` respects the order of operands; `commutative` ignores it where the operator is commutative;
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from porism.formula.tree import Node
-from porism.hashing import combine, hash64
+from porism.hashing import combine, digest64
 
 # Commutative functions; labels of commutative operators begin with `U!`, those of sets with `M!S-`.
 _COMMUTATIVE = frozenset(("F!gcd", "F!lcm", "F!max", "F!min"))
@@ -24,7 +24,7 @@ class Label:
     __slots__ = ("commutative", "hash")
 
     def __init__(self, text: str) -> None:
-        self.hash = hash64(text)
+        self.hash = digest64(text)
         self.commutative = text[:2] == "U!" or text[:4] == "M!S-" or text in _COMMUTATIVE
 
 
@@ -41,9 +41,9 @@ def label_of(text: str) -> Label:
     return found
 
 
-BLANK = hash64("a variable")
-_POSITION = hash64("the position of a variable itself")
-_NO_VARIABLES: dict[str, int] = {}
+BLANK = digest64("a variable")
+_POSITION = digest64("the position of a variable itself")
+_NO_VARIABLES: dict[str, bytes] = {}
 
 
 class HashedNode:
@@ -66,10 +66,10 @@ class HashedNode:
         label: str,
         operands: Sequence[HashedNode],
         places: tuple[int, ...],
-        normalised: int,
-        commutative: int,
-        shape: int,
-        variables: dict[str, int],
+        normalised: bytes,
+        commutative: bytes,
+        shape: bytes,
+        variables: dict[str, bytes],
     ) -> None:
         self.label = label
         self.operands = operands
@@ -78,13 +78,15 @@ class HashedNode:
         self.commutative = commutative
         self.shape = shape
         self.variables = variables
-        self._renamed: int | None = None
+        self._renamed: bytes | None = None
         self._ordered: Sequence[HashedNode] | None = None
 
-    def renamed(self) -> int:
+    def renamed(self) -> bytes:
         """Return the hash of the sub-expression up to renaming of its variables."""
         if self._renamed is None:
-            self._renamed = combine([self.shape, *sorted(self.variables.values())])
+            positions = sorted(self.variables.values())
+            positions.append(self.shape)
+            self._renamed = combine(positions)
         return self._renamed
 
     def ordered(self) -> Sequence[HashedNode]:
@@ -109,7 +111,7 @@ class HashedNode:
         return root
 
 
-def _order(node: HashedNode) -> tuple[str, int]:
+def _order(node: HashedNode) -> tuple[str, bytes]:
     return node.label, node.commutative
 
 
@@ -127,34 +129,44 @@ def hashed_node(label: str, operands: Sequence[HashedNode], places: tuple[int, .
         return hashed_leaf(label, places)
     known = _labels.get(label) or label_of(label)
     own = known.hash
-    normalised = combine([own, *[operand.normalised for operand in operands]])
-    ordered = [operand.commutative for operand in operands]
+    normalised = [operand.normalised for operand in operands]
+    commutative = [operand.commutative for operand in operands]
     shapes = [operand.shape for operand in operands]
     if known.commutative:
         # Sorted, the hashes are the same in whatever order the operands were written.
-        ordered.sort()
+        commutative.sort()
         shapes.sort()
+    for digests in (normalised, commutative, shapes):
+        digests.append(own)
     return HashedNode(
         label,
         operands,
         places,
-        normalised,
-        combine([own, *ordered]),
-        combine([own, *shapes]),
+        combine(normalised),
+        combine(commutative),
+        combine(shapes),
         _variables(known, operands),
     )
 
 
-def _variables(label: Label, operands: Sequence[HashedNode]) -> dict[str, int]:
+def index_bytes(index: int) -> bytes:
+    """Return the index of an operand as a part of what is hashed."""
+    return index.to_bytes(4, "big")
+
+
+def _variables(label: Label, operands: Sequence[HashedNode]) -> dict[str, bytes]:
     """Return for each variable the hash of its positions: the positions inside each operand, and where that operand is."""
     own = label.hash
-    positions: dict[str, list[int]] = {}
+    positions: dict[str, list[bytes]] = {}
     at = 0
     for operand in operands:
         if not label.commutative:
             at += 1
+        if not operand.variables:
+            continue
+        edge = own + index_bytes(at) + operand.shape
         for name, position in operand.variables.items():
-            here = combine((own, at, operand.shape, position))
+            here = combine((edge, position))
             known = positions.get(name)
             if known is None:
                 positions[name] = [here]

@@ -32,7 +32,7 @@ Pattern = tuple[str, list["Pattern"]]
 
 _TEXT = files("porism.formula.canonical").joinpath("rules.tsv").read_text(encoding="utf-8")
 # For indexes until they store `porism.hashing.fingerprint`.
-PROBE = hash64(_TEXT)
+PROBE = hash64("hashes of 8 bytes\n" + _TEXT)
 
 
 def _read() -> tuple[Rule, ...]:

@@ -15,10 +15,10 @@ class Hashes(NamedTuple):
 
     node: int
     size: int
-    written: int
-    normalised: int
-    commutative: int
-    renamed: int
+    written: bytes
+    normalised: bytes
+    commutative: bytes
+    renamed: bytes
 
 
 class SubExpression:
@@ -26,7 +26,7 @@ class SubExpression:
 
     __slots__ = ("normal", "size", "written")
 
-    def __init__(self, size: int, written: int, normal: HashedNode) -> None:
+    def __init__(self, size: int, written: bytes, normal: HashedNode) -> None:
         self.size = size
         self.written = written
         self.normal = normal
@@ -34,7 +34,7 @@ class SubExpression:
 
 # Small sub-expressions occur again in other formulas, so their normal forms are kept.
 _leaves: dict[str, SubExpression] = {}
-_known: dict[int, SubExpression] = {}
+_known: dict[bytes, SubExpression] = {}
 _SMALL = 12
 _MAX_LEAVES = 50_000
 _MAX_KNOWN = 40_000
@@ -77,12 +77,14 @@ def _subexpressions(order: list[Node]) -> list[SubExpression]:
             continue
         operands = done[end - count : end]
         end -= count
-        written = combine([label_of(label).hash, *[operand.written for operand in operands]])
+        digests = [operand.written for operand in operands]
+        digests.append(label_of(label).hash)
+        written = combine(digests)
         done[at] = _known.get(written) or _inner(label, written, operands, flags)
     return done
 
 
-def _inner(label: str, written: int, operands: list[SubExpression], flags: list[str]) -> SubExpression:
+def _inner(label: str, written: bytes, operands: list[SubExpression], flags: list[str]) -> SubExpression:
     size = 1 + sum([operand.size for operand in operands])
     made = SubExpression(size, written, normal(label, [operand.normal for operand in operands], (), flags))
     if size <= _SMALL:
@@ -118,4 +120,4 @@ def _preorder(order: list[Node], done: list[SubExpression]) -> list[Hashes]:
     return rows
 
 
-_NO_HASHES = Hashes(0, 0, 0, 0, 0, 0)
+_NO_HASHES = Hashes(0, 0, b"", b"", b"", b"")

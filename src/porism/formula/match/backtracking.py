@@ -76,7 +76,7 @@ class Backtracking:
         self.steps = steps
         self.commutative = level in ("commutative", "renamed")
         self.rename = level == "renamed"
-        self.renamed_hashes: dict[int, int] = {}
+        self.renamed_hashes: dict[int, bytes] = {}
         self.with_wildcards = _with_wildcards(pattern)
 
     def run(self, whole: bool) -> Match | None:
@@ -111,7 +111,7 @@ class Backtracking:
         bindings += [Binding(name, Node(variable)) for name, variable in state.renaming.items()]
         return Match(self.level, whole, tuple(reversed(pairs)), tuple(bindings))
 
-    def hash_of(self, node: HashedNode) -> int:
+    def hash_of(self, node: HashedNode) -> bytes:
         """Return the hash that two equal sub-expressions without wildcards share at this level."""
         if not self.commutative:
             return node.normalised
@@ -212,7 +212,7 @@ class Backtracking:
             return
         first = max(fixed, key=lambda node: (len(node.operands), len(node.variables)))
         others = [node for node in patterns if node is not first]
-        tried: set[int] = set()
+        tried: set[bytes] = set()
         for at, target in enumerate(targets):
             # Two equal operands lead to the same search.
             if target.normalised in tried:

@@ -73,20 +73,20 @@ def _number(label: str) -> int:
 def part_terms(known: Sequence[list[SubExpression]], trees: Sequence[FlatOperators]) -> list[list[str]]:
     """For each formula, the hash of every sub-expression that is more than a leaf, at each canonical level: as written first, and the
     whole before its parts."""
-    numbers: list[int] = []
+    hashes: list[bytes] = []
     levels: list[bytes] = []
     ends: list[int] = []
     for own, tree in zip(known, trees, strict=True):
         written = [part.written for part in own if part.size > 1]
-        numbers += written
+        hashes += written
         for term in tree.terms:
             if term.operands:
-                numbers += (term.normalised, term.commutative, term.renamed())
-        levels.append(b"\xa0" * len(written) + b"\xb0\xc0\xd0" * ((len(numbers) - len(written) - sum(ends[-1:])) // 3))
-        ends.append(len(numbers))
-    rows = np.empty((len(numbers), 9), np.uint8)
+                hashes += (term.normalised, term.commutative, term.renamed())
+        levels.append(b"\xa0" * len(written) + b"\xb0\xc0\xd0" * ((len(hashes) - len(written) - sum(ends[-1:])) // 3))
+        ends.append(len(hashes))
+    rows = np.empty((len(hashes), 9), np.uint8)
     rows[:, 0] = np.frombuffer(b"".join(levels), np.uint8)
-    rows[:, 1:] = np.array(numbers, ">i8").view(np.uint8).reshape(-1, 8)
+    rows[:, 1:] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 8)
     return _split(rows.tobytes().hex(" ", 9), ends, 19)
 
 
