@@ -76,7 +76,6 @@ class Backtracking:
         self.steps = steps
         self.commutative = level in ("commutative", "renamed")
         self.rename = level == "renamed"
-        self.renamed_hashes: dict[int, bytes] = {}
         self.with_wildcards = _with_wildcards(pattern)
 
     def run(self, whole: bool) -> Match | None:
@@ -115,12 +114,7 @@ class Backtracking:
         """Return the hash that two equal sub-expressions without wildcards share at this level."""
         if not self.commutative:
             return node.normalised
-        if not self.rename:
-            return node.commutative
-        found = self.renamed_hashes.get(id(node))
-        if found is None:
-            found = self.renamed_hashes[id(node)] = node.renamed()
-        return found
+        return node.renamed() if self.rename else node.commutative
 
     def step(self) -> None:
         """Count a step of the search."""
