@@ -1,4 +1,4 @@
-"""The example that each command shows in its help works, on the sample and its demo."""
+"""The examples in the help of the commands work, on the sample and its demo."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from porism.cli import COMMANDS
+from porism.cli import COMMANDS, make_parser
 
 ROOT = Path(__file__).resolve().parents[1]
-# What an example takes for granted, made by the commands before it.
+# Commands that make what an example needs.
 JOURNAL = (
     "porism pool build demo/collection --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1",
     "porism assess create lab.journal",
@@ -31,55 +32,85 @@ BEFORE = {
     "qrels": JOURNAL,
     "turkle": JOURNAL,
 }
-# Examples that end only when they are told to; what they say when they are ready.
+# Examples that run until Ctrl-C, and what they print when they are ready.
 SERVERS = {"serve": "http://", "demo": "http://"}
+# Commands with examples of their actions, with what these need; and actions that need a server or run as one.
+ACTIONS = {
+    "run": (),
+    "pool": (),
+    "topics": (),
+    "submissions": (),
+    "assess": JOURNAL[:1],
+    "turkle": JOURNAL,
+}
+NOT_RUN = {("assess", "serve"), ("turkle", "upload"), ("turkle", "download"), ("turkle", "import")}
+PASSWORD = "a long password\n"
 
 
 def example(name: str) -> str:
-    """The example of a command."""
+    """Return the example of a command."""
     return str(importlib.import_module(f"porism.cli.{name}").EXAMPLE)
 
 
 @pytest.fixture
-def place(demo: Path, tmp_path: Path) -> Path:
-    """A folder as the examples expect it: `sample`, and `demo` with a collection and an index."""
+def folder(demo: Path, tmp_path: Path) -> Path:
+    """A folder as the examples need it: `sample`, and `demo` with a collection and an index."""
     (tmp_path / "sample").symlink_to(ROOT / "sample")
     shutil.copytree(demo, tmp_path / "demo")
     return tmp_path
 
 
-def settings(place: Path) -> dict[str, str]:
-    """Our own porism first on the path; home is the folder, so that an example changes nothing else."""
+def settings(folder: Path) -> dict[str, str]:
+    """Return the environment: our own porism first on the path, and the folder as home, so that nothing else changes."""
     paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": paths, "HOME": str(place)}
+    return {**os.environ, "PATH": paths, "HOME": str(folder)}
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SERVERS])
-def test_example_works(name: str, place: Path) -> None:
-    for line in (*BEFORE.get(name, ()), example(name)):
+def work(lines: Iterable[str], folder: Path) -> None:
+    """Run command lines, one after the other; all must exit with 0."""
+    for line in lines:
         done = subprocess.run(
-            ["bash", "-c", line],
-            cwd=place,
-            env=settings(place),
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
+            ["bash", "-c", line], cwd=folder, env=settings(folder), capture_output=True, text=True, input=PASSWORD
         )
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SERVERS])
+def test_example_works(name: str, folder: Path) -> None:
+    work((*BEFORE.get(name, ()), example(name)), folder)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_examples_of_actions_work(name: str, folder: Path) -> None:
+    examples = importlib.import_module(f"porism.cli.{name}").EXAMPLES
+    work(
+        (*ACTIONS[name], *(line for action, line in examples.items() if (name, action) not in NOT_RUN)),
+        folder,
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_parse(name: str) -> None:
+    module = importlib.import_module(f"porism.cli.{name}")
+    examples = getattr(module, "EXAMPLES", {})
+    assert bool(examples) == (name in ACTIONS)
+    for action, line in examples.items():
+        args = make_parser().parse_args(shlex.split(line)[1:])
+        assert (args.command, args.action) == (name, action)
+
+
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name in SERVERS])
-def test_server_of_the_example_starts_and_stops(name: str, place: Path) -> None:
+def test_server_of_the_example_starts_and_stops(name: str, folder: Path) -> None:
     words = [*shlex.split(example(name)), "--port", "0"]
-    with open(place / "said", "w+") as said:
-        server = subprocess.Popen(words, cwd=place, env=settings(place), stdout=said, stderr=said)
+    with open(folder / "output", "w+") as output:
+        server = subprocess.Popen(words, cwd=folder, env=settings(folder), stdout=output, stderr=output)
         try:
             for _ in range(600):
-                if SERVERS[name] in (place / "said").read_text() or server.poll() is not None:
+                if SERVERS[name] in (folder / "output").read_text() or server.poll() is not None:
                     break
                 time.sleep(0.1)
-            assert server.poll() is None, (place / "said").read_text()
-            assert SERVERS[name] in (place / "said").read_text()
+            assert server.poll() is None, (folder / "output").read_text()
+            assert SERVERS[name] in (folder / "output").read_text()
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(30)

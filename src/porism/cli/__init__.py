@@ -12,7 +12,7 @@ from porism import __version__
 from porism.errors import PorismError
 
 # The commands by use, as `porism --help` lists them. Each is a module of this package with HELP (one line), EXAMPLE (tested),
-# arguments(parser) and run(args) -> exit code. A command whose work can be continued after Ctrl-C sets `resume`
+# arguments(parser) and run(args) -> exit code, and perhaps EXAMPLES (an example for each of its actions). A command whose work can be continued after Ctrl-C sets `resume`
 # (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant.
 GROUPS = {
     "search": ("demo", "search", "formulas", "ask", "explain", "serve"),
@@ -71,7 +71,16 @@ def make_parser() -> argparse.ArgumentParser:
         )
         module.arguments(sub)
         sub.set_defaults(run=module.run)
+        for action, example in getattr(module, "EXAMPLES", {}).items():
+            _add_example(sub, action, example)
     return parser
+
+
+def _add_example(parser: argparse.ArgumentParser, action: str, example: str) -> None:
+    """Show an example in the help of an action of a command."""
+    actions = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+    actions.choices[action].epilog = f"example:\n  {example}"
+    actions.choices[action].formatter_class = argparse.RawDescriptionHelpFormatter
 
 
 def main(argv: Sequence[str] | None = None) -> int:

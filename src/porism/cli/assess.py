@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
 EXAMPLE = "porism assess create lab.journal"
+EXAMPLES = {
+    "create": EXAMPLE,
+    "account": "porism assess account lab.journal ada",
+    "load": "porism assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
+    "assign": "porism assess assign lab.journal ada A.1",
+    "serve": "porism assess serve lab.journal --collection demo/collection",
+    "progress": "porism assess progress lab.journal",
+    "export": "porism assess export lab.journal results",
+    "backup": "porism assess backup lab.journal lab.journal.copy",
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

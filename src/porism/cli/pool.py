@@ -9,6 +9,7 @@ from pathlib import Path
 
 HELP = "pool runs: choose the items to judge, and report on a pool"
 EXAMPLE = "porism pool build demo/collection --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1"
+EXAMPLES = {"build": EXAMPLE, "report": "porism pool report pool1"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

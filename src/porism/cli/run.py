@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
 HELP = "run a system on topics; check, fix or fuse run files"
-EXAMPLE = "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv"
+EXAMPLE = "porism run --topics sample/topics/task1.xml --index demo/index -o run.tsv"
+EXAMPLES = {
+    "check": "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv --topics sample/topics/task1.xml",
+    "fix": "porism run fix sample/runs/Abacus-task1-words-auto-text-P.tsv -o fixed.tsv",
+    "fuse": "porism run fuse sample/runs/Abacus-task1-words-auto-text-P.tsv sample/runs/Tally-task1-symbols-auto-math-P.tsv -o fused.tsv",
+}
 METHODS = ("rrf", "score-rrf", "convex", "combsum", "combmnz")
 
 
@@ -30,7 +35,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the table of topic formulas of the year; its LaTeX replaces that of the XML",
     )
     parser.add_argument("--index", metavar="DIR", help="a folder made by porism index")
-    parser.add_argument("--system", metavar="NAME", help="a declared system; the default engine if not given")
+    parser.add_argument(
+        "--system",
+        metavar="NAME",
+        help="the system to run (default: porism), or a retriever of your own, MODULE:CLASS",
+    )
     parser.add_argument(
         "--model", metavar="FILE", help="Task 1: a model made by porism train (default: the one that comes with Porism)"
     )

@@ -9,6 +9,11 @@ from pathlib import Path
 
 HELP = "collect the runs of teams: check each run when it is submitted, and keep receipts"
 EXAMPLE = "porism submissions add submitted --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
+EXAMPLES = {
+    "add": EXAMPLE,
+    "list": "porism submissions list submitted",
+    "withdraw": "porism submissions withdraw submitted Abacus Abacus-task1-words-auto-text-P.tsv",
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

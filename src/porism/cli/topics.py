@@ -7,6 +7,7 @@ import sys
 
 HELP = "select topics from a collection, or list the topics of a file"
 EXAMPLE = "porism topics make demo/collection -o demo/topics --number 5"
+EXAMPLES = {"make": EXAMPLE, "show": "porism topics show sample/topics/task1.xml"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

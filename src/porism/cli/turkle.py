@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 HELP = "judge on a Turkle server: export assignments, upload them, download and import the results"
 EXAMPLE = "porism turkle export lab.journal --collection demo/collection -o turkle"
+EXAMPLES = {
+    "export": EXAMPLE,
+    "upload": "porism turkle upload turkle --url https://turkle.example.org",
+    "download": "porism turkle download turkle --url https://turkle.example.org --user organiser",
+    "import": "porism turkle import lab.journal turkle/results/*.csv",
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
