@@ -45,32 +45,32 @@ def test_only_links_into_the_collection_are_followed(content: Content, href: str
     assert content.link(href) == address
 
 
-def test_a_link_opens_a_new_tab_and_another_keeps_its_text(content: Content) -> None:
+def test_links_into_the_collection_open_a_new_tab_and_others_are_disabled(content: Content) -> None:
     shown = content.render(
         '<a href="https://math.stackexchange.com/a/14" onclick="x()">in</a> <a href="https://evil.org">out</a>'
     )
     assert shown == (
         '<a href="/thread/2#p14" target="_blank" rel="noopener nofollow">in</a> '
-        '<a class="dead" title="not followed: outside the collection">out</a>'
+        '<a class="disabled" title="disabled: outside the collection">out</a>'
     )
 
 
-def test_pictures_are_named_and_not_loaded(content: Content) -> None:
+def test_pictures_are_described_and_not_loaded(content: Content) -> None:
     assert (
         content.render('<img src="https://evil.org/x.png" alt=\'a "plot" <b>\'>')
         == '<span class="picture">picture not shown: a &quot;plot&quot; &lt;b&gt;</span>'
     )
 
 
-def test_formulas_become_mathml_and_the_one_asked_for_is_lit(content: Content) -> None:
-    shown = content.render(f"<p>{math('a&lt;b', 'q_1')} and {math('c', '7')} and {math('d')}</p>", lit="7")
+def test_formulas_become_mathml_and_one_is_highlighted(content: Content) -> None:
+    shown = content.render(f"<p>{math('a&lt;b', 'q_1')} and {math('c', '7')} and {math('d')}</p>", highlight="7")
     assert shown == (
         "<p><math><mi>a</mi><mo>&lt;</mo><mi>b</mi></math> and "
         '<mark class="formula"><math><mi>c</mi></math></mark> and <math><mi>d</mi></math></p>'
     )
 
 
-def test_an_attack_loses_everything_that_could_run(content: Content) -> None:
+def test_hostile_content_loses_everything_that_could_run(content: Content) -> None:
     for shown in (content.render(ATTACK), "".join(content.blocks(ATTACK))):
         tags = set(re.findall(r"<\s*/?\s*([a-zA-Z0-9]+)", shown))
         assert not tags & {
@@ -95,7 +95,7 @@ def test_the_content_brings_no_tokens_of_its_own(content: Content) -> None:
     assert content.render("<p>\ue0000\ue001 x</p>") == "<p>\ufffd0\ufffd x</p>"
 
 
-def test_blocks_are_the_top_level_parts(content: Content) -> None:
+def test_blocks_are_the_top_level_elements(content: Content) -> None:
     blocks = content.blocks(f"loose {math('x')} <b>bold</b><p>one</p> <p></p> tail <ul><li>two</li></ul>")
     assert blocks == [
         "<p>loose <math><mi>x</mi></math> <b>bold</b></p>",

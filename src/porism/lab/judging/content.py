@@ -1,4 +1,4 @@
-"""What an assessor sees of a post, a topic or a written answer: clean HTML, native MathML, links only into the collection."""
+"""Posts, topics and written answers as assessors see them: clean HTML, MathML, and links only into the collection."""
 
 from __future__ import annotations
 
@@ -15,39 +15,35 @@ from porism.text.read import official_number, read_official, read_plain
 from porism.text.segment import Segment, Text
 
 HOSTS = frozenset({"math.stackexchange.com", "www.math.stackexchange.com"})
-# `/questions/12/a-title/34#34`, `/q/12`, `/a/34`: the last number names the post.
+# `/questions/12/a-title/34#34`, `/q/12`, `/a/34`: the last number is the id of the post.
 POST_PATH = re.compile(r"/(?:questions|q|a)/(\d+)(?:/[^/]*(?:/(\d+))?)?/?")
 ANSWER_ANCHOR = re.compile(r"(?:answer-)?(\d+)")
 NEW_TAB = ' target="_blank" rel="noopener nofollow">'
-DEAD_LINK = '<a class="dead" title="not followed: outside the collection">'
+DISABLED_LINK = '<a class="disabled" title="disabled: outside the collection">'
 
-# (thread id, post id) -> address of the page that shows the post in its thread.
+# Thread id and post id -> address of the page that shows the post in its thread.
 Address = Callable[[int, int], str]
 
 
 @functools.lru_cache(maxsize=20_000)
 def mathml(latex: str) -> str:
-    """A formula for a page."""
+    """Return a formula as MathML."""
     return parse(latex).mathml
 
 
-def _formula(latex: str, lit: bool) -> str:
-    return f'<mark class="formula">{mathml(latex)}</mark>' if lit else mathml(latex)
-
-
 class Content:
-    """Turns posts of a collection, topics and written answers into what is shown."""
+    """Renders the posts of a collection, topics and written answers for assessors."""
 
     def __init__(self, collection: Collection, address: Address, hosts: frozenset[str] = HOSTS) -> None:
         self.collection = collection
         self.address = address
         self.hosts = hosts
         # A collection never changes, and an assessor sees the same topic beside hundreds of items.
-        self._rendered = functools.lru_cache(maxsize=4096)(self._render)
-        self._cut_up = functools.lru_cache(maxsize=4096)(self._blocks)
+        self._cached_html = functools.lru_cache(maxsize=4096)(self._render)
+        self._cached_blocks = functools.lru_cache(maxsize=4096)(self._blocks)
 
     def link(self, href: str) -> str | None:
-        """The address of a linked post of the collection; None for every other link."""
+        """Return the address of a linked post of the collection, or None for every other link."""
         try:
             parts = urlsplit(href.strip())
         except ValueError:
@@ -64,35 +60,37 @@ class Content:
         return None
 
     def post_address(self, post_id: int) -> str:
-        """The address of a post in its thread."""
+        """Return the address of a post in its thread."""
         return self.address(self.collection.post(post_id).thread_id, post_id)
 
-    def _tag(self, href: str) -> str:
-        """Return the opening tag of a link: into the collection in a new tab, to nowhere for every other one."""
-        address = self.link(href) if href else None
-        return DEAD_LINK if address is None else f'<a href="{html.escape(address)}"{NEW_TAB}'
+    def render(self, text: Text | str, highlight: str = "") -> str:
+        """Return a post, or a topic in the official form, as HTML; highlight the formula with this id."""
+        return self._cached_html(text, highlight)
 
-    def render(self, text: Text | str, lit: str = "") -> str:
-        """Return a post, or a topic in the official form, as HTML of the page; the formula with the id `lit` is highlighted."""
-        return self._rendered(text, lit)
+    def blocks(self, text: Text | str, highlight: str = "") -> list[str]:
+        """Return the same as top-level blocks (paragraphs, lists, ...), so that one can be marked as most useful."""
+        return list(self._cached_blocks(text, highlight))
 
-    def _render(self, text: Text | str, lit: str) -> str:
-        return self._renderer(lit).render(_segmented(text))
+    def _render(self, text: Text | str, highlight: str) -> str:
+        return self._renderer(highlight).render(_segmented(text))
 
-    def blocks(self, text: Text | str, lit: str = "") -> list[str]:
-        """Return the same as top-level blocks (paragraphs, lists, ...), so that one can be marked as the most useful."""
-        return list(self._cut_up(text, lit))
+    def _blocks(self, text: Text | str, highlight: str) -> list[str]:
+        return self._renderer(highlight).blocks(_segmented(text))
 
-    def _blocks(self, text: Text | str, lit: str) -> list[str]:
-        return self._renderer(lit).blocks(_segmented(text))
-
-    def _renderer(self, lit: str) -> PageRenderer:
-        highlighted = official_number(lit)
+    def _renderer(self, highlight: str) -> PageRenderer:
+        highlighted_id = official_number(highlight)
 
         def formula(segment: Segment) -> str:
-            return _formula(segment.text, bool(highlighted) and segment.formula_id == highlighted)
+            shown = mathml(segment.text)
+            is_highlighted = bool(highlighted_id) and segment.formula_id == highlighted_id
+            return f'<mark class="formula">{shown}</mark>' if is_highlighted else shown
 
-        return PageRenderer(formula, self._tag, _picture)
+        return PageRenderer(formula, self._link_tag, _picture)
+
+    def _link_tag(self, href: str) -> str:
+        """Return the opening tag of a link: into the collection it opens a new tab, any other link is disabled."""
+        address = self.link(href) if href else None
+        return DISABLED_LINK if address is None else f'<a href="{html.escape(address)}"{NEW_TAB}'
 
 
 def _segmented(text: Text | str) -> Text:
@@ -104,7 +102,7 @@ def _picture(alt: str) -> str:
 
 
 def written_blocks(text: str) -> list[str]:
-    """Return a written answer of Task 3, plain text with LaTeX between dollar signs, as blocks of HTML like those of a post."""
+    """Return a written answer of Task 3 (text with LaTeX between dollar signs) as blocks of HTML, like a post."""
     paragraphs = re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip())
     renderer = PageRenderer(lambda segment: mathml(segment.text))
     return [f"<p>{renderer.render(read_plain(paragraph))}</p>" for paragraph in paragraphs if paragraph.strip()]

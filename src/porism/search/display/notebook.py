@@ -1,43 +1,21 @@
-"""Results as HTML, for notebooks and pages: matching words are marked, formulas are MathML with matching parts highlighted."""
+"""Results as HTML for notebooks: matching words are marked, formulas are MathML with matching parts highlighted."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from porism.formula import parse
 from porism.formula.mathml.highlight import highlight
-from porism.text.page import Inline, flow
+from porism.search.display.segments_html import segments_html
 
 if TYPE_CHECKING:
-    from porism.search.display.results import Extract, FormulaResults, HighlightedSegment, Results
+    from porism.search.display.results import Extract, FormulaResults, Results
 
 STYLE = (
     "<style>.porism .highlight, .porism mark { background: #ffe79a; color: #3b2c00; }"
     ".porism .frame { outline: 1px solid #e0b93c; }</style>"
 )
-
-
-def segments_html(
-    pieces: Iterable[HighlightedSegment], formula: Callable[[str, str], str] = lambda latex, mathml: mathml
-) -> str:
-    """Return segments as safe HTML; `formula(latex, mathml)` may wrap each formula."""
-    return flow(
-        Inline(_formula(piece, formula), True)
-        if piece.kind == "formula"
-        else Inline(_text(piece.text, piece.highlighted))
-        for piece in pieces
-    )
-
-
-def _text(text: str, highlighted: bool) -> str:
-    return f"<mark>{html.escape(text)}</mark>" if highlighted else html.escape(text)
-
-
-def _formula(piece: HighlightedSegment, formula: Callable[[str, str], str]) -> str:
-    mathml = piece.mathml or parse(piece.text).mathml
-    return formula(piece.text, highlight(mathml, piece.highlighted_nodes) if piece.highlighted_nodes else mathml)
 
 
 def _list(items: Iterable[str], caption: str) -> str:

@@ -14,7 +14,8 @@ from porism.search.formulas.searcher import DEPTH
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
-from porism.web.pages import show
+from porism.web.pages.statistics import statistics as collection_statistics
+from porism.web.pages.thread_page import thread_page
 
 TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
 TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
@@ -177,7 +178,7 @@ async def why(request: Request) -> Response:
 async def thread(request: Request) -> Response:
     """Show a question with its answers."""
     view = await run_view(request, views.thread, {"id": int(request.path_params["id"])})
-    page = await run_view(request, show.thread_page, {"seen": view})
+    page = await run_view(request, thread_page, {"thread": view})
     return render(request, "thread.html", page=page)
 
 
@@ -189,7 +190,7 @@ async def post(request: Request) -> Response:
 
 async def statistics(request: Request) -> Response:
     """Show the statistics of the collection."""
-    return render(request, "stats.html", stats=await run_view(request, show.statistics, {}))
+    return render(request, "stats.html", stats=await run_view(request, collection_statistics, {}))
 
 
 def routes() -> list[Route]:

@@ -23,7 +23,7 @@ from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, BadRequest, error_response
 from porism.web.pages import routes as pages
-from porism.web.pages import show
+from porism.web.pages.filters import FILTERS
 from porism.web.pages.leaderboard import leaderboard
 from porism.web.server.middleware import RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
@@ -80,7 +80,7 @@ def make_templates() -> Environment:
     templates = Environment(
         loader=PackageLoader("porism.web"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
     )
-    templates.filters.update(show.FILTERS)
+    templates.filters.update(FILTERS)
     return templates
 
 

@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from porism.search.display.notebook import segments_html
 from porism.search.display.results import FormulaUse, HighlightedSegment
+from porism.search.display.segments_html import segments_html
 from porism.text.read import read_official
-from porism.web.pages.show import body_html, formula_link, threads, took
+from porism.web.pages.filters import duration, formula_link, threads
+from porism.web.pages.thread_page import body_html
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.0002, "under 1 ms"), (0.0123, "12 ms"), (0.9994, "999 ms"), (2.25, "2.2 s")]
 )
 def test_durations_are_readable(seconds: float, words: str) -> None:
-    assert took(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_a_thread_is_listed_once_under_a_formula_of_several_posts() -> None:

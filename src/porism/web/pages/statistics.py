@@ -1,0 +1,59 @@
+"""The page of statistics: counts and distributions of the collection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from porism.corpus.stats import Count, distributions
+from porism.corpus.store.collection import Collection
+from porism.search.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionTable:
+    """A distribution: values with their counts, the greatest count, and whether the values are formulas."""
+
+    title: str
+    rows: tuple[Count, ...]
+    greatest: int
+    has_formulas: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts and distributions of a collection."""
+
+    counts: tuple[Count, ...]
+    distributions: tuple[DistributionTable, ...]
+
+
+# What is counted, and its label on the page.
+LABELS = {
+    "posts": "posts",
+    "comments": "comments",
+    "formulas": "formulas",
+    "expressions": "distinct expressions (LaTeX)",
+    "visuals": "visually distinct formulas",
+    "links": "links between questions",
+    "users": "users",
+    "tags": "tags",
+}
+
+
+def statistics(engine: Engine) -> Statistics:
+    """Return the statistics of an engine's collection."""
+    return _statistics_of(engine.collection)
+
+
+# Computed once, since a collection never changes.
+@lru_cache(maxsize=4)
+def _statistics_of(collection: Collection) -> Statistics:
+    counts = tuple(Count(label, collection.count(name)) for name, label in LABELS.items())
+    tables = tuple(
+        DistributionTable(
+            found.title, found.rows, max((row.number for row in found.rows), default=1), "latex" in found.columns
+        )
+        for found in distributions(collection)
+    )
+    return Statistics(counts, tables)
