@@ -13,7 +13,7 @@ COMPILED = {
     "formula": "tree parsed binary",
     "formula/latex": "convert repair editable balance lone_brackets",
     "formula/layout": "labels fences build joining tuples tangent",
-    "formula/operators": "parse application nary calculus groups operands prefix scripts stack symbols table",
+    "formula/operators": "parse application binders nary calculus groups operands pairs prefix scripts stack symbols table",
     "formula/canonical": "rules hashed forms subexpressions",
     "index/analysis": "flat features",
 }

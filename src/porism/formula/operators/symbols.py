@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from porism.formula.operators.application import arguments_of
-from porism.formula.operators.calculus import (
-    closing_differentials,
-    fraction_with_differential,
-    integral,
-    split_numerator,
-)
+from porism.formula.operators.binders import big, integral_sign, quantifier
 from porism.formula.operators.groups import group_shape, group_value
 from porism.formula.operators.nary import InfixOperator
 from porism.formula.operators.operands import begins_operand, push
-from porism.formula.operators.prefix import function_node, quantifier_scope, with_bounds, with_indices
+from porism.formula.operators.pairs import paired_symbol
+from porism.formula.operators.prefix import function_node, with_bounds, with_indices
 from porism.formula.operators.scripts import PLAIN, Guess, Parser, with_scripts
 from porism.formula.operators.stack import Stack
 from porism.formula.operators.table import (
@@ -28,7 +24,6 @@ from porism.formula.operators.table import (
     LIM,
     MUL,
     NEAR,
-    PAIRS,
     POST,
     PRE,
     PREC_FUNCTION,
@@ -44,22 +39,9 @@ from porism.formula.tree import Node
 
 Handler = Callable[[Parser, Stack, list[Node], int, Symbol], int]
 
-# Symbols that may begin or end a pair such as `:=`.
-_FIRST = frozenset(first for first, _ in PAIRS)
-_SECOND = frozenset(second for _, second in PAIRS)
 # Precedence of `∧` and `∨` when they join relations.
 _LOGIC = {"∧": 9, "∨": 8}
 _AROUND = frozenset(("()", "[]"))
-
-
-def _pair(tokens: list[Node], at: int, symbol: Symbol) -> tuple[Symbol, int, tuple[int, ...]]:
-    """Return the symbol here, or that of the pair with the next one, the next position, and the places."""
-    token = tokens[at]
-    if at + 1 < len(tokens) and tokens[at + 1].label in _SECOND and token.label in _FIRST and token.edges in PLAIN:
-        both = PAIRS.get((token.label, tokens[at + 1].label))
-        if both is not None:
-            return SYMBOLS[both], at + 2, token.places + tokens[at + 1].places
-    return symbol, at + 1, token.places
 
 
 def _infix(parser: Parser, token: Node, label: str, places: tuple[int, ...]) -> InfixOperator:
@@ -77,7 +59,7 @@ def relation(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: 
         end = next((i for i in range(at + 2, len(tokens)) if tokens[i].label == ">"), 0)
         if end:
             return _angle(parser, stack, tokens, at, end)
-    symbol, after, places = _pair(tokens, at, symbol)
+    symbol, after, places = paired_symbol(tokens, at, symbol)
     stack.between(REL, symbol.prec, _infix(parser, token, symbol.label, places))
     return after
 
@@ -99,7 +81,7 @@ def sign(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symb
         stack.operands[-1] = Node("O!limit-from", [stack.operands[-1], Node(symbol.label, None, "", token.places)])
         return at + 1
     if stack.has_operand:
-        symbol, after, places = _pair(tokens, at, symbol)
+        symbol, after, places = paired_symbol(tokens, at, symbol)
         form = symbol.form if symbol.form == REL else ADD
         stack.between(form, symbol.prec, _infix(parser, token, symbol.label, places))
         return after
@@ -136,7 +118,7 @@ def infix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Sym
         made = Node("O!ket", [parser.row(tokens[at + 1 : end])], "", token.places + tokens[end].places)
         push(parser, stack, made, tokens[end], False)
         return end + 1
-    symbol, after, places = _pair(tokens, at, symbol)
+    symbol, after, places = paired_symbol(tokens, at, symbol)
     prec = symbol.prec
     if symbol.form == REL:
         stack.between(REL, prec, InfixOperator(symbol.label, places))
@@ -276,67 +258,6 @@ def prefix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Sy
     else:
         stack.prefix(PRE, symbol.prec, lambda value: Node(symbol.label, [value], "", token.places))
     return at + 1
-
-
-def big(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
-    """Parse a sum, product, union or limit; its body is the product that follows."""
-    token = tokens[at]
-    if at + 1 == len(tokens):
-        stack.value(with_bounds(parser, symbol.label, token, [Node("W!")]))
-        return at + 1
-    stack.prefix(BIG, symbol.prec, lambda value: with_bounds(parser, symbol.label, token, [value]))
-    return at + 1
-
-
-def integral_sign(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
-    """Parse an integral up to its differential; without one it is a big operator."""
-    token = tokens[at]
-    found = closing_differentials(tokens, at + 1)
-    if found is not None:
-        begin, end = found
-        if begin == at + 1 and end < len(tokens) and begins_operand(tokens[end]):
-            # Physicists' order: the differential comes first, the body after it.
-            variable = integral(parser, symbol.label, [], tokens[begin:end])[1]
-            stack.prefix(BIG, symbol.prec, lambda body: with_bounds(parser, symbol.label, token, [body, variable]))
-            return end
-        body = tokens[at + 1 : begin]
-        if len(body) > 1 and (last := SYMBOLS.get(body[-1].label)) is not None and last.form == MUL:
-            # The sign before the differential of `F ⋅ dr` multiplies by the differential.
-            body = body[:-1]
-        parts = integral(parser, symbol.label, body, tokens[begin:end])
-        stack.value(with_bounds(parser, symbol.label, token, parts))
-        return end
-    position = fraction_with_differential(tokens, at + 1)
-    if position >= 0:
-        fraction, differential = split_numerator(tokens[position])
-        parts = integral(parser, symbol.label, [*tokens[at + 1 : position], fraction], differential)
-        stack.value(with_bounds(parser, symbol.label, token, parts))
-        return position + 1
-    if at + 1 == len(tokens):
-        stack.value(with_bounds(parser, symbol.label, token, [Node("W!"), Node("W!")]))
-    else:
-        stack.prefix(BIG, symbol.prec, lambda body: with_bounds(parser, symbol.label, token, [body, Node("W!")]))
-    return at + 1
-
-
-def quantifier(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
-    """Parse a quantifier: its bound variables, then its statement, which may also precede it."""
-    symbol, start, places = _pair(tokens, at, symbol)
-    end, rest, close = quantifier_scope(tokens, start)
-    binder = parser.row(tokens[start:end]) if end > start else Node("W!")
-    children = [binder]
-    if stack.has_operand:
-        while stack.operators and stack.operators[-1].prec >= symbol.prec:
-            stack.reduce()
-        children.append(stack.operands.pop())
-        stack.has_operand = False
-        rest = end
-    elif rest < len(tokens):
-        if close > rest:
-            children.append(parser.row(tokens[rest:close]))
-        rest = close
-    stack.value(Node(symbol.label, children, "", places))
-    return rest
 
 
 HANDLERS: dict[int, Handler] = {

@@ -79,19 +79,6 @@ def _load() -> dict[str, Symbol]:
 
 SYMBOLS: Final = _load()
 
-# Two adjacent symbols that mean one.
-PAIRS: Final = {
-    (":", "="): ":=",
-    ("<", "="): "<=",
-    (">", "="): ">=",
-    ("=", ">"): "⇒",
-    ("−", ">"): "→",
-    ("=", ":"): "=:",
-    ("∃", "!"): "∃!",
-    ("<", "<"): "≪",
-    (">", ">"): "≫",
-}
-
 # Letters that are functions whatever their argument is.
 FUNCTIONS: Final = frozenset("fghFGHPQTLKNWSUDΓΦΨΘΛφϕψζχ") | frozenset("𝒪ℱℒ𝔼ℙ𝒩℘")
 # Letters before a bracket that are factors, not functions, unless there are several arguments.
