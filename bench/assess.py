@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 import socket
 import statistics
@@ -20,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+
+from porism.parallel import cores
 
 ASSESSORS, JUDGMENTS = 20, 50
 PASSWORD = "a long bench password"
@@ -188,7 +189,7 @@ def main() -> None:
             server.terminate()
             server.wait()
     print(
-        f"{load.assessors} assessors x {load.judgments} judgments at once, {os.cpu_count()} cores, every save on the disk before it is confirmed"
+        f"{load.assessors} assessors x {load.judgments} judgments at once, {cores()} cores, every save on the disk before it is confirmed"
     )
     print("what\tcount\tmean ms\tmedian ms\tp95 ms\tmax ms")
     for what, values in (("save", times.saves), ("next item", times.items)):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench._watched import ALL, watch
 from bench.generate_dump import generate
+from porism.parallel import cores
 
 # The collection of the lab: posts and formulas of 2010 to 2018.
 FULL_POSTS, FULL_FORMULAS = 2_400_000, 28_000_000
@@ -38,7 +39,7 @@ def main() -> None:
         "formulas": f"{formulas:,}",
         "distinct formulas": f"{counts['expressions']:,}",
         "dump": f"{read / 1e6:,.0f} MB, generated in {made:,.0f} s",
-        "built in": f"{seconds:,.0f} s ({processor:,.0f} s of processor, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
+        "built in": f"{seconds:,.0f} s ({processor:,.0f} s of processor, {cores()} cores, load {os.getloadavg()[0]:.1f})",
         "posts per second": f"{counts['posts'] / seconds:,.0f}",
         "formulas per second": f"{formulas / seconds:,.0f}",
         "peak memory, all processes": f"{peak:,.0f} MB",

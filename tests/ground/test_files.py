@@ -10,14 +10,14 @@ from porism.errors import PorismError
 from porism.files import atomic_directory, atomic_file, digest_file, open_text
 
 
-def test_open_text_reads_compressed_and_drops_the_mark(tmp_path: Path) -> None:
+def test_open_text_reads_compressed_files_and_drops_the_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress("\ufeffαβγ\r\nzwei".encode()))
     with open_text(path) as stream:
         assert stream.read() == "αβγ\nzwei"
 
 
-def test_missing_file_names_place_and_remedy(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_path_and_fix(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as caught:
         open_text(tmp_path / "none.tsv")
     assert str(caught.value) == f"{tmp_path}/none.tsv: no such file\n  fix: check the path"
@@ -38,7 +38,7 @@ def test_atomic_file_leaves_nothing_when_interrupted(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_full_disk_is_said_in_words(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_as_porism_error(tmp_path: Path) -> None:
     def fail() -> None:
         with atomic_file(tmp_path / "x"):
             raise OSError(errno.ENOSPC, "No space left on device")
