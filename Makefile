@@ -9,7 +9,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .PHONY: demo test check bench docs clean pure browser
 
 # The product alone. Part of it is compiled (setup.py), so it is installed again when something there changes.
-$(CORE): pyproject.toml setup.py constraints.txt $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
+$(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
 	touch $@

@@ -142,6 +142,7 @@ def test_any_text(latex: str) -> None:
 @settings(max_examples=400, deadline=None)
 @given(pieces)
 @example(r"\operatorname{<")
+@example("\xb2{_\\sin\\substack{")
 def test_any_pieces_of_latex(latex: str) -> None:
     check(latex)
 

@@ -12,6 +12,8 @@ from porism.formula.tree import Node, attach
 # Labels that may join with a neighbour; a row without them stays as it is.
 _FONTS = frozenset(("V!\\mathbb", "V!\\Bbb", "V!\\mathfrak", "V!\\mathscr", "V!\\mathcal", "V!\\mathbf"))
 JOINABLE = frozenset((".", "⋅", ":", "′", "′′", "W!", "&", "\u0338")) | _FONTS
+# Edges of scripts above and below the baseline, pre-scripts included.
+_ABOVE, _BELOW = "aoc", "bud"
 _TRIPLES = {".": "V!…", "⋅": "V!⋯"}
 
 
@@ -79,12 +81,14 @@ def _joined(label: str, *nodes: Node) -> Node:
 
 
 def _has_room(empty: Node, node: Node) -> bool:
-    """Check that the symbol has no pre-scripts where those of the empty base would go."""
-    return not {"c", "d"} & set(node.edges) and not ({"a", "o"} <= set(empty.edges) or {"b", "u"} <= set(empty.edges))
+    """Check that the symbol has no pre-scripts, and the empty base at most one script above and one below."""
+    above = sum(edge in _ABOVE for edge in empty.edges)
+    below = sum(edge in _BELOW for edge in empty.edges)
+    return above <= 1 and below <= 1 and "c" not in node.edges and "d" not in node.edges
 
 
 def _prescripted(empty: Node, node: Node) -> Node:
     """Make the scripts of an empty base the pre-scripts of the next symbol: `{}^n C`."""
     for edge, child in zip(empty.edges, empty.children, strict=True):
-        attach(node, "c" if edge in "ao" else "d", child)
+        attach(node, "c" if edge in _ABOVE else "d", child)
     return node
