@@ -41,7 +41,7 @@ HEAVY = (
     "scipy",
     "numba",
     "lxml",
-    "tantivy",
+    "Stemmer",
     "starlette",
     "uvicorn",
     "jinja2",

@@ -22,8 +22,8 @@ Entry = tuple[int, int, int]  # row, field, count
 
 def encode(entries: list[Entry], old: bytes = b"") -> bytes:
     rows = np.array([row for row, _, _ in entries], np.int32)
-    cells = np.array([field << FIELD_SHIFT | count for _, field, count in entries], np.uint16)
-    out, ends = np.empty(12 * len(entries) + len(old) + 1, np.uint8), np.zeros(1, np.int64)
+    cells = np.array([field << FIELD_SHIFT | count for _, field, count in entries], np.uint8)
+    out, ends = np.empty(6 * len(entries) + len(old) + 1, np.uint8), np.zeros(1, np.int64)
     held = np.frombuffer(old, np.uint8)
     encode_lists(held, np.array([0, len(old)]), np.array([0, len(entries)]), rows, cells, out, ends)
     return out[: int(ends[0])].tobytes()
@@ -116,9 +116,7 @@ def test_posting_lists_are_the_rows_inverted(
     lists = PostingLists(tmp_path / "words")
     found = [decoded(lists.data[slice(*lists.span(number))].tobytes()) for number in range(len(lists))]
     assert found == [[(0, 0, 2), (3, 0, 1)], [(0, 0, 1), (2, 0, 1)], [(2, 0, 1)]]
-    documents_of, occurrences = inversion.frequencies(lists, np.array([0, 0, 1, 1], np.int32))
-    assert documents_of.tolist() == [2, 2, 1]
-    assert occurrences.tolist() == [3, 2, 1]
+    assert inversion.document_frequencies(lists, np.array([0, 0, 1, 1], np.int32)).tolist() == [2, 2, 1]
 
 
 def test_rows_taken_over_keep_their_ids() -> None:

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 from porism.formula import parse
-from porism.index.analysis.terms import form_term, formula_terms, whole_form
-from porism.index.analysis.words import FORMULA, pairs, stems, tokens, words
+from porism.index.analysis.terms import form_term, formula_terms, text_terms, whole_form
+from porism.index.analysis.words import FORMULA, stems, tokens
 from porism.index.concepts.concept import likelihood, names
 
 
 def test_words_are_stemmed_and_stop_words_dropped() -> None:
-    assert words("Proving the inequalities") == ["prove", "inequ"]
+    assert text_terms("Proving the inequalities")["words"] == ["prove", "inequ"]
 
 
 def test_no_pair_reaches_across_a_formula() -> None:
-    assert pairs(f"right {FORMULA} triangle") == []
-    assert pairs("right triangle") == ["right_triangl"]
+    assert text_terms(f"right {FORMULA} triangle")["pairs"] == []
+    assert text_terms("right triangle")["pairs"] == ["right_triangl"]
 
 
 def test_each_stem_has_its_word() -> None:

@@ -26,7 +26,7 @@ def test_an_index_of_another_version_is_rebuilt(demo: Path, tmp_path: Path, caps
     run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
     said = capsys.readouterr().err
     assert "collection exists" in said
-    assert "was built by another version of Porism or of Python; making it again" in said
+    assert "was built by another version of Porism; making it again" in said
     run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
     assert "index exists" in capsys.readouterr().err
 

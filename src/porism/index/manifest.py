@@ -13,10 +13,19 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import atomic_file, digest_file
-from porism.formula.canonical.rules import PROBE
+from porism.hashing import fingerprint
 
-FORMAT = 2
+FORMAT = 3
 NAME = "manifest.json"
+# Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.
+SHAPES_TERMS = (
+    "porism.formula",
+    "porism.text",
+    "porism.index.analysis",
+    "porism.index.posts.pieces",
+    "porism.index.schema",
+)
+LIBRARIES = ("math-core", "latex2mathml", "PyStemmer", "xxhash")
 REBUILD = "build the index again: porism index COLLECTION -o {}"
 
 
@@ -35,7 +44,7 @@ class Manifest:
     kind: str
     collection: str
     format: int = FORMAT
-    numbers: int = PROBE  # what the numbers of its terms depend on
+    terms: str = ""  # fingerprint of everything that shapes its terms
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Part] = field(default_factory=dict)
@@ -55,7 +64,7 @@ def write_manifest(
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path.name != NAME and not path.name.endswith(".lock")
     }
-    manifest = Manifest(kind, collection, FORMAT, PROBE, dict(options or {}), dict(counts or {}), files)
+    manifest = Manifest(kind, collection, FORMAT, terms_fingerprint(), dict(options or {}), dict(counts or {}), files)
     with atomic_file(directory / NAME) as out:
         json.dump(asdict(manifest), out, indent=1, sort_keys=True)
         out.write("\n")
@@ -72,8 +81,8 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
             where=str(directory),
             fix=f"update Porism, or {rebuild}",
         )
-    if manifest.format < FORMAT or manifest.numbers != PROBE:
-        raise PorismError("was built by another version of Porism or of Python", where=str(directory), fix=rebuild)
+    if manifest.format < FORMAT or manifest.terms != terms_fingerprint():
+        raise PorismError("was built by another version of Porism", where=str(directory), fix=rebuild)
     if manifest.kind != kind:
         raise PorismError(f"is an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
     if collection is not None and manifest.collection != collection:
@@ -84,6 +93,11 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
         )
     _check_sizes(directory, manifest)
     return manifest
+
+
+def terms_fingerprint() -> str:
+    """Return the fingerprint of the code, tables and libraries that make terms. An index with another one would find wrong things silently."""
+    return fingerprint(SHAPES_TERMS, LIBRARIES)
 
 
 def check_digests(directory: Path, manifest: Manifest) -> None:
@@ -105,6 +119,8 @@ def _parse(directory: Path) -> Manifest:
         if raw["kind"] == "collection":
             fix = f"index it: porism index {directory} -o {directory}-index"
             raise PorismError("is a collection, not an index", where=str(directory), fix=fix)
+        if raw["format"] != FORMAT:  # of other formats only the number is read
+            return Manifest(str(raw["kind"]), str(raw["collection"]), int(raw["format"]))
         files = {name: Part(**part) for name, part in raw.pop("files").items()}
         return Manifest(**raw, files=files)
     except (ValueError, TypeError, KeyError, AttributeError):

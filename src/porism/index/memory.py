@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection as Names
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +20,17 @@ from porism.corpus.store.collection import Collection
 from porism.formula import parse
 from porism.index.analysis.terms import formula_terms
 from porism.index.posts.pieces import Piece, pieces_of
-from porism.index.protocols import UNKNOWN, Candidates, Filter, Positions, StoredPost, Term, TermRows, Threads
-from porism.index.protocols import TermStatistics as Statistics
+from porism.index.protocols import (
+    UNKNOWN,
+    Candidates,
+    Filter,
+    Positions,
+    StoredPost,
+    Term,
+    TermRows,
+    TermStatistics,
+    Threads,
+)
 from porism.index.schema import FAMILIES, FIELDS, FORMULA_FAMILIES, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import LengthBias, TermCounts, ViewCounts, Weighting
@@ -86,8 +97,16 @@ def _read_thread(collection: Collection, thread: Thread, number: int, links: boo
     return posts
 
 
+class Posting(NamedTuple):
+    """An entry of a posting list: a term occurs in a field of a post so many times."""
+
+    post: MemoryPost
+    field: str
+    times: int
+
+
 class MemoryTermIndex:
-    """Terms of posts in memory."""
+    """Terms of posts in memory: for each term the posts and fields it occurs in."""
 
     def __init__(self, posts: Sequence[MemoryPost]) -> None:
         self._posts = posts
@@ -96,47 +115,58 @@ class MemoryTermIndex:
             "question": [[post] for post in posts if post.is_question],
             "answer": [[post] for post in posts if not post.is_question],
         }
-        self.codes: dict[str, dict[str, int]] = {family: {} for family in FAMILIES}
+        self._unit_of = {
+            unit: {id(post): row for row, group in enumerate(groups) for post in group}
+            for unit, groups in self._units.items()
+        }
+        self._postings: dict[str, dict[str, list[Posting]]] = {family: {} for family in FAMILIES}
         for post in posts:
             for family, counts in post.counts.items():
-                for _, term in counts:
-                    self.codes[family].setdefault(term, len(self.codes[family]))
+                for (field, term), count in counts.items():
+                    self._postings[family].setdefault(term, []).append(Posting(post, field, count))
+        self.codes = {
+            family: {term: code for code, term in enumerate(postings)} for family, postings in self._postings.items()
+        }
+        self._names = {family: list(postings) for family, postings in self._postings.items()}
+        self._lengths = cache(self._lengths_of)
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""
-        units = self._units[view.unit]
-        return ViewCounts(len(units), sum(post.length(family, view) for unit in units for post in unit))
+        lengths = self._lengths(family, view)
+        return ViewCounts(len(lengths), float(lengths.sum()))
+
+    def _lengths_of(self, family: str, view: View) -> Floats:
+        """Return the length of every document of a view."""
+        groups = self._units[view.unit]
+        return np.array([sum(post.length(family, view) for post in group) for group in groups], np.float64)
 
     def _counts(self, term: Term, view: View) -> dict[int, float]:
-        """Return the weighted count of a term in each document that contains it."""
+        """Return the weighted count of a term in each document that contains it, in the order of rows."""
+        weights, rows = dict(view.weights), self._unit_of[view.unit]
         found: dict[int, float] = {}
-        for row, unit in enumerate(self._units[view.unit]):
-            total = 0.0
-            for field, weight in view.weights:
-                if weight:
-                    total += weight * sum(post.counts[term.family][field, term.text] for post in unit)
-            if total > 0:
-                found[row] = total
-        return found
+        for post, field, count in self._postings[term.family].get(term.text, ()):
+            if weights.get(field) and id(post) in rows:
+                row = rows[id(post)]
+                found[row] = found.get(row, 0.0) + weights[field] * count
+        return dict(sorted(found.items()))
 
-    def statistics(self, terms: Sequence[Term], view: View) -> Statistics:
+    def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
         """Return codes and frequencies of many terms."""
         counts = [self._counts(term, view) for term in terms]
         codes = [
             self.codes[term.family][term.text] if found else UNKNOWN for term, found in zip(terms, counts, strict=True)
         ]
-        documents = np.array([len(found) for found in counts], np.int64)
-        return Statistics(np.array(codes, np.int64), documents, np.array([sum(one.values()) for one in counts]))
+        return TermStatistics(np.array(codes, np.int64), np.array([len(found) for found in counts], np.int64))
 
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many threads contain each term, by code."""
-        names = list(self.codes[family])
+        names = self._names[family]
         every = View.of("thread", dict.fromkeys(FIELDS, 1.0))
         return np.array([len(self._counts(Term(family, names[code]), every)) for code in codes.tolist()], np.int64)
 
     def text(self, family: str, code: int) -> str:
         """Return the term with a code."""
-        return list(self.codes[family])[code]
+        return self._names[family][code]
 
     def search(
         self,
@@ -148,17 +178,28 @@ class MemoryTermIndex:
         allow: Filter | None = None,
         required: Sequence[Term] = (),
     ) -> Candidates:
-        """Return the k best documents: sum the weights of the terms, sort."""
-        units = self._units[view.unit]
-        scores: dict[int, float] = {}
+        """Return the k best documents: sum the weights of the terms, drop what is not allowed, sort."""
         weights: dict[tuple[str, str], float] = defaultdict(float)
         for term in terms:
             weights[term.family, term.text] += term.weight
+        scores = self._scores(weights, view, weighting)
+        for term in required:
+            kept = self._counts(term, view)
+            scores = {row: score for row, score in scores.items() if row in kept}
+        if allow:
+            groups = self._units[view.unit]
+            scores = {row: score for row, score in scores.items() if self._is_allowed(groups[row], allow)}
+        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
+        rows = np.array([row for row, _ in best], np.int64)
+        return Candidates(rows, np.array([score for _, score in best], np.float64))
+
+    def _scores(self, weights: Mapping[tuple[str, str], float], view: View, weighting: Weighting) -> dict[int, float]:
+        scores: dict[int, float] = {}
         for (family, text), weight in weights.items():
             counts = self._counts(Term(family, text), view)
             if counts:
                 about = TermCounts(len(counts), sum(counts.values()), weight)
-                lengths = np.array([sum(post.length(family, view) for post in units[row]) for row in counts])
+                lengths = self._lengths(family, view)[list(counts)]
                 values = weighting.weigh(np.array(list(counts.values())), lengths, about, self.count(family, view))
                 for row, value in zip(counts, values.tolist(), strict=True):
                     scores[row] = scores.get(row, 0.0) + value
@@ -166,17 +207,9 @@ class MemoryTermIndex:
             for family in sorted({family for family, _ in weights}):
                 total = sum(weight for (name, _), weight in weights.items() if name == family)
                 for row in scores:
-                    length = np.array([sum(post.length(family, view) for post in units[row])])
+                    length = self._lengths(family, view)[row : row + 1]
                     scores[row] += float(weighting.bias(length, total)[0])
-        for term in required:
-            kept = self._counts(term, view)
-            scores = {row: score for row, score in scores.items() if row in kept}
-        if allow:
-            scores = {row: score for row, score in scores.items() if self._is_allowed(units[row], allow)}
-        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
-        return Candidates(
-            np.array([row for row, _ in best], np.int64), np.array([score for _, score in best], np.float64)
-        )
+        return scores
 
     def _is_allowed(self, unit: Sequence[MemoryPost], allow: Filter) -> bool:
         question = self._units["question"][unit[0].thread][0]
@@ -246,7 +279,13 @@ class MemoryDocumentStore:
             ends.append(len(codes))
         all_ends = np.array(ends, np.int64)
         starts = np.concatenate(([0], all_ends[:-1])).astype(np.int64) if ends else all_ends
-        return TermRows(starts, all_ends, np.array(codes, np.uint32), np.array(cells, np.uint16), lengths)
+        return TermRows(starts, all_ends, np.array(codes, np.uint32), np.array(cells, np.uint8), lengths)
+
+    def post_ids(self, unit: Unit, rows: Ints) -> Ints:
+        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
+        answers = [post.id for one in self._threads for post in one[1:]]
+        ids = answers if unit == "answer" else [one[0].id for one in self._threads]
+        return np.array([ids[row] for row in rows.tolist()], np.int64)
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""

@@ -34,12 +34,11 @@ class Term:
 
 
 class TermStatistics(NamedTuple):
-    """For each requested term: the code by which documents name it (UNKNOWN if none does), the number of documents of the view that
-    contain it, and its occurrences in them (weighted as the view weighs its fields)."""
+    """For each requested term: the code by which documents name it (UNKNOWN if none does), and the number of documents of the view that
+    contain it."""
 
     codes: Ints
     documents: Ints
-    occurrences: Floats
 
 
 class Candidates(NamedTuple):
@@ -111,7 +110,7 @@ class TermRows(NamedTuple):
     starts: Ints
     ends: Ints
     codes: Codes
-    cells: npt.NDArray[np.uint16]
+    cells: npt.NDArray[np.uint8]
     lengths: npt.NDArray[np.int32]  # of each post, by field
 
 
@@ -160,6 +159,10 @@ class DocumentStore(Protocol):
 
     def fetch(self, threads: Ints, families: Collection[str], vectors: Collection[str] = ()) -> Threads:
         """Return threads by their rows, with the terms of these families and vectors of these kinds, in one batch."""
+        ...
+
+    def post_ids(self, unit: Unit, rows: Ints) -> Ints:
+        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
         ...
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:

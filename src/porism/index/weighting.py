@@ -98,7 +98,7 @@ def _check_range(name: str, value: float, low: float, high: float = math.inf) ->
 
 @dataclass(frozen=True, slots=True)
 class BM25:
-    """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene and tantivy: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl / avdl)).
+    """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl / avdl)).
 
     `k1` bounds the gain of repeated terms, `b` is how far long documents are discounted.
     """

@@ -1,4 +1,4 @@
-"""What of a formula is indexed: terms for the postings, rows of numbers for the re-ranker."""
+"""Features of a formula: terms for posting lists, and its trees and paths as rows of numbers for re-ranking."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from porism.formula.tree import Node
 from porism.index.analysis.flat import FlatLayout, FlatOperators, flat_layout, flat_operators
 from porism.index.analysis.paths import Forest, Paths, tree_paths
 
-FIELDS = ("tuples", "paths", "parts")
-# The first letter of the name of a part says the canonical level.
+# The first letter of the term of a sub-expression names its canonical level.
 WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "abcd"
+LEVEL_PREFIX: dict[str, str] = {
+    "written": WRITTEN,
+    "normalised": NORMALISED,
+    "commutative": COMMUTATIVE,
+    "renamed": RENAMED,
+}
 MAX_TERM_STEPS = 3  # longer paths are too rare to find anything that shorter ones do not
 _SYMBOL = np.uint64(0x9E3779B97F4A7C15)
 

@@ -1,28 +1,25 @@
-"""The terms that a post is indexed by: two families of its words, three of its formulas (see `porism.index.schema`)."""
+"""The terms that a post is indexed by, in every family (see `porism.index.analysis.analysers`)."""
 
 from __future__ import annotations
 
-from porism.formula import Parsed
-from porism.index.analysis.features import COMMUTATIVE, RENAMED, Features, features
-from porism.index.analysis.words import FORMULA, neighbours, stems, stopwords
+from collections.abc import Sequence
 
-BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they say nothing about any
+from porism.formula import Parsed
+from porism.index.analysis.analysers import FORMULA_ANALYSERS, TEXT_ANALYSERS
+from porism.index.analysis.features import RENAMED, Features, features
+from porism.index.analysis.words import stems
+
 SMALLEST = 9  # tuples of the smallest formula that is a concept of its own; smaller ones occur everywhere
 
 
 def formula_terms(formula: Parsed) -> dict[str, list[str]]:
-    """Return the terms of a formula in each of its families."""
+    """Return the terms of a formula by family."""
     return feature_terms(features(formula.layout, formula.operators))
 
 
 def feature_terms(found: Features) -> dict[str, list[str]]:
-    """Select the features of a formula that posts are indexed by."""
-    return {
-        "tuples": [term for term in found.tuples if term not in BRACKETS],
-        "paths": found.paths,
-        # The two stricter levels say nothing here that the tuples do not.
-        "parts": [term for term in found.parts if term[0] in (COMMUTATIVE, RENAMED)],
-    }
+    """Return the terms of a formula by family from its features."""
+    return {family: analyser.of_formula(found) for family, analyser in FORMULA_ANALYSERS.items()}
 
 
 def whole_form(terms: dict[str, list[str]]) -> int:
@@ -38,11 +35,10 @@ def form_term(form: int) -> str:
 
 
 def text_terms(text: str) -> dict[str, list[str]]:
-    """Return the terms of a text in each of its families; the mark FORMULA stands where a formula was cut out."""
+    """Return the terms of a text by family; the mark FORMULA stands where a formula was cut out."""
     return stem_terms(stems(text))
 
 
-def stem_terms(row: list[str]) -> dict[str, list[str]]:
-    """Return the terms of a text from its stems."""
-    stop = stopwords()
-    return {"words": [stem for stem in row if stem not in stop and stem != FORMULA], "pairs": neighbours(row)}
+def stem_terms(found: Sequence[str]) -> dict[str, list[str]]:
+    """Return the terms of a text by family from its stems."""
+    return {family: analyser.of_stems(found) for family, analyser in TEXT_ANALYSERS.items()}

@@ -39,9 +39,7 @@ class EmbeddedPosts:
         self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks)
 
     def _units(self) -> dict[str, UnitMap]:
-        threads = thread_of_posts(self._first)
-        is_answer = np.ones(len(threads), np.bool_)
-        is_answer[self._first[:-1]] = False
+        threads, is_answer = thread_of_posts(self._first), self._is_answer
         answers = np.where(is_answer, np.cumsum(is_answer) - 1, -1).astype(np.int32)
         questions = np.where(is_answer, -1, threads).astype(np.int32)
         count = len(self._first) - 1
@@ -80,6 +78,12 @@ class EmbeddedPosts:
             {family: self.vectors[family].threads(threads) for family in vectors},
         )
 
+    def post_ids(self, unit: Unit, rows: Ints) -> Ints:
+        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
+        posts = np.flatnonzero(self._is_answer)[rows] if unit == "answer" else self._first[rows]
+        ids: Ints = self._attributes["id"][posts]
+        return ids
+
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
         found: list[StoredPost] = []
@@ -102,13 +106,18 @@ class EmbeddedPosts:
         return Positions(threads, positions)
 
     @cached_property
+    def _is_answer(self) -> Mask:
+        is_answer = np.ones(len(self._attributes["id"]), np.bool_)
+        is_answer[self._first[:-1]] = False
+        return is_answer
+
+    @cached_property
     def _by_id(self) -> Ints:
         return np.argsort(self._attributes["id"], kind="stable")
 
     def _mask(self, allow: Filter, unit: Unit) -> Mask:
         """Return which documents of a unit a filter allows."""
-        is_question = np.zeros(len(self._attributes["id"]), np.bool_)
-        is_question[self._first[:-1]] = True
+        is_question = ~self._is_answer
         allowed = is_question if allow.kind == "question" else ~is_question
         allowed = allowed & allow.passes(self._attributes["year"], self._attributes["accepted"].astype(np.bool_))
         threads = thread_of_posts(self._first)

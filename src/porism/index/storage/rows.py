@@ -18,11 +18,10 @@ from porism.compiled import compiled
 from porism.index.storage.columns import ArrayWriter, read_array
 
 Codes = npt.NDArray[np.uint32]
-Cells = npt.NDArray[np.uint16]
+Cells = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-FIELD_SHIFT = 13  # a cell is the field's number (3 bits) and the count (13 bits)
+FIELD_SHIFT = 5  # a cell is the field's number (3 bits) and the count (5 bits)
 MOST_COUNT = (1 << FIELD_SHIFT) - 1  # a larger count is split into several entries, which sum to it
-FIELD_BITS = 16 - FIELD_SHIFT
 
 
 class RowBlock(NamedTuple):
@@ -52,7 +51,7 @@ def _fold(keys: Any, fields: int, codes: Any, cells: Any, sizes: Any, lengths: A
         while left > 0:
             count = min(left, MOST_COUNT)
             codes[size] = np.uint32((key >> np.uint64(3)) & np.uint64(0xFFFFFFFF))
-            cells[size] = np.uint16((field << FIELD_SHIFT) | count)
+            cells[size] = np.uint8((field << FIELD_SHIFT) | count)
             sizes[row] += 1
             size += 1
             left -= count
@@ -67,7 +66,7 @@ def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_coun
     )
     keys.sort()
     found_codes = np.empty(len(keys), np.uint32)
-    cells = np.empty(len(keys), np.uint16)
+    cells = np.empty(len(keys), np.uint8)
     sizes = np.zeros(documents, np.int64)
     lengths = np.zeros((documents, field_count), np.int32)
     size = _fold(keys, field_count, found_codes, cells, sizes, lengths)
@@ -90,7 +89,7 @@ class RowsWriter:
     def add(self, block: RowBlock) -> None:
         """Append the rows of the next documents."""
         self._codes.write(np.ascontiguousarray(block.codes, "<u4").data)
-        self._cells.write(np.ascontiguousarray(block.cells, "<u2").data)
+        self._cells.write(np.ascontiguousarray(block.cells, "u1").data)
         self._starts.append(self._end + np.cumsum(block.sizes))
         self._lengths.append(block.lengths)
         self._end += len(block.codes)
@@ -111,7 +110,7 @@ class Rows:
         self.starts: Ints = read_array(directory / f"{name}.starts.npy")
         self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
         self.codes: Codes = mapped_bytes(directory / f"{name}.codes").view(np.uint32)
-        self.cells: Cells = mapped_bytes(directory / f"{name}.cells").view(np.uint16)
+        self.cells: Cells = mapped_bytes(directory / f"{name}.cells")
 
     def __len__(self) -> int:
         return len(self.lengths)

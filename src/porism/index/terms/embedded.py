@@ -14,7 +14,7 @@ from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatis
 from porism.index.schema import View
 from porism.index.storage.columns import read_array
 from porism.index.terms.dictionary import Dictionary
-from porism.index.terms.inversion import PostingLists, frequencies
+from porism.index.terms.inversion import PostingLists, document_frequencies
 from porism.index.terms.scoring import UnitMap, add_bm25, best, unit_counts
 from porism.index.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, Weighting
 
@@ -26,9 +26,7 @@ VIEWS_KEPT = 64  # pairs of a view and a family whose lengths are kept: 8 bytes 
 
 def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
     """Write how many documents contain each term, beside its posting lists."""
-    documents, occurrences = frequencies(PostingLists(path), units)
-    np.save(f"{path}.documents.npy", documents.astype(np.uint32))
-    np.save(f"{path}.occurrences.npy", occurrences.astype(np.uint32))
+    np.save(f"{path}.documents.npy", document_frequencies(PostingLists(path), units).astype(np.uint32))
 
 
 class Family:
@@ -39,7 +37,6 @@ class Family:
         self.dictionary = Dictionary(path)
         self.lists = PostingLists(path)
         self.documents: npt.NDArray[np.uint32] = read_array(directory / f"{name}.documents.npy")
-        self.occurrences: npt.NDArray[np.uint32] = read_array(directory / f"{name}.occurrences.npy")
         self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
 
 
@@ -77,28 +74,21 @@ class EmbeddedTermIndex:
         """Return the number of documents of a view and the sum of their lengths in a family."""
         return self._view_lengths(family, view).counts
 
-    def statistics(self, terms: Sequence[Term], view: View, *, occurrences: bool = False) -> TermStatistics:
-        """Return the codes and document frequencies of many terms; occurrences, which cost more, only on request."""
-        codes = np.full(len(terms), UNKNOWN, np.int64)
-        documents, times = np.zeros(len(terms), np.int64), np.zeros(len(terms))
+    def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
+        """Return the codes and document frequencies of many terms."""
+        codes, documents = np.full(len(terms), UNKNOWN, np.int64), np.zeros(len(terms), np.int64)
+        weights = view.vector(self.fields)
+        stored = view.unit == self._main and all(weights)  # then the stored frequencies are those of the view
         for name, places in _by_family(terms).items():
             family = self._families[name]
             codes[places] = family.dictionary.find([terms[at].text for at in places])
             known = [at for at in places if codes[at] != UNKNOWN]
-            if self._is_stored(view, occurrences):
+            if stored:
                 documents[known] = family.documents[codes[known]]
-                times[known] = family.occurrences[codes[known]]
             else:
-                for at in known:
-                    found, counts = self._unit_counts(family, int(codes[at]), view)
-                    documents[at], times[at] = len(found), counts.sum()
+                documents[known] = [len(self._unit_counts(family, int(codes[at]), view)[0]) for at in known]
         codes[documents == 0] = UNKNOWN
-        return TermStatistics(codes, documents, times)
-
-    def _is_stored(self, view: View, occurrences: bool) -> bool:
-        """Whether the stored frequencies are those of the view: every field counts (and occurrences unweighted, if they matter)."""
-        weights = view.vector(self.fields)
-        return view.unit == self._main and all(weights) and (not occurrences or set(weights) == {1.0})
+        return TermStatistics(codes, documents)
 
     def search(
         self,

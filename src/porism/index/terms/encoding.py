@@ -15,7 +15,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 
-LONGEST = 12  # bytes of one entry at most
+LONGEST = 6  # bytes of one entry at most: 31 bits of distance, 4 of field and flag, and a count of 5 bits
 
 
 @compiled
@@ -30,7 +30,7 @@ def _put(value: Any, out: Any, at: int) -> int:
 
 
 @compiled
-def get(data: Any, at: int) -> Any:
+def get(data: Any, at: Any) -> Any:
     """Read one integer; return it and the position after it."""
     value = np.int64(0)
     shift = 0
@@ -91,16 +91,16 @@ def decode(data: Any, at: int, end: int, rows: Any, cells: Any) -> int:
             count, at = get(data, at)
             count += 2
         rows[size] = row
-        cells[size] = np.uint16((((value >> 1) & 7) << FIELD_SHIFT) | count)
+        cells[size] = np.uint8((((value >> 1) & 7) << FIELD_SHIFT) | count)
         size += 1
     return size
 
 
 def decode_list(
     data: npt.NDArray[np.uint8], start: int, end: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """Return the rows and cells of one posting list."""
     rows = np.empty(end - start, np.int64)
-    cells = np.empty(end - start, np.uint16)
+    cells = np.empty(end - start, np.uint8)
     size = decode(data, start, end, rows, cells)
     return rows[:size], cells[:size]

@@ -1,7 +1,7 @@
 """Inversion: rows of documents become posting lists, with bounded memory.
 
 The ids of a family are cut into ranges of at most SORTED entries. For each range the rows are scanned once and its entries are sorted by
-counting, so that memory does not grow with the collection and lists come out in the order of rows. Lists of an index that is added to are
+counting, so that besides 8 bytes a term memory does not grow with the collection and lists come out in the order of rows. Lists of an index that is added to are
 continued: its bytes stay as they are.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.index.storage.columns import ArrayWriter, read_array
+from porism.index.storage.columns import read_array
 from porism.index.storage.rows import Rows, mapped_bytes
 from porism.index.terms.encoding import LONGEST, encode_lists, get
 
@@ -28,7 +28,7 @@ class PostingLists:
 
     def __init__(self, path: Path) -> None:
         self.data = mapped_bytes(Path(f"{path}.lists"))
-        self.ends: Ints = read_array(Path(f"{path}.list_end.npy"))
+        self.ends: npt.NDArray[Any] = read_array(Path(f"{path}.list_end.npy"))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -39,7 +39,7 @@ class PostingLists:
 
     def starts_of(self, low: int, high: int) -> Ints:
         """Return where the lists from `low` up to `high` start, and where the last of them ends; lists beyond the known ones are empty."""
-        ends = np.concatenate(([0], self.ends))
+        ends = np.concatenate(([0], self.ends)).astype(np.int64)
         return ends[np.minimum(np.arange(low, high + 1), len(self.ends))]
 
 
@@ -82,10 +82,11 @@ def write_postings(rows: Rows, terms: int, path: Path, base: PostingLists | None
     counts = np.zeros(terms, np.int64)
     _count(rows.codes, counts)
     written = 0
-    with Path(f"{path}.lists").open("wb") as out, ArrayWriter(Path(f"{path}.list_end.npy"), "<i8") as list_ends:
+    list_ends: list[Ints] = []
+    with Path(f"{path}.lists").open("wb") as out:
         for low, high in _ranges(counts):
             starts = np.concatenate(([0], np.cumsum(counts[low:high])))
-            found, cells = np.empty(int(starts[-1]), np.int32), np.empty(int(starts[-1]), np.uint16)
+            found, cells = np.empty(int(starts[-1]), np.int32), np.empty(int(starts[-1]), np.uint8)
             _place(rows.starts, rows.codes, rows.cells, first, low, high, starts[:-1].copy(), found, cells)
             old = np.zeros(high - low + 1, np.int64) if base is None else base.starts_of(low, high)
             data = np.empty(LONGEST * len(found) + int(old[-1] - old[0]), np.uint8)
@@ -94,34 +95,34 @@ def write_postings(rows: Rows, terms: int, path: Path, base: PostingLists | None
             out.write(data[: int(ends[-1])].data)
             list_ends.append(written + ends)
             written += int(ends[-1])
+    small = written < 1 << 32  # most collections need no wider offsets
+    np.save(
+        f"{path}.list_end.npy", np.concatenate([np.empty(0, np.int64), *list_ends]).astype("<u4" if small else "<u8")
+    )
 
 
 @compiled
-def _frequencies(data: Any, ends: Any, units: Any, identity: bool, documents: Any, occurrences: Any) -> None:
-    start = 0
+def _frequencies(data: Any, ends: Any, units: Any, identity: bool, documents: Any) -> None:
+    start = np.int64(0)
     for number in range(len(ends)):
-        at, end = start, ends[number]
+        at, end = start, np.int64(ends[number])
         row, last, found = np.int64(0), np.int64(-1), 0
-        total = np.int64(0)
         while at < end:
             value, at = get(data, at)
             row += value >> 4
-            count = np.int64(1)
             if value & 1:
-                count, at = get(data, at)
-                count += 2
+                _, at = get(data, at)
             unit = row if identity else np.int64(units[row])
             if unit != last:
                 found += 1
                 last = unit
-            total += count
-        documents[number], occurrences[number] = found, total
+        documents[number] = found
         start = end
 
 
-def frequencies(lists: PostingLists, units: npt.NDArray[np.int32] | None) -> tuple[Ints, Ints]:
-    """Return for each term id in how many units (threads, or documents where `units` is None) it occurs, and how often in all."""
-    documents, occurrences = np.zeros(len(lists), np.int64), np.zeros(len(lists), np.int64)
+def document_frequencies(lists: PostingLists, units: npt.NDArray[np.int32] | None) -> Ints:
+    """Return for each term id in how many units (threads, or documents if `units` is None) it occurs."""
+    documents = np.zeros(len(lists), np.int64)
     unit_of = np.empty(0, np.int32) if units is None else units
-    _frequencies(lists.data, lists.ends, unit_of, units is None, documents, occurrences)
-    return documents, occurrences
+    _frequencies(lists.data, lists.ends, unit_of, units is None, documents)
+    return documents

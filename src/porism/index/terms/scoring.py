@@ -81,7 +81,7 @@ def unit_counts(
     data: npt.NDArray[np.uint8], start: int, end: int, units: UnitMap, weights: Floats
 ) -> tuple[Ints, Floats]:
     """Return the units of one posting list and the weighted count of the term in each."""
-    rows, cells = np.empty(end - start, np.int64), np.empty(end - start, np.uint16)
+    rows, cells = np.empty(end - start, np.int64), np.empty(end - start, np.uint8)
     size = decode(data, start, end, rows, cells)
     found, counts = np.empty(size, np.int64), np.empty(size, np.float64)
     number = _combine(rows, cells, size, units.units, units.identity, weights, found, counts)

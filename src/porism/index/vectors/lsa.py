@@ -25,6 +25,7 @@ SAMPLE = 20_000  # threads that the basis is learned from; the others are projec
 FEWEST = 3  # threads that must contain a term
 BLOCK = 4096
 SEED = 1
+FEW = 300  # rows or columns of a matrix that is decomposed whole, without iteration
 
 Matrix = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -32,8 +33,8 @@ Ints = npt.NDArray[np.int64]
 
 def write_vectors(directory: Path, family: str) -> None:
     """Learn a basis from the rows of a family and write it with the vector of every thread."""
-    threads = _ThreadTerms(directory, family)
-    basis = _basis(threads)
+    threads = StoredThreadTerms(directory, family)
+    basis = learn_basis(threads)
     np.save(directory / f"vectors.{family}.codes.npy", threads.codes)
     np.save(directory / f"vectors.{family}.idf.npy", threads.idf)
     np.save(directory / f"vectors.{family}.basis.npy", basis.astype(np.float16))
@@ -66,7 +67,7 @@ class Vectors:
         return self._threads[rows].astype(np.float32)
 
 
-class _ThreadTerms:
+class StoredThreadTerms:
     """Threads as weighted term vectors over the commonest terms that enough threads contain."""
 
     def __init__(self, directory: Path, family: str) -> None:
@@ -102,7 +103,8 @@ class _ThreadTerms:
         return matrix
 
 
-def _basis(threads: _ThreadTerms) -> Matrix:
+def learn_basis(threads: StoredThreadTerms) -> Matrix:
+    """Return the right singular vectors of the matrix of threads and terms, one column each."""
     from scipy.sparse import diags, vstack
     from scipy.sparse.linalg import svds
 
@@ -114,8 +116,11 @@ def _basis(threads: _ThreadTerms) -> Matrix:
     if size < 1:
         return np.zeros((len(threads.codes), 1), np.float32)
     matrix = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).astype(np.float32, copy=False)
-    vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2]
-    return np.ascontiguousarray(vectors[::-1].T, np.float32)
+    if min(matrix.shape) <= FEW:
+        vectors = np.linalg.svd(matrix.toarray(), full_matrices=False)[2][:size]
+    else:
+        vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2][::-1]
+    return np.ascontiguousarray(vectors.T, np.float32)
 
 
 def _unit(vectors: Matrix) -> Matrix:

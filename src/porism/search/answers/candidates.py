@@ -42,5 +42,5 @@ class ThreadCandidates(Retriever):
         context = self._contexts.of(query)
         found = [source.candidates(context, DEPTH, allow) for source in self._sources]
         fused = self._fusion.fuse([ScoredIds(one.rows, one.scores) for one in found])
-        documents = self._contexts.index.documents.fetch(fused.ids[:k], ())
-        return Ranking(documents.post_ids[documents.starts], fused.scores[:k])
+        ids = self._contexts.index.documents.post_ids("thread", fused.ids[:k])
+        return Ranking(ids, fused.scores[:k])

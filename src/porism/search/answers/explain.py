@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 from porism.formula import parse
 from porism.index.analysis.terms import formula_terms
-from porism.index.analysis.words import stems
+from porism.index.analysis.words import WORD, stem
 from porism.records import Explanation
 from porism.search.answers.context import Candidate
 from porism.search.answers.reranker import ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
-from porism.search.display.snippet import WORD
 from porism.search.features import all_features
 from porism.search.features.feature import Reason
 from porism.text.segment import Segment, Text
@@ -30,7 +29,7 @@ class Explainer:
         self._highlighter = highlighter
         query = scored.context.query
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
-        self._word_of = {stem: word.lower() for word in reversed(words) for stem in stems(word)[:1]}
+        self._word_of = {stem(word): word.lower() for word in reversed(words)}
 
     def explain(self, candidate: Candidate, fields: Sequence[Text]) -> Explanation:
         """Explain the score of a candidate with these fields."""
@@ -74,7 +73,7 @@ class Explainer:
 
     def _as_typed(self, term: str) -> str:
         """Return a stem, or a pair of them, in the words of the query."""
-        return " ".join(self._word_of.get(stem, stem) for stem in term.split("_"))
+        return " ".join(self._word_of.get(part, part) for part in term.split("_"))
 
     def _formulas(self, reasons: Sequence[Reason], fields: Sequence[Text]) -> list[Explanation]:
         """Return one part for each formula of the query, with the formula of the post that matches it."""

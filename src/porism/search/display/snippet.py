@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from porism.index.analysis.words import stems
+from porism.index.analysis.words import WORD, stem
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlighter
 from porism.search.display.parsed_formulas import mathml_of, part_terms_of
@@ -17,10 +17,9 @@ from porism.text.segment import Segment, Text
 SNIPPET_LENGTH = 320  # characters
 MAX_HIGHLIGHTED = 4  # formulas of a snippet that are compared with the query symbol by symbol
 FORMULA_WIDTH = 0.5  # a character of LaTeX takes less space than one of text
-# How many posts, sentences and words are kept, so that the next query need not analyse them again.
-MAX_POSTS, MAX_SENTENCES, MAX_WORDS = 1_000, 20_000, 20_000
+# How many posts and sentences are kept, so that the next query need not analyse them again.
+MAX_POSTS, MAX_SENTENCES = 1_000, 20_000
 _SENTENCE_END = re.compile(r"(?<=[.?!:;])\s+|\n+")
-WORD = re.compile(r"[^\W_]+")
 
 
 class SnippetBuilder:
@@ -106,7 +105,7 @@ class SnippetBuilder:
         """Split a text at the words of the query."""
         at = 0
         for match in WORD.finditer(text) if self._words else ():
-            if word_stem(match[0]) in self._words:
+            if stem(match[0]) in self._words:
                 if match.start() > at:
                     yield HighlightedSegment("text", text[at : match.start()])
                 yield HighlightedSegment("text", match[0], highlighted=True)
@@ -143,13 +142,7 @@ def _width(piece: Segment, formula_width: float) -> float:
 @lru_cache(MAX_SENTENCES)
 def word_stems(text: str) -> frozenset[str]:
     """Return the stems of the words of a text."""
-    return frozenset([word_stem(word) for word in WORD.findall(text)])
-
-
-@lru_cache(MAX_WORDS)
-def word_stem(word: str) -> str:
-    """Return the stem of a word, or an empty string if it has none."""
-    return next(iter(stems(word)), "")
+    return frozenset([stem(word) for word in WORD.findall(text)])
 
 
 def plain_title(text: Text) -> tuple[HighlightedSegment, ...]:

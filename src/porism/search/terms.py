@@ -1,0 +1,31 @@
+"""Retrieval by terms alone: the classical systems, any family, weighting and view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from porism.index.schema import THREAD, View
+from porism.index.weighting import BM25, Weighting
+from porism.search.answers.context import QueryContext
+from porism.search.answers.term_search import TermSearch
+from porism.search.index import Index
+from porism.search.query import ReadQuery
+from porism.search.retriever import Ranking, Retriever
+
+
+class TermRetriever(Retriever):
+    """Ranks threads (named by their questions), or answers if the view is one of answers, by the weights of the query's terms."""
+
+    def __init__(
+        self, index: Index, families: Sequence[str], weighting: Weighting | None = None, view: View = THREAD
+    ) -> None:
+        self._index = index
+        self._search = TermSearch(tuple(families), weighting or BM25(), view)
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the best k posts."""
+        found = self._search.candidates(QueryContext(query, self._index), k)
+        ids = self._index.documents.post_ids(self._search.view.unit, found.rows)
+        return Ranking(np.asarray(ids), found.scores)

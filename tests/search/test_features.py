@@ -1,0 +1,96 @@
+"""Every feature is an object that explains its own values; the engine and training find features by themselves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import porism
+from porism.search import features
+from porism.search.answers.context import Candidate, CandidateBatch, Values
+from porism.search.answers.model import KINDS, Kind, Model
+from porism.search.engine import Engine
+from porism.search.features import all_features, feature_names
+from porism.search.features.feature import Feature
+from porism.search.query import read_query
+
+QUERIES = (
+    "proof that $\\sqrt{2}$ is irrational",
+    "$a^2+b^2=c^2$",
+    "pythagorean theorem in a right triangle",
+    "sum of $\\frac{1}{n^2}$",
+)
+
+
+@pytest.fixture(scope="module")
+def engine(demo: Path) -> Engine:
+    return porism.open(demo / "index")
+
+
+def batch_of(engine: Engine, text: str, kind: Kind) -> CandidateBatch:
+    return engine.features(read_query(text, tags=("geometry", "irrational-numbers")), kind).batch
+
+
+@pytest.mark.parametrize("feature", all_features(), ids=lambda feature: feature.name)
+@pytest.mark.parametrize("text", QUERIES)
+def test_reasons_sum_to_the_value_of_the_feature(engine: Engine, feature: Feature, text: str) -> None:
+    batch = batch_of(engine, text, "questions")
+    values = feature.compute(batch)
+    assert len(values) == (len(batch.answer_posts) if feature.level == "answer" else batch.thread_count)
+    assert (values >= -1e-6).all() or feature.name.startswith("vectors.")
+    for at in (*range(min(5, len(values))), *np.argsort(-values)[:5].tolist()):
+        candidate = Candidate(int(batch.thread_of_answer[at]), at) if feature.level == "answer" else Candidate(at, None)
+        reasons = feature.explain(batch, candidate)
+        assert sum(reason.value for reason in reasons) == pytest.approx(float(values[at]), rel=1e-4, abs=1e-5)
+
+
+def test_every_feature_has_values_for_some_query(engine: Engine) -> None:
+    seen = {feature.name: 0.0 for feature in all_features()}
+    for text in QUERIES:
+        table = engine.features(read_query(text, tags=("geometry",)), "questions")
+        for name, values in table.values.items():
+            seen[name] = max(seen[name], float(np.abs(values).max(initial=0.0)))
+    assert not [name for name, largest in seen.items() if largest == 0.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_score_is_the_sum_of_factor_and_value(engine: Engine, kind: Kind) -> None:
+    scored = engine.scored(read_query(QUERIES[0]), kind)
+    assert scored.scores(kind) == pytest.approx(scored.table.matrix(kind) @ scored.factors)
+
+
+class TitleLength(Feature):
+    """A feature of ten lines: long titles."""
+
+    name = "title.length"
+    families = ("words",)
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        return batch.documents.terms["words"].lengths[batch.documents.starts, 0].astype(np.float32)
+
+
+def test_a_new_file_with_a_weight_is_all_a_feature_needs(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("porism.search.features.title_length")
+    module.FEATURES = (TitleLength(),)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    listed = [
+        *features.pkgutil.iter_modules(features.__path__),
+        features.pkgutil.ModuleInfo(None, "title_length", False),
+    ]  # type: ignore[arg-type]
+    monkeypatch.setattr(features.pkgutil, "iter_modules", lambda _: listed)
+    all_features.cache_clear()
+    try:
+        assert "title.length" in feature_names()
+        opened = porism.open(demo / "index")
+        fitted = Model({kind: {"title.length": 1.0} for kind in KINDS})
+        engine = Engine(opened.index, opened.collection, fitted)
+        hits = engine.search("triangle", kind="questions", k=3).hits
+        reasons = engine.explain("triangle", hits[0].id)
+        assert reasons.value == pytest.approx(hits[0].score, rel=1e-5)
+        assert [part.reason for part in reasons.parts] == ["title.length"]
+    finally:
+        all_features.cache_clear()
