@@ -18,7 +18,6 @@ from porism.search.default import porism as default_system
 from porism.search.engine import Engine
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
-from porism.text.html import plain
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 QUERIES = 200
@@ -59,7 +58,7 @@ def queries(engine: Engine) -> list[ReadQuery]:
     """Topics as whole posts, and titles of questions as typed queries."""
     topics = read_topics(SAMPLE / "topics" / "task1.xml")
     found = [read_query(topic.title, topic.question, topic.tags) for topic in topics]
-    found += [read_query(plain(post.title)) for post in engine.collection.posts("question")]
+    found += [read_query(post.title.plain()) for post in engine.collection.posts("question")]
     return found[:QUERIES]
 
 

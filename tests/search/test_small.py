@@ -9,6 +9,7 @@ import pytest
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
 from porism.index.build import build_index
 from porism.search.engine import Engine
 
@@ -19,7 +20,7 @@ NOTES = {
     "three times the same": dict.fromkeys(("a.md", "b.md", "c.md"), "# Same\n\nThe same words.\n"),
     "formulas alone": {"a.md": "$x^2$\n", "b.md": "$y^2+1$\n", "c.md": "$\\sqrt{2}$\n"},
     "one formula": {"a.md": "# A\n\n$a^2+b^2=c^2$\n", "b.md": "# B\n\nwords\n"},
-    "no words": {"a.md": "# 1\n\n---\n", "b.md": "# 2\n\n***\n"},
+    "stop words alone": {"a.md": "# The\n\nof and the\n", "b.md": "# And\n\nthe of\n"},
 }
 QUERIES = ("", "primes", "words", "$x^2$", "sum of $a^2+b^2$", "1", "\\frac{", "zzz")
 
