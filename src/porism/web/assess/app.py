@@ -73,7 +73,7 @@ ROUTES = [
     _post("/submissions", submissions.submit, TEAM),
     _post("/submissions/withdraw", submissions.withdraw, TEAM),
     _get("/submissions/{receipt:int}", submissions.receipt, TEAM, ORGANISER),
-    # The mathematics font of the search pages.
+    # The font and style of formulas, shared with the search pages.
     Mount("/shared", StaticFiles(directory=Path(__file__).parents[1] / "static")),
     Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static"),
 ]
