@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from porism.corpus.post import Thread
 from porism.corpus.store.collection import Collection
-from porism.formula import parse
-from porism.index.analysis.terms import formula_terms
+from porism.formula.binary import unpack
+from porism.index.analysis.features import features
+from porism.index.analysis.terms import feature_terms
 from porism.index.posts.pieces import Piece, pieces_of
 from porism.index.protocols import (
     UNKNOWN,
@@ -31,7 +32,7 @@ from porism.index.protocols import (
     TermStatistics,
     Threads,
 )
-from porism.index.schema import FAMILIES, FIELDS, FORMULA_FAMILIES, TAG_FAMILY, VISUAL_FAMILY, Unit, View
+from porism.index.schema import FAMILIES, FIELDS, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 
@@ -50,14 +51,14 @@ class MemoryPost:
         self.is_question = is_question
         self.counts: dict[str, Counter[tuple[str, str]]] = {family: Counter() for family in FAMILIES}
 
-    def add(self, field: str, piece: Piece) -> None:
+    def add(self, field: str, piece: Piece, collection: Collection) -> None:
         """Count the terms of a piece of text and of its formulas."""
         for family, terms in piece.terms.items():
             self.counts[family].update((field, term) for term in terms)
-        for latex in piece.formulas:
-            terms_of = formula_terms(parse(latex))
-            for family in FORMULA_FAMILIES:
-                self.counts[family].update((field, term) for term in terms_of[family])
+        for formula in piece.formulas:
+            trees = unpack(collection.expression(formula.expression_id).trees)
+            for family, terms in feature_terms(features(*trees)).items():
+                self.counts[family].update((field, term) for term in terms)
 
     def length(self, family: str, view: View) -> float:
         """Return the length of the post in a view."""
@@ -82,18 +83,18 @@ def _read_thread(collection: Collection, thread: Thread, number: int, links: boo
         year = int(post.created[:4]) if post.created[:4].isdigit() else 0
         chosen = post.id == accepted or (position == 0 and any(one.id == accepted for one in thread.answers))
         own = MemoryPost(number, post.id, year, chosen, position == 0)
-        own.add(post.kind, pieces.body if position == 0 else pieces.answers[position - 1])
+        own.add(post.kind, pieces.body if position == 0 else pieces.answers[position - 1], collection)
         for comment in pieces.comments.get(post.id, ()):
-            own.add(f"{post.kind}_comments", comment)
+            own.add(f"{post.kind}_comments", comment, collection)
         for use in collection.visuals_of(post.id):
             field = f"{post.kind}_comments" if use.kind == "comment" else use.kind
             own.counts[VISUAL_FAMILY][field, str(use.visual_id)] += 1
         posts.append(own)
-    posts[0].add("title", pieces.title)
-    posts[0].add("tags", pieces.tags)
+    posts[0].add("title", pieces.title, collection)
+    posts[0].add("tags", pieces.tags, collection)
     posts[0].counts[TAG_FAMILY].update(("tags", tag) for tag in thread.question.tags)
     for linked in pieces.linked:
-        posts[0].add("linked_titles", linked)
+        posts[0].add("linked_titles", linked, collection)
     return posts
 
 

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from porism.corpus.post import Thread
 from porism.hashing import hash64
 from porism.index.concepts.concept import names_of
-from porism.index.formulas.codes import MASK, FormulaCodes, latex_key
-from porism.index.posts.occurrences import encode_latex
+from porism.index.formulas.codes import FormulaCodes
 from porism.index.posts.pieces import Piece, Pieces, piece, tag_text
 from porism.index.storage.columns import ColumnWriter, read_columns
+from porism.text.segment import Segment
 
 TYPES = {"key": "<u8", "post": "<u4"}
+MASK = (1 << 64) - 1
 
 Keys = npt.NDArray[np.uint64]
 Posts = npt.NDArray[np.uint32]
@@ -47,8 +48,8 @@ class ConceptReader:
         self._posts = 0
         self._names: list[tuple[int, int]] = []
         self._shown: dict[int, str] = {}
-        self._latex: dict[str, int] = {}
-        self._formulas: list[tuple[int, int]] = []  # number of the LaTeX, post
+        self._latex: dict[int, str] = {}  # of each expression
+        self._formulas: list[tuple[int, int]] = []  # expression, post
 
     def add(self, thread: Thread, pieces: Pieces) -> None:
         """Read the posts of a thread."""
@@ -61,13 +62,14 @@ class ConceptReader:
         for answer in pieces.answers:
             self._post(given, answer, answer.formulas)
 
-    def _post(self, given: dict[str, str], body: Piece, formulas: list[str]) -> None:
+    def _post(self, given: dict[str, str], body: Piece, formulas: list[Segment]) -> None:
         for name, shown in (given | dict(names_of(body.text, body.stems))).items():
             key = hash64(name) & MASK
             self._names.append((key, self._posts))
             self._shown.setdefault(key, f"{name}\t{shown}")
-        for latex in dict.fromkeys(formulas):
-            self._formulas.append((self._latex.setdefault(latex, len(self._latex)), self._posts))
+        for expression, latex in {one.expression_id: one.text for one in formulas}.items():
+            self._latex.setdefault(expression, latex)
+            self._formulas.append((expression, self._posts))
         self._posts += 1
 
     def block(self, known: FormulaCodes) -> ConceptBlock:
@@ -77,12 +79,8 @@ class ConceptReader:
         return ConceptBlock(self._posts, Pairs(keys, posts, list(self._shown.items())), self._forms(known))
 
     def _forms(self, known: FormulaCodes) -> Pairs:
-        latex = list(self._latex)
-        forms, held = known.forms(np.fromiter(map(latex_key, latex), np.uint64, len(latex)))
-        missing = np.flatnonzero(~held)
-        forms[missing] = encode_latex([latex[at] for at in missing.tolist()])[0].forms
         number, post = np.array(self._formulas, np.int64).reshape(-1, 2).T
-        keys, posts = forms[number], post.astype(np.uint32)
+        keys, posts = known.forms(number), post.astype(np.uint32)
         large = keys > 0
         number, keys, posts = number[large], keys[large], posts[large]
         # A form once in each post, at its first place.
@@ -93,7 +91,7 @@ class ConceptReader:
         shown: dict[int, str] = {}
         for key, at in zip(keys.tolist(), number.tolist(), strict=True):
             if key not in shown:
-                shown[key] = " ".join(latex[at].split())
+                shown[key] = " ".join(self._latex[at].split())
         return Pairs(keys, posts, list(shown.items()))
 
 

@@ -16,8 +16,7 @@ from porism.formula.binary import unpack
 from porism.index.analysis.features import Features, features_of_many
 from porism.index.formulas.codes import EncodedFormulas, encode, new_vocabularies
 from porism.index.schema import FORMULA_FAMILIES
-from porism.index.terms.blocks import LocalRows, Vocabulary, rows_of_documents
-from porism.index.terms.dictionary import Hashes
+from porism.index.terms.blocks import LocalRows, rows_of_documents
 
 # Columns of a block and their types; those named *_at hold one row's end for each formula, the rest are the rows.
 TYPES = {
@@ -51,8 +50,8 @@ class Raw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Columns (labels numbered in `labels`), the term rows of each family, how many path groups have each path key, and the codes of those
-    formulas that posts name by their LaTeX."""
+    """Columns (labels numbered in `labels`), the term rows of each family, how many path groups have each path key, and the
+    codes of the expressions, which posts name by their ids."""
 
     columns: dict[str, npt.NDArray[Any]]
     labels: list[str]
@@ -60,13 +59,6 @@ class Block:
     keys: npt.NDArray[np.uint32]
     key_counts: npt.NDArray[np.int64]
     encoded: EncodedFormulas
-
-
-class ExtraFormulas(NamedTuple):
-    """Formulas that are not indexed themselves but occur in posts: their codes, and the hashes of the terms by family."""
-
-    encoded: EncodedFormulas
-    hashes: dict[str, Hashes]
 
 
 def features_of_trees(trees: Sequence[bytes]) -> list[Features]:
@@ -87,27 +79,12 @@ def make_block(formulas: Sequence[Raw]) -> Block:
     keys, counts = np.unique(np.concatenate([_path_groups(row) for row in rows]), return_counts=True)
     columns = _columns(formulas, rows, numbers)
     vocabularies = new_vocabularies()
-    encoded = _encode(formulas, rows, vocabularies)
+    encoded = encode([raw.expression_id for raw in formulas], rows, vocabularies)
     terms = {
         family: rows_of_documents([getattr(row, family) for row in rows], vocabularies[family])
         for family in FORMULA_FAMILIES
     }
     return Block(columns, list(numbers), terms, keys, counts, encoded)
-
-
-def make_extra(formulas: Sequence[Raw]) -> ExtraFormulas:
-    """Encode formulas that only posts need."""
-    vocabularies = new_vocabularies()
-    encoded = _encode(formulas, features_of_trees([raw.trees for raw in formulas]), vocabularies)
-    return ExtraFormulas(encoded, {family: one.hashes() for family, one in vocabularies.items()})
-
-
-def _encode(
-    formulas: Sequence[Raw], rows: Sequence[Features], vocabularies: Mapping[str, Vocabulary]
-) -> EncodedFormulas:
-    """Return the codes of the formulas that have LaTeX, by which posts name them."""
-    known = [(raw.latex, row) for raw, row in zip(formulas, rows, strict=True) if raw.latex]
-    return encode([latex for latex, _ in known], [row for _, row in known], vocabularies)
 
 
 def _path_groups(row: Features) -> npt.NDArray[np.uint32]:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
-from porism.index.formulas.block import TYPES, Block, ExtraFormulas, Raw, make_block, make_extra
-from porism.index.formulas.codes import CodesWriter
+from porism.index.formulas.block import TYPES, Block, Raw, make_block
+from porism.index.formulas.codes import CodesWriter, ExtraFormulas, encode_expressions
 from porism.index.manifest import Manifest, read_manifest, write_manifest
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, read_columns
@@ -193,8 +193,7 @@ def _block(task: Task) -> Block:
 def _extra(task: Task) -> ExtraFormulas:
     """Encode, in a worker, expressions that no visual id is represented by."""
     path, digest, numbers = task
-    found = map(opened(path, digest).expression, numbers.tolist())
-    return make_extra([Raw(one.visual_id, one.id, one.latex, one.trees) for one in found if one.latex])
+    return encode_expressions(opened(path, digest), numbers.tolist())
 
 
 class _Build:

@@ -1,7 +1,7 @@
-"""The terms of every distinct formula, computed once and looked up by LaTeX wherever a post contains it.
+"""The terms of every expression (distinct LaTeX), computed once and looked up by expression id wherever a post contains it.
 
-Two tables. `forms` stays in the index: for each LaTeX (by its hash) the hash of its canonical form, whatever its variables are called.
-The term codes are needed only until the posts are written; they are ids of the formula index's dictionaries.
+Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called. The term codes
+are needed only until the posts are written; they are ids of the formula index's dictionaries.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.hashing import hash64
-from porism.index.analysis.features import Features
+from porism.corpus.store.collection import Collection
+from porism.formula.binary import unpack
+from porism.index.analysis.features import Features, features_of_many
 from porism.index.analysis.terms import feature_terms, whole_form
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, read_columns
 from porism.index.terms.blocks import Vocabulary
 from porism.index.terms.dictionary import DictionaryWriter, Hashes
 
-MASK = (1 << 64) - 1
-FORM_TYPES = {"key": "<u8", "form": "<u8"}
-SORTED_TYPES = {"key": "<u8", "item": "<u4"}
+MISSING = -1
+FORM_TYPES = {"form": "<u8", "known": "u1"}
 ITEM_TYPES = {
-    "key": "<u8",
+    "expression": "<i8",
     "form": "<u8",
     **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
     **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
@@ -36,11 +36,6 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
 
 
-def latex_key(latex: str) -> int:
-    """Return the 64-bit hash that identifies a LaTeX text."""
-    return hash64(latex) & MASK
-
-
 class CodeLists(NamedTuple):
     """The term codes of some formulas in one family: how many each formula has, and the codes."""
 
@@ -49,23 +44,32 @@ class CodeLists(NamedTuple):
 
 
 class EncodedFormulas(NamedTuple):
-    """Some formulas: key and form of each, and its term codes by family (local to the block they were made with)."""
+    """Some expressions: id and form of each, and its term codes by family (local to the block they were made with)."""
 
-    keys: Hashes
+    expressions: Ints
     forms: Hashes
     lists: Mapping[str, CodeLists]
 
 
-def encode(latex: Sequence[str], found: Sequence[Features], vocabularies: Mapping[str, Vocabulary]) -> EncodedFormulas:
-    """Return the codes of formulas in these vocabularies."""
+def encode(
+    expressions: Sequence[int], found: Sequence[Features], vocabularies: Mapping[str, Vocabulary]
+) -> EncodedFormulas:
+    """Return the codes of expressions in these vocabularies."""
     terms = [feature_terms(one) for one in found]
     lists = {}
     for family, vocabulary in vocabularies.items():
         sizes = np.array([len(one[family]) for one in terms], np.int64)
         codes = vocabulary.codes(term for one in terms for term in one[family])
         lists[family] = CodeLists(sizes, np.array(codes, np.uint32))
-    keys = np.fromiter(map(latex_key, latex), np.uint64, len(latex))
-    return EncodedFormulas(keys, np.array([whole_form(one) for one in terms], np.uint64), lists)
+    forms = np.array([whole_form(one) for one in terms], np.uint64)
+    return EncodedFormulas(np.array(expressions, np.int64), forms, lists)
+
+
+class ExtraFormulas(NamedTuple):
+    """Expressions that are not indexed as formulas but occur in posts: their codes, and the hashes of the codes by family."""
+
+    encoded: EncodedFormulas
+    hashes: dict[str, Hashes]
 
 
 def new_vocabularies() -> dict[str, Vocabulary]:
@@ -83,7 +87,7 @@ class CodesWriter:
 
     def add(self, block: EncodedFormulas, ids: Mapping[str, Codes]) -> None:
         """Append formulas; `ids` are the dictionary ids of the block's local codes."""
-        self._columns.append("key", block.keys)
+        self._columns.append("expression", block.expressions)
         self._columns.append("form", block.forms)
         for family, (sizes, codes) in block.lists.items():
             self._columns.append(f"{family}_end", self._ends[family] + np.cumsum(sizes))
@@ -97,54 +101,50 @@ class CodesWriter:
         self._columns.__exit__(*error)
 
     def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, base: Path | None) -> None:
-        """Sort the keys (24 bytes of memory a formula); write the hashes of all terms, and the forms, those of a base before them."""
+        """Write the hashes of all terms, and the forms by expression id (9 bytes of memory each), those of a base included."""
         with ColumnWriter(self._directory / "hashes", HASH_TYPES) as columns:
             for family, dictionary in dictionaries.items():
                 columns.append(family, dictionary.hashes())
         items = read_columns(self._directory / "items", ITEM_TYPES)
-        order = np.argsort(items["key"], kind="stable")
-        with ColumnWriter(self._directory / "sorted", SORTED_TYPES) as columns:
-            columns.append("key", items["key"][order])
-            columns.append("item", order)
-        keys, values = items["key"], items["form"]
-        if base is not None:
-            known = read_columns(base, FORM_TYPES)
-            keys, values = np.concatenate((known["key"], keys)), np.concatenate((known["form"], values))
-            order = np.argsort(keys, kind="stable")
+        held = None if base is None else read_columns(base, FORM_TYPES)
+        size = max(int(items["expression"].max(initial=0)) + 1, 0 if held is None else len(held["form"]))
+        found, known = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
+        if held is not None:
+            found[: len(held["form"])], known[: len(held["known"])] = held["form"], held["known"]
+        found[items["expression"]], known[items["expression"]] = items["form"], 1
         with ColumnWriter(forms, FORM_TYPES) as columns:
-            columns.append("key", keys[order])
-            columns.append("form", values[order])
+            columns.append("form", found)
+            columns.append("known", known)
 
 
 class FormulaCodes:
-    """Look formulas up by the key of their LaTeX."""
+    """Look expressions up by their ids."""
 
     def __init__(self, directory: Path, forms: Path) -> None:
-        self._sorted = read_columns(directory / "sorted", SORTED_TYPES)
         self._forms = read_columns(forms, FORM_TYPES)
         items = read_columns(directory / "items", ITEM_TYPES)
+        self._items = np.full(len(self._forms["form"]), MISSING, np.int32)
+        self._items[items["expression"]] = np.arange(len(items["expression"]))
         self.ends: dict[str, Ints] = {family: items[f"{family}_end"] for family in FORMULA_FAMILIES}
         self.codes: dict[str, Codes] = {family: items[f"{family}_code"] for family in FORMULA_FAMILIES}
         self.hashes: dict[str, Hashes] = read_columns(directory / "hashes", HASH_TYPES)
 
-    def items(self, keys: Hashes) -> Ints:
-        """Return the number of each formula, -1 for those that are not there."""
-        at, known = _find(self._sorted["key"], keys)
-        found = np.full(len(keys), -1, np.int64)
-        found[known] = self._sorted["item"][at[known]]
+    def items(self, expressions: Ints) -> Ints:
+        """Return the item of each expression, MISSING for those whose terms were not computed."""
+        found = np.full(len(expressions), MISSING, np.int64)
+        inside = expressions < len(self._items)
+        found[inside] = self._items[expressions[inside]]
         return found
 
-    def forms(self, keys: Hashes) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-        """Return the form of each formula, and whether it is known."""
-        at, known = _find(self._forms["key"], keys)
-        found = np.zeros(len(keys), np.uint64)
-        found[known] = self._forms["form"][at[known]]
-        return found, known
+    def forms(self, expressions: Ints) -> Hashes:
+        """Return the form of each expression, 0 for a small one."""
+        forms: Hashes = self._forms["form"][expressions]
+        return forms
 
 
-def _find(held: Hashes, keys: Hashes) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Return where keys are in a sorted column, and which of them are."""
-    if not len(held):
-        return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
-    at = np.minimum(np.searchsorted(held, keys), len(held) - 1)
-    return at, held[at] == keys
+def encode_expressions(collection: Collection, expressions: Sequence[int]) -> ExtraFormulas:
+    """Compute the terms of expressions of a collection."""
+    trees = [unpack(collection.expression(number).trees) for number in expressions]
+    vocabularies = new_vocabularies()
+    encoded = encode(expressions, features_of_many(trees) if trees else [], vocabularies)
+    return ExtraFormulas(encoded, {family: one.hashes() for family, one in vocabularies.items()})

@@ -73,12 +73,12 @@ def make_threads(task: Task) -> ThreadResult:
         concepts.add(thread, pieces)
         row = None if base is None else base.row(signature)
         if base is not None and row is not None:
-            blocks += new.blocks(known)
+            blocks += new.blocks(known, collection)
             new = _NewThreads()
             blocks.append(base.block(row))
         else:
             new.add(thread, pieces, _visuals(collection, thread), signature)
-    blocks += new.blocks(known)
+    blocks += new.blocks(known, collection)
     return ThreadResult(blocks, concepts.block(known))
 
 
@@ -101,14 +101,18 @@ class _NewThreads:
         self._posts.append(_attributes(thread.question, has_accepted))
         self._posts += [_attributes(answer, answer.id == accepted) for answer in thread.answers]
 
-    def blocks(self, known: FormulaCodes) -> list[ThreadBlock]:
+    def blocks(self, known: FormulaCodes, collection: Collection) -> list[ThreadBlock]:
         """Return one block, or none if no thread was added."""
         if not self._sizes:
             return []
         columns = np.array(self._posts, np.int64).T
         attributes = dict(zip(POST_TYPES, columns, strict=True))
         signatures = np.array(self._signatures, np.uint64)
-        return [ThreadBlock(np.array(self._sizes, np.int64), signatures, attributes, self._occurrences.rows(known))]
+        return [
+            ThreadBlock(
+                np.array(self._sizes, np.int64), signatures, attributes, self._occurrences.rows(known, collection)
+            )
+        ]
 
 
 def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.corpus.post import Thread
-from porism.formula import parse
-from porism.index.analysis.features import features_of_many
-from porism.index.formulas.codes import EncodedFormulas, FormulaCodes, encode, latex_key, new_vocabularies
+from porism.corpus.store.collection import Collection
+from porism.index.formulas.codes import MISSING, ExtraFormulas, FormulaCodes, encode_expressions
 from porism.index.posts.pieces import Piece, Pieces
 from porism.index.schema import FIELDS, FORMULA_FAMILIES, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
 from porism.index.storage.rows import fold_rows
@@ -60,8 +59,7 @@ class Occurrences:
     def __init__(self) -> None:
         self.posts = 0
         self._terms = {family: _Terms() for family in (*TEXT_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)}
-        self._latex: dict[str, int] = {}
-        self._formulas: list[int] = []  # the number of each formula's LaTeX
+        self._expressions: list[int] = []  # of each formula
         self._formula_places: list[tuple[int, int, int]] = []  # row, field, number of formulas
 
     def add(self, thread: Thread, pieces: Pieces, visuals: Sequence[VisualUse]) -> None:
@@ -86,27 +84,26 @@ class Occurrences:
     def _add(self, row: int, field: str, one: Piece) -> None:
         for family, terms in one.terms.items():
             self._terms[family].add(row, NUMBER[field], terms)
-        self._formulas += [self._latex.setdefault(latex, len(self._latex)) for latex in one.formulas]
+        self._expressions += [formula.expression_id for formula in one.formulas]
         self._formula_places.append((row, NUMBER[field], len(one.formulas)))
 
-    def rows(self, known: FormulaCodes) -> dict[str, LocalRows]:
+    def rows(self, known: FormulaCodes, collection: Collection) -> dict[str, LocalRows]:
         """Return the rows of all posts by family."""
         found = {family: terms.rows(self.posts, family in NAMED_FAMILIES) for family, terms in self._terms.items()}
         places = np.array(self._formula_places, np.int64).reshape(-1, 3)
         rows, fields = (np.repeat(places[:, column], places[:, 2]) for column in (0, 1))
-        latex = list(self._latex)
-        items = known.items(np.fromiter(map(latex_key, latex), np.uint64, len(latex)))
-        extra, extra_hashes = encode_latex([latex[at] for at in np.flatnonzero(items < 0).tolist()])
-        numbers = np.array(self._formulas, np.int64)
+        expressions, numbers = np.unique(np.array(self._expressions, np.int64), return_inverse=True)
+        items = known.items(expressions)
+        extra = encode_expressions(collection, expressions[items == MISSING].tolist())
         for family in FORMULA_FAMILIES:
             own = _Source(items, known.ends[family], known.codes[family], known.hashes[family])
-            new = _extra_source(items, extra, extra_hashes, family)
+            new = _extra_source(items, extra, family)
             found[family] = _formula_rows(rows, fields, numbers, (own, new), self.posts)
         return found
 
 
 class _Source(NamedTuple):
-    """Codes of formulas: the item of each LaTeX (-1: not here), where the codes of an item end, the codes, and the hashes of the codes."""
+    """Codes of expressions: the item of each (MISSING: not here), where the codes of an item end, the codes, and the hashes of the codes."""
 
     items: Ints
     ends: Ints
@@ -114,15 +111,16 @@ class _Source(NamedTuple):
     hashes: Hashes
 
 
-def _extra_source(items: Ints, extra: EncodedFormulas, hashes: dict[str, Hashes], family: str) -> _Source:
-    """Formulas that the collection does not know as expressions, such as those of titles of questions outside it."""
-    missing = np.flatnonzero(items < 0)
-    own = np.full(len(items), -1, np.int64)
+def _extra_source(items: Ints, extra: ExtraFormulas, family: str) -> _Source:
+    """Expressions whose terms are computed now: those of an index that is added to were computed for it alone."""
+    missing = np.flatnonzero(items == MISSING)
+    own = np.full(len(items), MISSING, np.int64)
     own[missing] = np.arange(len(missing))
-    ends, codes = np.cumsum(extra.lists[family].sizes), extra.lists[family].codes
+    lists = extra.encoded.lists[family]
+    ends, codes = np.cumsum(lists.sizes), lists.codes
     for array in (ends, codes):
         array.setflags(write=False)  # as mapped arrays are: loops are compiled once for both
-    return _Source(own, ends, codes, hashes[family])
+    return _Source(own, ends, codes, extra.hashes[family])
 
 
 @compiled
@@ -160,12 +158,3 @@ def _formula_rows(rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_So
         np.concatenate(all_rows), np.concatenate(all_codes), np.concatenate(all_fields), documents, len(FIELDS)
     )
     return LocalRows(block, np.concatenate(hashes))
-
-
-def encode_latex(latex: Sequence[str]) -> tuple[EncodedFormulas, dict[str, Hashes]]:
-    """Return the codes of formulas, and the hashes of the codes by family."""
-    parsed = [parse(one) for one in latex]
-    found = features_of_many([(one.layout, one.operators) for one in parsed]) if parsed else []
-    vocabularies = new_vocabularies()
-    encoded = encode(latex, found, vocabularies)
-    return encoded, {family: one.hashes() for family, one in vocabularies.items()}

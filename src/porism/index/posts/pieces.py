@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from porism.corpus.post import Comment, Thread
 from porism.index.analysis.terms import stem_terms
 from porism.index.analysis.words import FORMULA, stems
 from porism.text.render import prose
-from porism.text.segment import Text
+from porism.text.segment import Segment, Text
 
 # A comment that points to another question, by its address or as its duplicate.
 POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 
 
-def read(text: Text) -> tuple[str, list[str]]:
-    """Return the text of a field with the mark FORMULA at each formula, and the formulas' LaTeX."""
+def read(text: Text) -> tuple[str, list[Segment]]:
+    """Return the text of a field with the mark FORMULA at each formula, and the formulas."""
     words: list[str] = []
-    formulas: list[str] = []
+    formulas: list[Segment] = []
     for segment in prose(text):
         if segment.is_formula:
-            formulas.append(segment.text)
+            formulas.append(segment)
             words.append(f" {FORMULA} ")
         else:
             words.append(segment.text)
@@ -35,15 +35,15 @@ def tag_text(tags: tuple[str, ...]) -> str:
 
 
 class Piece(NamedTuple):
-    """A piece of text: the text, its stems, its terms in each family, and the LaTeX of its formulas."""
+    """A piece of text: the text, its stems, its terms in each family, and its formulas."""
 
     text: str
     stems: list[str]
     terms: dict[str, list[str]]
-    formulas: list[str]
+    formulas: list[Segment]
 
 
-def piece(text: str, formulas: list[str]) -> Piece:
+def piece(text: str, formulas: list[Segment]) -> Piece:
     """Make a piece of a text whose formulas were cut out."""
     row = stems(text)
     return Piece(text, row, stem_terms(row), formulas)
@@ -58,12 +58,6 @@ class Pieces(NamedTuple):
     linked: list[Piece]
     answers: list[Piece]
     comments: dict[int, list[Piece]]
-
-    def written(self) -> Iterator[Piece]:
-        """Yield the pieces that people wrote as text, which tags are not."""
-        yield from (self.title, self.body, *self.linked, *self.answers)
-        for some in self.comments.values():
-            yield from some
 
 
 def pieces_of(thread: Thread, linked_titles: Sequence[Text], links: bool) -> Pieces:
