@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from porism.corpus.sources.raw import OWN_IDS
 from porism.errors import PorismError
+from porism.text.entities import decode_latex
 from porism.text.segment import EMPTY
 
 from .small import built, tally
@@ -154,7 +156,10 @@ def test_the_real_cut_is_built_without_loss(shared_data: Path, tmp_path: Path) -
             if cells[0].isdecimal():
                 official[int(cells[0])] = (cells[4], cells[5])
     found = {f.id: (str(f.visual_id), f.latex) for f in made.formulas()}
-    assert all(found[number][1] == latex for number, (_, latex) in official.items())
+    assert all(found[number][1] == decode_latex(latex) for number, (_, latex) in official.items())
+    broken = [number for number, (_, latex) in official.items() if decode_latex(latex) != latex]
+    assert len(broken) == 181, "LaTeX in which a converter took `&amp;` for an alignment mark and letters"
+    assert not any(re.search(r"(?<![A-Za-z])(?:amp|lt|gt);", found[number][1]) for number in broken)
     assert all(found[number][0] == visual for number, (visual, _) in official.items() if visual)
     placed = {
         number

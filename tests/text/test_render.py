@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.text.delimiters import math_span
-from porism.text.entities import decode_entities
 from porism.text.page import PageRenderer
 from porism.text.read import read_official
 from porism.text.render import comment_source, plain_text, prose, terminal_text
@@ -61,20 +60,6 @@ def test_a_comment_is_written_as_its_author_typed_it() -> None:
 )
 def test_clean(dirty: str, expected: str) -> None:
     assert clean(dirty) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("&lt;", "<"),
-        ("&amp;lt;", "&lt;"),
-        ("a&notin b", "a&notin b"),
-        ("&#60;&#x3c;", "<<"),
-        ("&unknown;", "&unknown;"),
-    ],
-)
-def test_entities_are_decoded_once_and_only_whole_ones(text: str, expected: str) -> None:
-    assert decode_entities(text) == expected
 
 
 def test_formulas_survive_cleaning_but_not_inside_tags() -> None:

@@ -24,7 +24,7 @@ from porism.text.delimiters import (
     span_end,
     undress,
 )
-from porism.text.entities import decode_entities
+from porism.text.entities import decode_latex
 from porism.text.macros import self_contained
 from porism.text.sanitize import OPEN, placeholder
 
@@ -249,4 +249,9 @@ def _latex(inner: str, html: bool) -> str:
         inner = EMPHASIS.sub(
             lambda tag: MARKDOWN.get(tag["name"].lower(), " " if tag["name"].lower() == "br" else ""), inner
         )
-    return decode_entities(inner).replace("\r\n", " ").replace("\n", " ").replace("\r", " ").strip()
+    return one_line(decode_latex(inner)).strip()
+
+
+def one_line(latex: str) -> str:
+    """Replace line ends by blanks."""
+    return latex.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")

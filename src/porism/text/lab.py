@@ -9,7 +9,7 @@ import re
 
 from porism.text.delimiters import MATH_CLASS, SPAN_CLOSE
 from porism.text.entities import decode_entities
-from porism.text.find import Extracted
+from porism.text.find import Extracted, one_line
 from porism.text.sanitize import OPEN, placeholder
 
 SPAN = f'<span class="{MATH_CLASS}">'
@@ -27,7 +27,7 @@ PATTERNS = tuple(
 
 def lab_formulas(text: str) -> Extracted:
     """Cut out the formulas that the lab's code finds, in its order."""
-    text = text.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
+    text = one_line(text)
     if text.count("$") < 2:
         return Extracted(text, ())
     latex: list[str] = []

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from porism.text.delimiters import math_spans
-from porism.text.entities import decode_entities
-from porism.text.find import Syntax, find_formulas
+from porism.text.entities import decode_latex
+from porism.text.find import Syntax, find_formulas, one_line
 from porism.text.sanitize import Segmented, clean, placeholder, segment_html, without_placeholders
 from porism.text.segment import Segment, Text
 
-LINE_ENDS = re.compile(r"\r\n|\n|\r")
 # Formulas of posts have numbers as ids, those of topics `q_12`.
 NUMBER = re.compile(r"(?:q_)?([0-9]{1,18})")
 
@@ -41,7 +40,7 @@ def cut_official(text: str) -> Cut:
     at = 0
     for span in math_spans(text):
         pieces += (text[at : span.start], placeholder(len(formulas)))
-        latex = LINE_ENDS.sub(" ", decode_entities(text[span.inner_start : span.inner_end]))
+        latex = one_line(decode_latex(text[span.inner_start : span.inner_end]))
         formulas.append(Segment("formula", latex, official_number(span.id), display=span.display))
         at = span.end
     return Cut("".join([*pieces, text[at:]]), formulas)

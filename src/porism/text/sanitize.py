@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import nh3
 
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, TextWriter, without_marks
 
 TAGS = frozenset(
     [
@@ -78,7 +78,7 @@ def placeholder(number: int) -> str:
 
 def without_placeholders(text: str) -> str:
     """Replace placeholders that a source brings itself, as characters or as entities that the parser would decode."""
-    return FORGED.sub("\ufffd", text)
+    return FORGED.sub("\ufffd", text) if OPEN in text or CLOSE in text or "&#" in text else text
 
 
 def clean(text: str) -> str:
@@ -103,26 +103,26 @@ def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = Fal
 
     Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula follows the tag as well.
     """
-    segments: list[Segment] = []
+    writer = TextWriter()
     numbers: dict[int, None] = {}
 
     def put(number: int) -> None:
         if number < len(formulas) and number not in numbers:
             numbers[number] = None
-            segments.append(formulas[number])
+            writer.formula(formulas[number])
 
     def latex(number: int) -> str:
         return html.escape(formulas[number].text) if number < len(formulas) else ""
 
-    for at, piece in enumerate(TAG_OR_PLACEHOLDER.split(cleaned)):
+    for at, piece in enumerate(TAG_OR_PLACEHOLDER.split(without_marks(cleaned))):
         if at % 2 == 0:
-            segments.append(Segment("text", html.unescape(piece)))
+            writer.words(html.unescape(piece))
         elif piece[0] == OPEN:
             put(int(piece[1:-1]))
         elif OPEN in piece:
-            segments.append(Segment("tag", fill(piece, latex)))
+            writer.tag(fill(piece, latex))
             for number in PLACEHOLDER.findall(piece) if keep_all else ():
                 put(int(number))
         else:
-            segments.append(Segment("tag", piece))
-    return Segmented(Text.of(segments), list(numbers))
+            writer.tag(piece)
+    return Segmented(writer.text(), list(numbers))

@@ -49,18 +49,15 @@ class Text:
     @classmethod
     def of(cls, segments: Iterable[Segment]) -> Text:
         """Return the text with these segments; empty ones are left out, and neighbouring pieces of text become one."""
-        out: list[str] = []
-        after_text = False
+        writer = TextWriter()
         for segment in segments:
             if segment.kind == "formula":
-                out.append(_stored_formula(segment))
-            elif segment.text:
-                mark = TAG if segment.kind == "tag" else "" if after_text else WORDS
-                out.append(mark + MARK.sub(" ", segment.text))
+                writer.formula(segment)
+            elif segment.kind == "tag":
+                writer.tag(without_marks(segment.text))
             else:
-                continue
-            after_text = segment.kind == "text"
-        return cls("".join(out))
+                writer.words(without_marks(segment.text))
+        return writer.text()
 
     @classmethod
     def of_words(cls, words: str) -> Text:
@@ -104,9 +101,43 @@ class Text:
 EMPTY = Text()
 
 
+class TextWriter:
+    """Writes the stored form of a text. Words and tags must be free of marks."""
+
+    def __init__(self) -> None:
+        self._out: list[str] = []
+        self._after_words = False
+
+    def words(self, words: str) -> None:
+        """Add text; it continues the text before it."""
+        if words:
+            self._out.append(words if self._after_words else WORDS + words)
+            self._after_words = True
+
+    def tag(self, tag: str) -> None:
+        """Add an HTML tag."""
+        if tag:
+            self._out.append(TAG + tag)
+            self._after_words = False
+
+    def formula(self, segment: Segment) -> None:
+        """Add a formula."""
+        self._out.append(_stored_formula(segment))
+        self._after_words = False
+
+    def text(self) -> Text:
+        """Return the text."""
+        return Text("".join(self._out))
+
+
+def without_marks(text: str) -> str:
+    """Replace the marks of the stored form by blanks."""
+    return MARK.sub(" ", text)
+
+
 def _stored_formula(segment: Segment) -> str:
     mark = DISPLAY if segment.display else INLINE
-    return f"{mark}{segment.formula_id} {segment.expression_id} {MARK.sub(' ', segment.text)}"
+    return f"{mark}{segment.formula_id} {segment.expression_id} {without_marks(segment.text)}"
 
 
 def _segment(mark: str, content: str) -> Segment:

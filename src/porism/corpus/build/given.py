@@ -21,6 +21,7 @@ from porism.corpus.build.work import (
     top,
 )
 from porism.corpus.store.schema import FORMULA_KINDS
+from porism.text.entities import decode_latex
 
 BATCH = 5000
 CHUNK = 500  # ids of one query
@@ -48,8 +49,12 @@ def take_given(
     expressions: ExpressionIds,
     ledger: Ledger,
     first_own_id: int,
+    compat: bool,
 ) -> None:
-    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on."""
+    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on.
+
+    Entities in their LaTeX are decoded, unless `compat` asks for the lab's files as they are.
+    """
     stage = f"given {source}"
     following = max(first_own_id, top_id(work) + 1)
     for batch in _batches(work, source, progress(work, stage)):
@@ -61,7 +66,8 @@ def take_given(
                 ledger.drop("formulas", "the id appeared before", f"formula {given.id}")
                 continue
             known.add(given.id)
-            expression = expressions.intern(given.latex, given.mathml, given.content, given.visual_id)
+            latex = given.latex if compat else decode_latex(given.latex)
+            expression = expressions.intern(latex, given.mathml, given.content, given.visual_id)
             work.execute(INSERT, _found(given, expression))
         note(work, stage, batch[-1].seq)
         ledger.save()

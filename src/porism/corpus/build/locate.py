@@ -11,7 +11,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from porism.corpus.build.work import KnownFormula, rows
+from porism.corpus.build.given import known_formulas
+from porism.corpus.build.work import KnownFormula
 from porism.text.delimiters import MARKED_ID, MATH_CLASS, SPAN_CLOSE, math_span, math_spans
 from porism.text.sanitize import fill, placeholder, without_placeholders
 
@@ -27,8 +28,8 @@ SPELLINGS = (
 )
 # Between two blanks: the lab's last resort, which made a formula of the word "a". Only to reproduce the lab.
 LOOSE = (" {} ",)
-LISTED = """SELECT f.id, l.id, l.latex FROM found f JOIN latex l ON l.id = f.expression_id
-    WHERE f.post_id = ? AND f.kind = ? AND (f.comment_id IS NULL OR f.comment_id = ?) AND f.issue NOT LIKE 'd%' ORDER BY f.id"""
+LISTED = """SELECT id FROM found
+    WHERE post_id = ? AND kind = ? AND (comment_id IS NULL OR comment_id = ?) AND issue NOT LIKE 'd%' ORDER BY id"""
 
 
 class Locator:
@@ -54,14 +55,12 @@ class Locator:
         if post != self._post:
             self._post, self._marked = post, set()
         self._marked.update(_marked(text))
-        missing = [
-            formula
-            for formula in rows(self._work, KnownFormula, LISTED, post, kind, comment)
-            if formula.id not in self._marked
-        ]
+        listed = [formula_id for (formula_id,) in self._work.execute(LISTED, (post, kind, comment))]
+        missing = [formula_id for formula_id in listed if formula_id not in self._marked]
         if not missing:
             return text
-        text = insert_spans(without_placeholders(text), missing, loose)
+        known = known_formulas(self._work, None, missing)
+        text = insert_spans(without_placeholders(text), [known[formula_id] for formula_id in missing], loose)
         self._marked.update(_marked(text))
         return text
 

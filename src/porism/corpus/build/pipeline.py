@@ -200,8 +200,10 @@ class _Build:
 
     def _find(self) -> None:
         expressions = ExpressionIds(self.work, self.store, top(self.work, "expressions"))
+        first_given_id = OWN_IDS if self._has_official_ids() else 1
         for at in range(len(self.sources)):
-            take_given(self.work, self.store, at, expressions, self.ledger, OWN_IDS if self._has_official_ids() else 1)
+            compat = self.options.compat
+            take_given(self.work, self.store, at, expressions, self.ledger, first_given_id, compat)
         self._once("own ids", lambda: note(self.work, FIRST_OWN_ID, self._first_own_id()))
         first_own_id = progress(self.work, FIRST_OWN_ID)
         with workers(self.jobs) as pool:

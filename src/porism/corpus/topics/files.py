@@ -17,7 +17,7 @@ from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, w
 from porism.errors import PorismError
 from porism.files import atomic_file, open_text
 from porism.records import Topic, TopicFormula
-from porism.text.entities import decode_entities
+from porism.text.entities import decode_latex
 
 Field = Literal["title", "question"]
 # 2022 says body where 2020 and 2021 say question.
@@ -69,7 +69,7 @@ def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
                     fix="give the LaTeX table of the topics",
                 )
             rows.setdefault(number(cells[1]), []).append(
-                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_entities(cells[4].strip()))
+                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_latex(cells[4].strip()))
             )
     return rows
 
@@ -98,7 +98,7 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     if not identifier:
         raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
     asked = (element.findtext("Formula_Id") or "").strip()
-    latex = without_dollars(decode_entities((element.findtext("Latex") or "").strip()))
+    latex = without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
     known = {row.id: row.latex for row in rows} | (
         {} if any(row.id == asked for row in rows) or not asked else {asked: latex}
     )

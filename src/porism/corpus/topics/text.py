@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from porism.text.delimiters import MATH_SPAN, SPAN_EDGE, MathSpan, math_span, math_spans, span_id, undress
-from porism.text.entities import decode_entities
+from porism.text.entities import decode_latex
 
 EMPTY = ("$$", "$$$$")
 
@@ -42,7 +42,7 @@ def _formula(text: str, span: MathSpan) -> Piece:
     inner = (span_id(match[0]) for match in MATH_SPAN.finditer(content))
     bare = SPAN_EDGE.sub("", content)
     blank_end = re.search(r"\s\$+\s*$", bare) is not None
-    return Piece(content, without_dollars(decode_entities(bare)), span.id or next(inner, ""), blank_end)
+    return Piece(content, without_dollars(decode_latex(bare)), span.id or next(inner, ""), blank_end)
 
 
 def without_dollars(latex: str) -> str:
