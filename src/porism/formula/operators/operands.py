@@ -80,7 +80,7 @@ def letter(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
 
 
 def _is_function_name(label: str) -> bool:
-    """A name of several plain letters; `dx` in one piece is a differential."""
+    """Check for a name of several letters; `dx` as one name is a differential."""
     return len(label) > 3 and label[2:].isalpha() and label.isascii() and not (label[2] == "d" and len(label) == 4)
 
 
