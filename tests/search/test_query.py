@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.search.query import MAX_FORMULAS, parts, read_query
+from porism.search.query import MAX_FORMULAS, read_query
+from porism.text.query import split_query
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
-    return [(part.kind, part.source.strip()) for part in parts(text) if part.source.strip()]
+    return [(part.kind, part.source.strip()) for part in split_query(text) if part.source.strip()]
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,12 @@ def test_the_engine_recognises_a_repeated_query_with_a_formula(demo: Path) -> No
     engine = porism.open(demo / "index")
     first = engine.scored(engine.read("right angles $p^2+q^2=r^2$"), "answers")
     assert engine.scored(engine.read("right angles $p^2+q^2=r^2$"), "answers") is first
+
+
+def test_an_environment_without_dollar_signs_is_one_formula() -> None:
+    query = read_query(r"solve \begin{align} x &= 1 \\ y &= 2 \end{align} quickly")
+    assert [one.parsed.latex for one in query.formulas] == [r"\begin{align} x &= 1 \\ y &= 2 \end{align}"]
+
+
+def test_prices_are_words_as_in_posts() -> None:
+    assert read_query("from $5 to $10 a month").formulas == ()

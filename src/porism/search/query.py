@@ -1,11 +1,10 @@
-r"""Reading queries: text and formulas in `$..$`, `$$..$$`, `\(..\)`, `\[..\]`, MathML, HTML of a post, or LaTeX without delimiters.
+"""Reading queries: title and body become text with marks, and parsed formulas (`porism.text.query` finds them).
 
 Any string is a legal query. A formula that cannot be parsed is searched by its symbols, and `notes` say so.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,31 +12,11 @@ from typing import Literal
 
 from porism.formula import Parsed, parse, parse_mathml
 from porism.index.analysis.words import FORMULA
-from porism.text.bare import split_bare
+from porism.text.query import QueryPart, split_query
 
 Field = Literal["title", "body"]
-_MARKUP = re.compile(
-    r'<span class="math-container"[^>]*>(?P<span>.*?)</span>'
-    r"|(?P<mathml><(?:\w+:)?math\b.*?</(?:\w+:)?math>)"
-    r"|\$\$(?P<display>.+?)\$\$"
-    r"|(?<!\\)\$(?P<inline>[^$]+?)(?<!\\)\$"
-    r"|\\\((?P<round>.+?)\\\)"
-    r"|\\\[(?P<square>.+?)\\\]",
-    re.DOTALL,
-)
-_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")
 MAX_FORMULAS = 40  # of one query; in a post with more they are mostly repetitions
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a query: text, or a formula as it was typed."""
-
-    kind: Literal["text", "formula"]
-    source: str
-    mathml: bool = False
-    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +46,6 @@ class ReadQuery:
         return not (self.formulas or self.title.replace(FORMULA, "").strip() or self.body.strip() or self.tags)
 
 
-def parts(text: str) -> Iterator[Part]:
-    """Split a query into text and formulas, in order."""
-    at = 0
-    for match in _MARKUP.finditer(text):
-        yield from _loose(text[at : match.start()])
-        kind = match.lastgroup or ""
-        source = match[kind]
-        if kind == "span":
-            yield Part("formula", html.unescape(source).strip().strip("$"))
-        else:
-            yield Part("formula", source.strip(), mathml=kind == "mathml")
-        at = match.end()
-    yield from _loose(text[at:])
-
-
-def _loose(text: str) -> Iterator[Part]:
-    """Split text between delimited formulas; find LaTeX without delimiters in it."""
-    if _TAG.search(text):
-        text = _TAG.sub(" ", text)
-    text = html.unescape(text)
-    for content, formula in split_bare(text):
-        yield Part("formula" if formula else "text", content, bare=formula)
-
-
 def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQuery:
     """Parse a query: a typed line, or title, body and tags of a whole post."""
     formulas: dict[str, QueryFormula] = {}
@@ -105,7 +60,7 @@ def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQue
 
 def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], notes: list[str]) -> str:
     text: list[str] = []
-    for part in parts(content):
+    for part in split_query(content):
         if part.kind == "text":
             text.append(part.source)
             if _LONE_DOLLAR.search(part.source):
@@ -119,7 +74,7 @@ def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], no
     return "".join(text)
 
 
-def _notes(part: Part, formula: Parsed) -> Iterator[str]:
+def _notes(part: QueryPart, formula: Parsed) -> Iterator[str]:
     if part.bare:
         yield f"{part.source} is read as a formula"
     if formula.path == "opaque":

@@ -21,6 +21,9 @@ MARKED_ID = re.compile(rf'<span class="{MATH_CLASS}" id="([0-9]+)">')
 SPAN_EDGE = re.compile(r"<(/?)span\b[^>]*>")
 SPAN_ID = re.compile(r"""\bid=["']([^"']*)["']""")
 
+# A MathML element: its attributes and its content.
+MATHML = re.compile(r"<(?:\w+:)?math\b([^>]*)>(.*?)</(?:\w+:)?math\s*>", re.DOTALL | re.IGNORECASE)
+
 # Opening and closing sign of LaTeX, and whether they set a formula on a line of its own.
 DELIMITERS = (("$$", "$$", True), ("$", "$", False), ("\\[", "\\]", True), ("\\(", "\\)", False))
 

@@ -29,7 +29,7 @@ from porism.text.macros import self_contained
 from porism.text.sanitize import OPEN, placeholder
 
 # What the text around formulas is.
-Syntax = Literal["html", "text", "latex"]
+Syntax = Literal["html", "text", "latex", "query"]
 # Which formulas are looked for: all, only official spans, or only environments without dollar signs.
 Scope = Literal["all", "spans", "environments"]
 
@@ -63,7 +63,9 @@ LATEX = re.compile(
   | {OPENERS}""",
     re.VERBOSE | re.DOTALL,
 )
-SYNTAXES = {"html": HTML, "text": TEXT, "latex": LATEX}
+# A query is text that may hold pasted HTML of a post; there are no rules for code, since nobody searches for it.
+QUERY = re.compile(rf"(?P<span>{MATH_OPEN}) | {OPENERS}", re.VERBOSE | re.DOTALL)
+SYNTAXES = {"html": HTML, "text": TEXT, "latex": LATEX, "query": QUERY}
 
 NESTED = 8  # dollar signs inside words of a formula
 BLOCK = "<block>"
@@ -105,7 +107,7 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
 
     Placeholders are numbered from `first`, for a text that already has some.
     """
-    found = list(_Reader(text, syntax, scope, code).matches())
+    found = list(formula_matches(text, syntax, scope, code))
     order = sorted(range(len(found)), key=lambda at: (found[at].group, at))
     number = {at: n for n, at in enumerate(order, first)}
     pieces: list[str] = []
@@ -116,6 +118,11 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
     pieces.append(text[last:])
     displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
     return Extracted("".join(pieces), self_contained([found[at].latex for at in order]), displayed)
+
+
+def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = ()) -> Iterator[Match]:
+    """Yield the formulas of a text in order of position."""
+    return _Reader(text, syntax, scope, code).matches()
 
 
 def _is_displayed(formula: Match) -> bool:
@@ -129,6 +136,7 @@ class _Reader:
         self.text = text
         self.pattern = SYNTAXES[syntax]
         self.html = syntax == "html"
+        self.has_spans = "span" in self.pattern.groupindex
         self.scope = scope
         self.code = iter((*code, (len(text), len(text))))
         self._nexts: dict[str, tuple[int, int]] = {}
@@ -156,7 +164,7 @@ class _Reader:
         """Return the formula that starts at a match, if it is one of those that are looked for."""
         if self.scope == "environments":
             return self._environment(match) if match["begin"] else None
-        if self.html and match["span"]:
+        if self.has_spans and match["span"]:
             return self._span(match)
         return self._opened(match) if self.scope == "all" else None
 

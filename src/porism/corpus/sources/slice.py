@@ -22,8 +22,9 @@ from porism.corpus.sources.raw import (
 )
 from porism.corpus.sources.tables import Row, not_utf8, read_table
 from porism.errors import PorismError
+from porism.text.delimiters import MATH_CLASS
 
-SPAN_ID = re.compile(r'(<span class="math-container" id=")([^"]*)(">)')
+MATH_ID = re.compile(rf'(<span class="{MATH_CLASS}" id=")([^"]*)(">)')
 
 # What an object of a file must have.
 Needed = dict[str, type]
@@ -83,7 +84,7 @@ class Slice:
         return self._numbers[name]
 
     def _text(self, text: str) -> str:
-        return SPAN_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
+        return MATH_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
 
     def _lines(self, name: str, needed: Needed) -> Iterator[tuple[int, dict[str, Any]]]:
         path = self.path / name

@@ -14,7 +14,7 @@ from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
-from porism.search.query import parts
+from porism.text.query import split_query
 from porism.text.segment import EMPTY
 
 MAX_USES = 5  # posts shown for a formula
@@ -32,7 +32,7 @@ class FormulaInput(NamedTuple):
 
 def read_formula(text: str) -> FormulaInput:
     """Return the first formula of a query; a query without a recognisable formula is one as a whole."""
-    pieces = list(parts(text))
+    pieces = list(split_query(text))
     found = [piece.source for piece in pieces if piece.kind == "formula"]
     if not found:
         return FormulaInput(text.strip(), ())

@@ -14,7 +14,7 @@ from porism.search.answers.model import Kind
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
-from porism.search.query import Part, parts
+from porism.text.query import QueryPart, split_query
 from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter
 
@@ -140,10 +140,10 @@ def explain(engine: Engine, q: str, id: int) -> Explanation:
 
 def preview(engine: Engine, q: str) -> Preview:
     """Show how the engine reads a query while it is being typed."""
-    return Preview(tuple(preview_part(part) for part in parts(q)))
+    return Preview(tuple(preview_part(part) for part in split_query(q)))
 
 
-def preview_part(part: Part) -> PreviewPart:
+def preview_part(part: QueryPart) -> PreviewPart:
     """Describe a part of the query; a formula with its MathML and problems."""
     if part.kind == "text":
         return PreviewPart(part.kind, part.source, "", ())

@@ -12,7 +12,7 @@ from porism.formula.mathml.highlight import highlight
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
 from porism.search.display.segments_html import segments_html
-from porism.search.query import parts
+from porism.text.query import split_query
 
 
 def formula_link(latex: str, mathml: str) -> Markup:
@@ -43,7 +43,7 @@ def highlighted_formula(hit: FoundFormula) -> Markup:
 def query(text: str) -> Markup:
     """Return a query or a reason with its formulas as MathML."""
     return Markup("").join(
-        Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in parts(text)
+        Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in split_query(text)
     )
 
 

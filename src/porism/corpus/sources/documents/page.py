@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
-from porism.text.delimiters import math_span
+from porism.text.delimiters import MATHML, math_span
 from porism.text.entities import decode_entities
 from porism.text.find import Extracted, find_formulas
 from porism.text.sanitize import TAG, clean, without_placeholders
 
-MATHML = re.compile(r"<(?:\w+:)?math\b([^>]*)>(.*?)</(?:\w+:)?math\s*>", re.DOTALL | re.IGNORECASE)
 SCRIPT = re.compile(r"<script\b[^>]*type=[\"']math/tex[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
 ANNOTATION = re.compile(
     r"<annotation\b[^>]*encoding=[\"']application/x-tex[\"'][^>]*>(.*?)</annotation\s*>", re.DOTALL | re.IGNORECASE
