@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -28,7 +29,15 @@ from porism.web.pages.leaderboard import leaderboard
 from porism.web.server.middleware import RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
 
-SITE = (("Search", "/"), ("Statistics", "/stats"), ("API", "/v1/openapi.json"))
+
+class SiteLink(NamedTuple):
+    """A link in the header of every page."""
+
+    title: str
+    address: str
+
+
+SITE = (SiteLink("Search", "/"), SiteLink("Statistics", "/stats"), SiteLink("API", "/v1/openapi.json"))
 THREADS = 4  # queries that one process computes at the same time; more would only wait for each other
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -69,8 +78,8 @@ def create_app(
     app.state.templates = make_templates()
     app.state.site_links = [
         *SITE,
-        *([("Leaderboard", "/leaderboard")] if experiment else []),
-        *([("Assessment", assess_url)] if assess_url else []),
+        *([SiteLink("Leaderboard", "/leaderboard")] if experiment else []),
+        *([SiteLink("Assessment", assess_url)] if assess_url else []),
     ]
     return app
 
