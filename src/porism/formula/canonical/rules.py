@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from porism.formula.canonical.hashed import HashedNode, hashed_leaf, hashed_node
 from porism.formula.tree import Node
-from porism.hashing import hash64
 
 
 class Rule(NamedTuple):
@@ -31,8 +30,6 @@ Pattern = tuple[str, list["Pattern"]]
 
 
 _TEXT = files("porism.formula.canonical").joinpath("rules.tsv").read_text(encoding="utf-8")
-# For indexes until they store `porism.hashing.fingerprint`.
-PROBE = hash64("hashes of 8 bytes\n" + _TEXT)
 
 
 def _read() -> tuple[Rule, ...]:

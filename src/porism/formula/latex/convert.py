@@ -16,8 +16,6 @@ from porism.formula.latex.macros import Macros
 from porism.formula.latex.repair import commands, needs_preparation, prepare, repair, repair_at
 from porism.formula.problems import Problem
 
-# The libraries that make the MathML. Their versions shape all trees, so they belong into a fingerprint.
-CONVERTERS = ("math-core", "latex2mathml")
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
 MAX_PROBLEMS = 20
