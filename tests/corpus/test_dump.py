@@ -40,7 +40,7 @@ def test_any_file_may_be_missing_but_posts(tmp_path: Path) -> None:
     assert str(error.value) == f"{tmp_path}: there is no Posts.xml\n  fix: name the folder of a dump"
 
 
-def test_it_is_said_aloud_and_can_be_overridden(tmp_path: Path) -> None:
+def test_the_kind_is_detected_and_can_be_overridden(tmp_path: Path) -> None:
     write_dump(tmp_path / "d", Posts=[question(1), answer(2, 1)])
     (tmp_path / "d" / "notes.md").write_text("# Notes\n$x$")
     assert describe(open_source(tmp_path / "d")) == f"{tmp_path}/d: a Stack Exchange dump"
@@ -51,13 +51,27 @@ def test_unknown_source(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         open_source(tmp_path)
     fix = "name the kind: --source-kind {slice,dump,7z,arqmath,folder,formulas}"
-    assert str(error.value) == f"{tmp_path}: is no source that is known\n  fix: {fix}"
+    assert str(error.value) == f"{tmp_path}: not a source that Porism knows\n  fix: {fix}"
     with pytest.raises(PorismError) as error:
         open_source(tmp_path, "page")
     kinds = "slice,dump,7z,arqmath,folder,formulas"
-    assert str(error.value) == f"'page' is no kind of source\n  fix: write --source-kind {{{kinds}}}"
+    assert str(error.value) == f"unknown kind of source 'page'\n  fix: write --source-kind {{{kinds}}}"
     with pytest.raises(PorismError, match="no such file or folder"):
         open_source(tmp_path / "none")
+
+
+def test_the_folder_above_a_dump_is_refused(tmp_path: Path) -> None:
+    write_dump(tmp_path / "site" / "dump", Posts=[question(1)])
+    with pytest.raises(PorismError) as error:
+        open_source(tmp_path / "site")
+    message = f"{tmp_path}/site: a Stack Exchange dump is one level below, in dump/"
+    assert str(error.value) == f"{message}\n  fix: porism build {tmp_path}/site/dump"
+    (tmp_path / "site" / "README.md").write_text("# Read me\n$x$")
+    with pytest.raises(PorismError) as error:
+        open_source(tmp_path / "site")
+    choice = "or add --source-kind folder to build the documents of this folder"
+    assert str(error.value) == f"{message}\n  fix: porism build {tmp_path}/site/dump, {choice}"
+    assert open_source(tmp_path / "site", "folder").kind == "folder"
 
 
 @pytest.mark.shared

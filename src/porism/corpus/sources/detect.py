@@ -1,9 +1,10 @@
-"""What a path holds, decided by what is in it."""
+"""Detection of what kind of source a path is, by its content."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from porism.corpus.sources.arqmath import ArqMath
 from porism.corpus.sources.documents.folder import Folder, documents
@@ -13,6 +14,16 @@ from porism.corpus.sources.raw import Source
 from porism.corpus.sources.sevenzip import SevenZip
 from porism.corpus.sources.slice import Slice
 from porism.errors import PorismError
+
+SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
+
+
+class SourceKind(NamedTuple):
+    """A kind of source: its description, its test of a path, and its reader."""
+
+    description: str
+    detect: Callable[[Path], bool]
+    open: Callable[[Path], Source]
 
 
 def _is_slice(path: Path) -> bool:
@@ -35,7 +46,7 @@ def _is_7z(path: Path) -> bool:
     if not path.is_file():
         return False
     with open(path, "rb") as stream:
-        return stream.read(6) == b"7z\xbc\xaf\x27\x1c"
+        return stream.read(len(SEVEN_ZIP)) == SEVEN_ZIP
 
 
 def _is_formula_list(path: Path) -> bool:
@@ -45,32 +56,47 @@ def _is_formula_list(path: Path) -> bool:
     return "latex" in columns and ("id" in columns or "visual_id" in columns)
 
 
-# The kinds in the order in which they are tried, what each is in words, and how it is opened.
-KINDS: dict[str, tuple[str, Callable[[Path], bool], Callable[[Path], Source]]] = {
-    "slice": ("a cut of the lab's collection", _is_slice, Slice),
-    "dump": ("a Stack Exchange dump", _is_dump, Dump),
-    "7z": ("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
-    "arqmath": ("the lab's own files", _is_arqmath, ArqMath),
-    "folder": ("a folder of documents", _is_folder, Folder),
-    "formulas": ("a table of formulas", _is_formula_list, FormulaList),
+# The kinds in the order in which they are tried.
+KINDS = {
+    "slice": SourceKind("a cut of the lab's collection", _is_slice, Slice),
+    "dump": SourceKind("a Stack Exchange dump", _is_dump, Dump),
+    "7z": SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
+    "arqmath": SourceKind("the lab's own files", _is_arqmath, ArqMath),
+    "folder": SourceKind("a folder of documents", _is_folder, Folder),
+    "formulas": SourceKind("a table of formulas", _is_formula_list, FormulaList),
 }
+# Kinds that a person may mean when naming the folder above them.
+INSIDE = ("slice", "dump")
 
 
 def open_source(path: Path, kind: str = "") -> Source:
-    """The source at a path; `kind` overrides what is detected."""
+    """Return the source at a path; `kind` overrides what is detected."""
     if not path.exists():
         raise PorismError("no such file or folder", where=str(path), fix="check the path")
     if kind and kind not in KINDS:
-        raise PorismError(f"{kind!r} is no kind of source", fix=f"write --source-kind {{{','.join(KINDS)}}}")
+        raise PorismError(f"unknown kind of source {kind!r}", fix=f"write --source-kind {{{','.join(KINDS)}}}")
     if kind:
-        return KINDS[kind][2](path)
-    for _, detect, make in KINDS.values():
-        if detect(path):
-            return make(path)
-    fix = f"name the kind: --source-kind {{{','.join(KINDS)}}}"
-    raise PorismError("is no source that is known", where=str(path), fix=fix)
+        return KINDS[kind].open(path)
+    found = next((name for name, one in KINDS.items() if one.detect(path)), "")
+    if found in ("folder", ""):
+        _refuse_parent_folder(path, found)
+    if not found:
+        fix = f"name the kind: --source-kind {{{','.join(KINDS)}}}"
+        raise PorismError("not a source that Porism knows", where=str(path), fix=fix)
+    return KINDS[found].open(path)
+
+
+def _refuse_parent_folder(path: Path, found: str) -> None:
+    """Refuse a folder that itself holds at most documents, but has a dump one level below: whoever names it means the dump."""
+    below = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
+    for folder in below:
+        for name in INSIDE:
+            if KINDS[name].detect(folder):
+                message = f"{KINDS[name].description} is one level below, in {folder.name}/"
+                choice = ", or add --source-kind folder to build the documents of this folder" if found else ""
+                raise PorismError(message, where=str(path), fix=f"porism build {folder}{choice}")
 
 
 def describe(source: Source) -> str:
-    """What is said aloud of a source."""
-    return f"{source.path}: {KINDS[source.kind][0]}"
+    """Return the path of a source and its kind in words."""
+    return f"{source.path}: {KINDS[source.kind].description}"
