@@ -1,15 +1,15 @@
-"""The pages of the documentation as blocks that can be run, and the comparison of what they show with what they do.
+"""The pages of the documentation as blocks that can be run, and the comparison of what they show with what they print.
 
 A fenced block names its language. `console` blocks hold commands after `$ ` (going on after `\\` with `> `), each followed by what it
 prints, on both streams. `sh` blocks are run as a whole; what they print is not shown. `python` blocks of a page share their names; a `text`
-block directly after one shows what it prints. Other languages are data and are not run. A block that must not run has
-`<!-- not run: reason -->` above it.
+block directly after one shows what it prints. A block whose first line names a file (```python my_file.py) is saved as that file. Other
+languages are data and are not run. A block that must not run has `<!-- not run: reason -->` above it.
 
-In shown output a line `...` stands for any lines, and the character `…` for any text within a line: what is long, or differs from machine to
-machine (times, digests).
+In shown output a line `...` matches any lines, and the character `…` any text within a line: use them for output that is long or differs from
+machine to machine (times, digests).
 
-`python tests/doc_pages.py PAGE..` follows pages and tells what differs; with `--write` the pages then show what is printed now (read them again: the
-words around may no longer be true).
+`python tests/doc_pages.py PAGE..` follows pages and prints the differences; with `--write` it also writes the current output into the pages
+(read them again: the text around it may no longer be true).
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Results are records of benchmarks on data that is not part of the project: nothing there is to be followed.
+# Results are records of benchmarks on data that is not part of the project: there is nothing to run.
 PAGES = sorted([*(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "results"), *ROOT.glob("README.md")])
 RUN = ("console", "sh", "python")
 DATA = ("text", "json", "xml", "tsv", "csv", "html", "toml", "latex", "make")
-FENCE = re.compile(r"^(?P<mark>```+)(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=mark)[ \t]*$", re.S | re.M)
+FENCE = re.compile(
+    r"^(?P<mark>```+)(?P<language>\w*)[ \t]*(?P<file>[\w./-]*)[^\n]*\n(?P<text>.*?)^(?P=mark)[ \t]*$", re.S | re.M
+)
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).)+) -->\s*$", re.S)
 LIMIT = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced block: where it is, what it holds, why it is not run, and the output that the next block shows."""
+    """A fenced block: its position, its content, why it is not run, the output that the next block shows, and the file to save it as."""
 
     page: Path
     line: int
@@ -43,17 +45,18 @@ class Block:
     text: str
     reason: str = ""
     shown: str | None = None
+    file: str = ""
 
     @property
     def where(self) -> str:
-        """Page and line."""
+        """The page and the line."""
         page = self.page.relative_to(ROOT) if self.page.is_relative_to(ROOT) else self.page
         return f"{page}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a page shows is not what happens."""
+    """A command whose output is not what the page shows."""
 
     where: str
     command: str
@@ -65,7 +68,7 @@ class Difference:
 
 
 def blocks(page: Path) -> list[Block]:
-    """All blocks of a page, in order."""
+    """Return all blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
     found = list(FENCE.finditer(text))
     made = []
@@ -75,14 +78,13 @@ def blocks(page: Path) -> list[Block]:
         reason = NOT_RUN.search(text[: one.start()])
         line = text.count("\n", 0, one.start()) + 1
         words = " ".join(reason["reason"].split()) if reason else ""
-        made.append(
-            Block(page, line, one["language"], one["text"], words, output if one["language"] == "python" else None)
-        )
+        shown = output if one["language"] == "python" and not one["file"] else None
+        made.append(Block(page, line, one["language"], one["text"], words, shown, one["file"]))
     return made
 
 
 def same(shown: str, printed: str) -> bool:
-    """Whether the printed text is what is shown, but for the two signs of omission."""
+    """Return whether the printed text matches the shown text, in which `...` and `…` match anything."""
     lines = shown.strip("\n").split("\n")
     parts = [
         r"(?:.*\n)*?" if line.strip() == "..." else ".+".join(map(re.escape, line.rstrip().split("…"))) + r"[ \t]*\n"
@@ -93,7 +95,7 @@ def same(shown: str, printed: str) -> bool:
 
 
 def commands(text: str) -> list[tuple[str, str]]:
-    """The commands of a console block, each with what is shown of its output."""
+    """Return the commands of a console block, each with the output that the block shows."""
     found: list[tuple[list[str], list[str]]] = []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -109,27 +111,27 @@ def commands(text: str) -> list[tuple[str, str]]:
 
 @dataclass(slots=True)
 class Reader:
-    """Does what a page says, in a folder, as a reader would."""
+    """Follows a page in a folder, as a reader would."""
 
     folder: Path
     names: dict[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(cls, folder: Path, demo: Path) -> Reader:
-        """A reader in a folder with the sample and a copy of the demo of their own."""
+        """Return a reader in a folder with the sample and a copy of the demo."""
         (folder / "sample").symlink_to(ROOT / "sample")
         shutil.copytree(demo, folder / "demo")
         return cls(folder)
 
     def read(self, page: Path) -> list[Difference]:
-        """Follow a page from top to bottom; what differs. A server whose number a page left in `server.pid` does not outlive it."""
+        """Follow a page from top to bottom and return the differences. Stop the server whose process id the page left in `server.pid`."""
         try:
             return [difference for block in blocks(page) for difference in self.follow(block)]
         finally:
             self.shell("test -e server.pid && kill $(cat server.pid)")
 
     def shell(self, script: str) -> tuple[str, int]:
-        """What a shell prints on both streams, in the order of a terminal 100 characters wide, and its exit code."""
+        """Return what a shell prints on both streams, in a terminal 100 characters wide, and its exit code."""
         paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         settings = {
             **os.environ,
@@ -146,17 +148,26 @@ class Reader:
         return done.stdout, done.returncode
 
     def python(self, block: Block) -> str:
-        """What a Python block prints."""
+        """Return what a Python block prints. It can import files of the folder, as in a shell there."""
         import contextlib
         import io
 
         out = io.StringIO()
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out):
-            exec(compile("\n" * block.line + block.text, str(block.page), "exec"), self.names)
+        sys.path.insert(0, str(self.folder))
+        try:
+            with contextlib.chdir(self.folder), contextlib.redirect_stdout(out):
+                exec(compile("\n" * block.line + block.text, str(block.page), "exec"), self.names)
+        finally:
+            sys.path.remove(str(self.folder))
         return out.getvalue()
 
     def follow(self, block: Block) -> list[Difference]:
-        """Run one block; what differs from what it shows."""
+        """Run or save one block and return the differences from what it shows."""
+        if block.file and not block.reason:
+            path = self.folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+            return []
         if block.reason or block.language not in RUN:
             return []
         if block.language == "python":
@@ -179,7 +190,7 @@ class Reader:
 
 
 def renewed(shown: str, printed: str) -> str:
-    """The printed text with the omissions of what is shown: as many lines around `...`, and `…` in lines that still fit."""
+    """Return the printed text with the omissions of the shown one: as many lines around `...`, and `…` in lines that still match."""
     old, new = shown.strip("\n").split("\n"), printed.strip("\n").split("\n")
     kept = [line for line in old if "…" in line]
     lines = [next((one for one in kept if same(one, line)), line.rstrip()) for line in new]
@@ -191,7 +202,7 @@ def renewed(shown: str, printed: str) -> str:
 
 
 def renew(page: Path, differences: list[Difference]) -> None:
-    """Show on a page what is printed now."""
+    """Write the current output into a page."""
     text = page.read_text(encoding="utf-8")
     for one in differences:
         number = int(one.where.rpartition(":")[2])
@@ -208,7 +219,7 @@ def renew(page: Path, differences: list[Difference]) -> None:
 
 
 def main() -> int:
-    """Follow pages, tell what differs, write it if asked to."""
+    """Follow pages and print the differences; with `--write`, write the current output into them."""
     names = [name for name in sys.argv[1:] if name != "--write"]
     pages = [Path(name).resolve() for name in names] or PAGES
     wrong = 0

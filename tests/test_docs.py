@@ -67,10 +67,26 @@ def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
     left_out = [
         name
-        for name in (str(p.relative_to(ROOT / "docs")) for p in PAGES if "docs" in p.parts)
+        for name in (str(p.relative_to(ROOT / "docs")) for p in PAGES if p.is_relative_to(ROOT / "docs"))
         if name != "README.md" and f"({name})" not in index
     ]
     assert not left_out
+
+
+def test_architecture_names_files_that_exist() -> None:
+    """A path may be written from the project, from `src/porism`, or from one of its packages."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    source = ROOT / "src" / "porism"
+    places = [ROOT, source, *(folder for folder in source.iterdir() if folder.is_dir())]
+    named = set(re.findall(r"`([\w/]+/(?:\w+\.\w+)?)`", text)) - {"src/query"}
+    assert len(named) > 50
+    assert not sorted(name for name in named if not any((place / name).exists() for place in places))
+
+
+def test_architecture_has_a_section_for_each_folder() -> None:
+    headings = " ".join(re.findall(r"^## (.+):", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.M))
+    folders = [one.name for one in (ROOT / "src" / "porism").iterdir() if (one / "__init__.py").exists()]
+    assert not [name for name in folders if name not in headings]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -91,13 +107,12 @@ def test_every_measure_is_documented(name: str) -> None:
 
 
 def test_every_part_of_the_engine_is_documented() -> None:
-    from porism.search.answers.searcher import FEATURES
-
+    from porism.search.features import feature_names
     from porism.search.formulas.features import FEATURES as FORMULA_FEATURES
     from porism.search.formulas.searcher import MODES
 
     page = (REFERENCE / "systems.md").read_text()
-    groups = {name.partition(".")[0] + ("." if "." in name else "") for name in FEATURES}
+    groups = {name.partition(".")[0] + ("." if "." in name else "") for name in feature_names()}
     assert not [name for name in (*groups, *(one.name for one in FORMULA_FEATURES), *MODES) if f"`{name}`" not in page]
 
 
@@ -182,6 +197,15 @@ def test_what_a_page_says_wrongly_is_seen(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     seen = [(d.shown, d.printed) for block in found for d in reader.follow(block)]
     assert seen == [("two", "one"), ("exit code 0", "exit code 1"), ("2", "1")]
+
+
+def test_a_block_that_names_a_file_is_saved(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python folder/mine.py\nx = 3\n```\n\n```text\nnot its output\n```\n\n```python\nfrom folder.mine import x\nprint(x)\n```\n\n```text\n3\n```\n"
+    )
+    assert not Reader(tmp_path).read(page)
+    assert (tmp_path / "folder" / "mine.py").read_text() == "x = 3\n"
 
 
 def test_a_page_can_be_renewed(tmp_path: Path) -> None:

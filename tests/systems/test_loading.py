@@ -34,6 +34,11 @@ class Newest(Retriever):
 class NotOne:
     def __init__(self, index):
         pass
+
+
+def newest(index):
+    return Newest(index)
+
 '''
 
 
@@ -53,6 +58,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_class_of_the_users_own_is_a_system(engine: Engine, own: Path) -> None:
     assert type(load_system("my_systems:Newest", engine.index)).__name__ == "Newest"
+
+
+def test_a_function_that_returns_a_retriever_is_a_system(engine: Engine, own: Path) -> None:
+    assert type(load_system("my_systems:newest", engine.index)).__name__ == "Newest"
 
 
 @pytest.mark.parametrize(
