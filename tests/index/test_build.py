@@ -1,4 +1,4 @@
-"""A whole index: complete or not there, the same when built twice, and the same when a collection grew."""
+"""Build a whole index: complete or not at all, the same bytes every time, and the same bytes when it continues a base."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST = {
 MORE = {"series.md": "# Geometric series\n\nThe sum is $\\sum_{k=0}^n q^k=\\frac{1-q^{n+1}}{1-q}$.\n"}
 
 
-def collect(folder: Path, name: str, notes: dict[str, str], base: Collection | None = None) -> Collection:
+def build_notes(folder: Path, name: str, notes: dict[str, str], base: Collection | None = None) -> Collection:
     source = folder / f"{name}-source"
     source.mkdir()
     for file, text in notes.items():
@@ -39,10 +39,10 @@ def posts_files(index: Path) -> dict[str, str]:
     return {path.name: digest_file(path) for path in sorted((index / "posts").iterdir()) if path.is_file()}
 
 
-def test_what_was_added_gives_the_index_of_the_whole(tmp_path: Path) -> None:
-    small = collect(tmp_path, "small", FIRST)
+def test_an_index_that_continues_a_base_equals_a_new_one(tmp_path: Path) -> None:
+    small = build_notes(tmp_path, "small", FIRST)
     build_index(small, tmp_path / "one")
-    large = collect(tmp_path, "large", MORE, small)
+    large = build_notes(tmp_path, "large", MORE, small)
     build_index(large, tmp_path / "added", base=tmp_path / "one")
     build_index(large, tmp_path / "whole")
     assert posts_files(tmp_path / "added") == posts_files(tmp_path / "whole")
@@ -52,18 +52,18 @@ def test_what_was_added_gives_the_index_of_the_whole(tmp_path: Path) -> None:
         )
         assert added == whole
         assert added
-    assert porism.open(tmp_path / "one").search("irrational", kind="questions").hits  # the base is as it was
+    assert porism.open(tmp_path / "one").search("irrational", kind="questions").hits  # the base has not changed
 
 
-def test_building_twice_gives_the_same(tmp_path: Path) -> None:
-    collection = collect(tmp_path, "notes", FIRST)
+def test_building_twice_gives_the_same_files(tmp_path: Path) -> None:
+    collection = build_notes(tmp_path, "notes", FIRST)
     for name in ("one", "two"):
         build_index(collection, tmp_path / name)
     assert posts_files(tmp_path / "one") == posts_files(tmp_path / "two")
 
 
-def test_an_index_that_was_interrupted_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    collection = collect(tmp_path, "notes", FIRST)
+def test_an_interrupted_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = build_notes(tmp_path, "notes", FIRST)
     monkeypatch.setattr("porism.index.build.learn_concepts", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         build_index(collection, tmp_path / "index")
@@ -71,8 +71,8 @@ def test_an_index_that_was_interrupted_is_not_there(tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_damaged_index_is_told(tmp_path: Path) -> None:
-    collection = collect(tmp_path, "notes", FIRST)
+def test_a_damaged_index_is_reported(tmp_path: Path) -> None:
+    collection = build_notes(tmp_path, "notes", FIRST)
     place = tmp_path / "index"
     build_index(collection, place)
     rebuild = f"fix: build the index again: porism index COLLECTION -o {place}"
@@ -89,12 +89,12 @@ def test_a_damaged_index_is_told(tmp_path: Path) -> None:
         porism.open(place)
 
 
-def test_another_collection_in_its_place_is_told(tmp_path: Path) -> None:
-    collection = collect(tmp_path, "notes", FIRST)
+def test_a_replaced_collection_is_reported(tmp_path: Path) -> None:
+    collection = build_notes(tmp_path, "notes", FIRST)
     build_index(collection, tmp_path / "index")
     shutil.rmtree(tmp_path / "notes")
     (tmp_path / "other").mkdir()
-    collect(tmp_path / "other", "notes", MORE).path.rename(tmp_path / "notes")
+    build_notes(tmp_path / "other", "notes", MORE).path.rename(tmp_path / "notes")
     with pytest.raises(PorismError) as error:
         porism.open(tmp_path / "index")
     home = tmp_path / "notes"
@@ -104,8 +104,8 @@ def test_another_collection_in_its_place_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_links_must_be_as_they_were(tmp_path: Path) -> None:
-    collection = collect(tmp_path, "notes", FIRST)
+def test_a_base_with_another_choice_of_links_is_refused(tmp_path: Path) -> None:
+    collection = build_notes(tmp_path, "notes", FIRST)
     build_index(collection, tmp_path / "index")
     with pytest.raises(PorismError) as error:
         build_index(collection, tmp_path / "next", links=False, base=tmp_path / "index")
@@ -114,8 +114,8 @@ def test_links_must_be_as_they_were(tmp_path: Path) -> None:
     )
 
 
-def test_vectors_may_be_left_out(tmp_path: Path) -> None:
-    notes = collect(tmp_path, "notes", FIRST | MORE)
+def test_an_index_without_vectors(tmp_path: Path) -> None:
+    notes = build_notes(tmp_path, "notes", FIRST | MORE)
     build_index(notes, tmp_path / "index", vectors=False)
     assert not list((tmp_path / "index").rglob("vectors.*"))
     engine = porism.open(tmp_path / "index")
@@ -125,7 +125,7 @@ def test_vectors_may_be_left_out(tmp_path: Path) -> None:
     assert engine.explain(query, first.id).value == pytest.approx(first.score, rel=1e-4)
 
 
-def test_a_list_of_formulas_has_no_posts(tmp_path: Path) -> None:
+def test_a_collection_of_formulas_without_posts(tmp_path: Path) -> None:
     table = tmp_path / "list.tsv"
     table.write_text("id\tlatex\n1\ta+b\n2\tx^2\n", "utf-8")
     collection = Collection.open(build([open_source(table, "")], tmp_path / "list", jobs=1))
@@ -136,16 +136,16 @@ def test_a_list_of_formulas_has_no_posts(tmp_path: Path) -> None:
 
 
 # The largest file that may be written, in bytes: too small for the formulas, for the posts, for the vectors.
-@pytest.mark.parametrize("room", [2_000, 9_000, 60_000])
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, room: int) -> None:
+@pytest.mark.parametrize("largest_file", [2_000, 9_000, 60_000])
+def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path, largest_file: int) -> None:
     notes = {
         f"note{at}.md": f"# Sum {at}\n\n" + " ".join(f"word{at * k} $x_{{{k}}}^{{{at}}}+{k}$" for k in range(60))
         for at in range(40)
     }
-    collect(tmp_path, "notes", notes)
+    build_notes(tmp_path, "notes", notes)
     code = (
         "import resource, sys; from porism.cli import main;"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}));"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file}));"
         "sys.exit(main(['index', 'notes', '-o', 'index', '--quiet']))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)

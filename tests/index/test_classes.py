@@ -1,10 +1,10 @@
-"""Labels and what they count as."""
+"""Classes, kinds and traits of labels."""
 
 from __future__ import annotations
 
 import pytest
 
-from porism.index.analysis.classes import ABOVE, NUMBER, OPERATOR, VARIABLE, class_name, kind, trait
+from porism.index.analysis.classes import ABOVE, NUMBER, OPERATOR, VARIABLE, class_name, label_traits, symbol_kind
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_classes(label: str, name: str) -> None:
     [("V!x", VARIABLE), ("V!x_1", VARIABLE), ("V!sin", OPERATOR), ("N!2", NUMBER), ("+", OPERATOR)],
 )
 def test_kinds(label: str, expected: int) -> None:
-    assert kind(label) == expected
+    assert symbol_kind(label) == expected
 
 
 def test_traits() -> None:
-    assert trait("U!plus").free
-    assert trait("O!leq").free
-    assert not trait("O!divide").free
-    assert trait("O!SUP").script == ABOVE
-    assert trait("F!sin").code == trait("F!cos").code != trait("F!ln").code
+    assert label_traits("U!plus").unordered
+    assert label_traits("O!leq").unordered
+    assert not label_traits("O!divide").unordered
+    assert label_traits("O!SUP").script == ABOVE
+    assert label_traits("F!sin").code == label_traits("F!cos").code != label_traits("F!ln").code

@@ -1,4 +1,4 @@
-"""Columns come back as they were appended."""
+"""Columns are read as they were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and formulas that stand together are found, however the posts are cut."""
+"""Names and formulas that occur together are found, whatever the sizes of blocks and batches."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ import numpy as np
 import pytest
 
 from porism.index.analysis.terms import form_term
-from porism.index.concepts import learning as concept_learning
-from porism.index.concepts.concept import likelihood
+from porism.index.concepts import learning
+from porism.index.concepts.concept import log_likelihood_ratio
 from porism.index.concepts.learning import learn
-from porism.index.concepts.pairs import ConceptBlock, ConceptWriter, Pairs
+from porism.index.concepts.occurrences import ConceptBlock, ConceptWriter, KeyOccurrences, KeyText
 
 POSTS = 60
 
 
 def block(posts: range, names: dict[int, set[int]], forms: dict[int, set[int]]) -> ConceptBlock:
-    """Posts in which the given keys stand."""
+    """Return the block of posts in which the given keys occur."""
 
-    def pairs(where: dict[int, set[int]]) -> Pairs:
-        found = [(key, post) for post in posts for key in sorted(where) if post in where[key]]
+    def occurrences(posts_of: dict[int, set[int]]) -> KeyOccurrences:
+        found = [(key, post) for post in posts for key in sorted(posts_of) if post in posts_of[key]]
         keys = np.array([key for key, _ in found], np.uint64)
         at = np.array([post - posts.start for _, post in found], np.uint32)
-        return Pairs(keys, at, [(key, f"name {key}\tName {key}") for key in dict.fromkeys(key for key, _ in found)])
+        distinct = dict.fromkeys(key for key, _ in found)
+        return KeyOccurrences(keys, at, [KeyText(key, f"name {key}\tName {key}") for key in distinct])
 
-    return ConceptBlock(len(posts), pairs(names), pairs(forms))
+    return ConceptBlock(len(posts), occurrences(names), occurrences(forms))
 
 
 # Name 1 and form 11 go together; name 2 is in too many posts, form 12 in one; form 13 is with name 1 by chance.
@@ -33,7 +34,7 @@ NAMES = {1: {3, 20, 41}, 2: set(range(40)), 3: {5, 50}}
 FORMS = {11: {3, 20, 41}, 12: {5}, 13: {20, 30, 31}}
 
 
-def note(folder: Path, size: int) -> Path:
+def write_occurrences(folder: Path, size: int) -> Path:
     with ConceptWriter(folder) as writer:
         for start in range(0, POSTS, size):
             writer.add(block(range(start, min(start + size, POSTS)), NAMES, FORMS))
@@ -41,23 +42,26 @@ def note(folder: Path, size: int) -> Path:
 
 
 @pytest.mark.parametrize("size", [1, 7, POSTS])
-def test_what_stands_together_is_found(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concept_learning, "COMMON", 0.2)
-    monkeypatch.setattr(concept_learning, "STRETCH", 3)
-    found = learn(note(tmp_path, size), POSTS)
-    assert [(one.name, one.shown, one.part, one.posts) for one in found] == [("name 1", "Name 1", form_term(11), 3)]
-    assert found[0].strength == likelihood(3, 3, 3, POSTS)
+def test_a_name_and_a_formula_of_the_same_posts_are_a_concept(
+    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning, "MAX_SHARE", 0.2)
+    monkeypatch.setattr(learning, "BATCH", 3)
+    found = learn(write_occurrences(tmp_path, size), POSTS)
+    assert [concept[:3] for concept in found] == [("name 1", "Name 1", form_term(11))]
+    assert found[0].posts == 3
+    assert found[0].strength == log_likelihood_ratio(3, 3, 3, POSTS)
 
 
-def test_many_meetings_are_counted_in_several_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concept_learning, "LIKELY", 0.0)
-    folder = note(tmp_path, 10)
-    at_once = learn(folder, POSTS)
-    monkeypatch.setattr(concept_learning, "AT_ONCE", 1)
-    assert learn(folder, POSTS) == at_once != []
+def test_several_passes_find_the_same_concepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "MIN_STRENGTH", 0.0)
+    folder = write_occurrences(tmp_path, 10)
+    in_one_pass = learn(folder, POSTS)
+    monkeypatch.setattr(learning, "PAIRS_IN_MEMORY", 1)
+    assert learn(folder, POSTS) == in_one_pass != []
 
 
-def test_nothing_was_noted(tmp_path: Path) -> None:
+def test_no_posts_give_no_concepts(tmp_path: Path) -> None:
     with ConceptWriter(tmp_path):
         pass
     assert learn(tmp_path, 0) == []

@@ -1,4 +1,4 @@
-"""Terms of a formula: equal parts have equal terms at the levels at which they are equal."""
+"""Terms of a formula: sub-expressions that are equal at a canonical level have equal terms at this level."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def test_levels() -> None:
     assert not parts("x^2+y", RENAMED) & parts("u^3+v", RENAMED)
 
 
-def test_a_part_is_found_in_the_whole() -> None:
+def test_a_sub_expression_shares_its_terms_with_the_whole() -> None:
     assert parts(r"\sqrt{x+1}", COMMUTATIVE) < parts(r"y=\frac{1}{\sqrt{1+x}}", COMMUTATIVE)
 
 
-def test_paths_with_symbols_tell_symbols_apart() -> None:
+def test_path_terms_with_symbols_distinguish_symbols() -> None:
     one, other = features_of_many([(parsed.layout, parsed.operators) for parsed in (parse("x+1"), parse("y+1"))])
     shared = set(one.paths) & set(other.paths)
     assert 0 < len(shared) < len(set(one.paths))
 
 
-def test_terms_have_no_blanks() -> None:
+def test_terms_contain_no_whitespace() -> None:
     parsed = parse(r"\text{if } x > 0 \begin{cases} a & b \\ c & d \end{cases}")
     found = features(parsed.layout, parsed.operators)
     assert not any(set(term) & set(" \t\n") for term in (*found.tuples, *found.paths, *found.parts))

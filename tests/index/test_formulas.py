@@ -1,4 +1,4 @@
-"""Building the formula index: whole or not at all, the same twice, refused when it does not fit."""
+"""Build the formula index: complete or not at all, the same bytes every time, refused if it is of another collection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_index(tmp_path_factory.mktemp("formulas"), LATEX)
 
 
-def test_rows_hold_what_was_given(index: Path) -> None:
+def test_rows_hold_the_formulas_of_the_collection(index: Path) -> None:
     store = FormulaStore.open(index)
     row = store.row(visual_id(store, r"\frac{a}{b}"))
     assert store.formulas == store.manifest.counts["formulas"] == store.terms.count("tuples", WHOLE).documents
@@ -41,14 +41,14 @@ def test_rows_hold_what_was_given(index: Path) -> None:
     assert [names[at] for at in store.columns["operator_label"][start:end]] == ["O!divide", "V!a", "V!b"]
 
 
-def test_rare_labels_and_keys_weigh_more(index: Path) -> None:
+def test_rare_labels_weigh_more(index: Path) -> None:
     store = FormulaStore.open(index)
     weights = store.layout_weights
     assert weights[store.labels["V!a"]] > weights[store.labels["V!x"]]
-    assert store.new_label_weight >= weights.max()
+    assert store.unseen_label_weight >= weights.max()
 
 
-def test_an_unknown_visual_id(index: Path) -> None:
+def test_an_unknown_visual_id_is_reported(index: Path) -> None:
     with pytest.raises(PorismError, match="no formula with visual id 77"):
         FormulaStore.open(index).row(77)
 
@@ -61,39 +61,39 @@ def test_building_twice_gives_the_same_files(index: Path, tmp_path: Path) -> Non
     assert (index / "statistics.json").read_bytes() == (again / "statistics.json").read_bytes()
 
 
-def test_two_processes_build_what_one_does(index: Path, tmp_path: Path) -> None:
+def test_two_processes_build_the_same_index_as_one(index: Path, tmp_path: Path) -> None:
     with Collection.open(index.parent / "collection") as collection:
         build_formula_index(collection, tmp_path / "index", processes=2)
     assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
 
 
-def test_adding_works_on_new_formulas_only_and_gives_the_same_index(tmp_path: Path) -> None:
+def test_only_new_formulas_are_indexed_and_the_index_is_the_same(tmp_path: Path) -> None:
     base = make_index(tmp_path / "base", LATEX)
     old = FormulaSearcher.open(base)
     before = old.search("x^2+1")
     whole = make_index(tmp_path / "whole", [*LATEX, "z^2+1", r"\oint z"])
-    heard: list[int] = []
+    reported: list[int] = []
     with Collection.open(whole.parent / "collection") as collection:
-        build_formula_index(collection, tmp_path / "index", heard.append, base=base)
-    assert sum(heard) == 2
+        build_formula_index(collection, tmp_path / "index", reported.append, base=base)
+    assert sum(reported) == 2
     for path in sorted(path for name in ("rows", "keys") for path in (whole / name).iterdir()):
         assert path.read_bytes() == (tmp_path / "index" / path.relative_to(whole)).read_bytes(), path.name
     assert FormulaSearcher.open(tmp_path / "index").search("z^2") == FormulaSearcher.open(whole).search("z^2")
     assert old.search("x^2+1") == before
 
 
-def test_a_base_of_other_formulas_is_not_taken_over(index: Path, tmp_path: Path) -> None:
+def test_a_base_with_other_formulas_is_not_used(index: Path, tmp_path: Path) -> None:
     other = make_index(tmp_path / "other", ["p", "q"])
     with Collection.open(index.parent / "collection") as collection:
         build_formula_index(collection, tmp_path / "index", base=other)
     assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
 
 
-def test_progress_hears_every_formula(index: Path, tmp_path: Path) -> None:
-    heard: list[int] = []
+def test_progress_counts_every_formula(index: Path, tmp_path: Path) -> None:
+    reported: list[int] = []
     with Collection.open(index.parent / "collection") as collection:
-        build_formula_index(collection, tmp_path / "index", heard.append)
-    assert sum(heard) == FormulaStore.open(index).formulas
+        build_formula_index(collection, tmp_path / "index", reported.append)
+    assert sum(reported) == FormulaStore.open(index).formulas
 
 
 def test_a_collection_without_formulas(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_collection_without_formulas(tmp_path: Path) -> None:
     assert FormulaStore.open(tmp_path / "index").formulas == 0
 
 
-def test_a_directory_that_is_there_is_left_alone(index: Path) -> None:
+def test_an_existing_directory_is_not_overwritten(index: Path) -> None:
     with (
         Collection.open(index.parent / "collection") as collection,
         pytest.raises(PorismError, match="already exists"),
@@ -112,12 +112,12 @@ def test_a_directory_that_is_there_is_left_alone(index: Path) -> None:
         build_formula_index(collection, index)
 
 
-def test_wrong_collection(index: Path) -> None:
+def test_an_index_of_another_collection_is_refused(index: Path) -> None:
     with pytest.raises(PorismError, match="was built from another collection"):
         FormulaStore.open(index, collection="0" * 64)
 
 
-def test_truncated_file(index: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported(index: Path, tmp_path: Path) -> None:
     broken = tmp_path / "index"
     shutil.copytree(index, broken)
     path = broken / "rows" / "path_key.bin"
@@ -158,14 +158,13 @@ def test_a_killed_build_leaves_no_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_is_said(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns are written to a device that is always full."""
+def test_a_full_disk_is_reported(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = Path.open
 
-    def opened(path: Path, mode: str = "r", *rest: object, **named: object) -> object:
+    def open_full_device(path: Path, mode: str = "r", *rest: object, **named: object) -> object:
         return original(Path("/dev/full") if path.name == "latex.bin" else path, mode, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(Path, "open", open_full_device)
     with (
         Collection.open(index.parent / "collection") as collection,
         pytest.raises(PorismError, match="cannot be written: No space left on device"),

@@ -1,4 +1,4 @@
-"""An index that is unfinished, foreign, newer, truncated or changed is refused with what to run."""
+"""An index that is unfinished, of another kind or version, truncated or changed is refused, with the command that repairs it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_broken_manifest(index: Path, text: str) -> None:
         read_manifest(index, "formulas")
 
 
-def test_a_collection_is_told_from_an_index(tmp_path: Path) -> None:
+def test_a_collection_is_not_an_index(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"kind": "collection", "format": 1}')
     with pytest.raises(PorismError) as caught:
         read_manifest(tmp_path, "search")

@@ -1,4 +1,4 @@
-"""Paths: what reaches an ancestor the same way has the same key."""
+"""Paths of operator trees: nodes that reach an ancestor through the same classes of operators have the same key."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections import Counter
 from porism.formula import parse
 from porism.formula.canonical.rules import normalise
 from porism.index.analysis.flat import MAX_NODES, flat_layout, flat_operators
-from porism.index.analysis.paths import Paths, tree_paths
+from porism.index.analysis.paths import Paths, find_paths
 
 
 def paths(latex: str) -> tuple[list[str], Paths]:
     tree = flat_operators(normalise(parse(latex).operators, []))
-    return tree.labels, tree_paths([tree]).trees()[0]
+    return tree.labels, find_paths([tree]).by_tree()[0]
 
 
-def bag(latex: str) -> Counter[int]:
+def key_counts(latex: str) -> Counter[int]:
     return Counter(paths(latex)[1].keys.tolist())
 
 
-def test_renaming_keeps_the_keys() -> None:
-    assert bag("a^2+b^2=c^2") == bag("x^2+y^2=z^2")
+def test_renaming_variables_keeps_the_keys() -> None:
+    assert key_counts("a^2+b^2=c^2") == key_counts("x^2+y^2=z^2")
 
 
-def test_order_of_free_operands_does_not_count() -> None:
-    assert bag("x^3+2y") == bag("2y+x^3")
+def test_order_of_unordered_operands_does_not_count() -> None:
+    assert key_counts("x^3+2y") == key_counts("2y+x^3")
 
 
-def test_order_of_other_operands_counts() -> None:
-    assert bag(r"\frac{x}{2}") != bag(r"\frac{2}{x}")
+def test_order_of_ordered_operands_counts() -> None:
+    assert key_counts(r"\frac{x}{2}") != key_counts(r"\frac{2}{x}")
 
 
 def test_a_script_does_not_hide_its_base() -> None:
-    assert not bag("x+y") - bag("x^2+y")
+    assert not key_counts("x+y") - key_counts("x^2+y")
 
 
 def test_paths_are_sorted_and_leaves_counted() -> None:
@@ -50,7 +50,7 @@ def test_long_formulas_are_cut() -> None:
     assert len(flat_layout(parsed.layout).labels) == MAX_NODES
 
 
-def test_reading_order() -> None:
+def test_layout_trees_are_flattened_in_reading_order() -> None:
     flat = flat_layout(parse(r"\frac{x^2}{y}+1").layout)
     assert flat.labels == ["O!divide", "V!x", "N!2", "V!y", "+", "N!1"]
     assert "".join(map(chr, flat.edges)) == "noaunn"

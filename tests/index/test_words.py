@@ -1,16 +1,18 @@
+"""Terms of texts and formulas, and names of concepts."""
+
 from __future__ import annotations
 
 from porism.formula import parse
 from porism.index.analysis.terms import form_term, formula_terms, text_terms, whole_form
 from porism.index.analysis.words import FORMULA, stems, tokens
-from porism.index.concepts.concept import likelihood, names
+from porism.index.concepts.concept import find_names, log_likelihood_ratio
 
 
 def test_words_are_stemmed_and_stop_words_dropped() -> None:
     assert text_terms("Proving the inequalities")["words"] == ["prove", "inequ"]
 
 
-def test_no_pair_reaches_across_a_formula() -> None:
+def test_no_pair_spans_a_formula() -> None:
     assert text_terms(f"right {FORMULA} triangle")["pairs"] == []
     assert text_terms("right triangle")["pairs"] == ["right_triangl"]
 
@@ -20,20 +22,20 @@ def test_each_stem_has_its_word() -> None:
     assert len(stems(text)) == len(tokens(text))
 
 
-def test_half_characters_do_no_harm() -> None:
+def test_lone_surrogates_are_no_words() -> None:
     assert stems("\ud800word") == ["word"]
 
 
-def test_names_end_in_a_head() -> None:
-    assert list(names("by Fermat's little theorem")) == [
+def test_names_end_in_a_head_noun() -> None:
+    assert list(find_names("by Fermat's little theorem")) == [
         ("littl theorem", "little theorem"),
         ("fermat littl theorem", "fermat little theorem"),
     ]
 
 
-def test_likelihood_is_zero_for_chance() -> None:
-    assert likelihood(1, 10, 10, 100) == 0.0
-    assert likelihood(5, 5, 5, 100) > likelihood(3, 5, 5, 100) > 0
+def test_the_log_likelihood_ratio_of_chance_is_zero() -> None:
+    assert log_likelihood_ratio(1, 10, 10, 100) == 0.0
+    assert log_likelihood_ratio(5, 5, 5, 100) > log_likelihood_ratio(3, 5, 5, 100) > 0
 
 
 def test_a_form_is_the_term_of_the_whole_up_to_renaming() -> None:

@@ -34,7 +34,7 @@ def scores(searcher: FormulaSearcher, query: str, *latex: str) -> list[float]:
     rows = np.array([store.row(visual_id(store, text)) for text in latex], np.int64)
     paths = read_batch(store, Candidates(rows, np.zeros(len(rows))), {}).paths
     analysed = searcher.analyse(query).query
-    return structure_scores(analysed.path_groups, analysed.features.ways.leaves, paths).tolist()
+    return structure_scores(analysed.path_groups, analysed.features.tree_paths.leaves, paths).tolist()
 
 
 def test_a_formula_against_itself_is_1(searcher: FormulaSearcher) -> None:

@@ -1,8 +1,7 @@
-"""A collection becomes an index: formulas, threads, vectors and concepts in one directory that never changes.
+"""Build an index from a collection: formulas, posts, vectors and concepts in one directory that never changes.
 
-Everything is read and written as a stream. What grows in memory is told where it does: 24 bytes for each distinct formula while it is
-sorted, 16 for each distinct path, term, name and form that is counted, 8 for each thread. The engine of the postings takes 256 MB, and as
-much as the terms of 10,000 threads that wait for it.
+Collection and index are read and written as streams. Memory grows by 24 to 48 bytes for each distinct term, 24 for each distinct formula, 16
+for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes 300 MB more (`porism.index.terms.inversion`).
 """
 
 from __future__ import annotations
@@ -37,32 +36,36 @@ def build_index(
     progress: Progress | None = None,
     base: str | Path | None = None,
 ) -> Manifest:
-    """Index a collection into a new directory. Without `links` neither the link list, nor linked titles, nor comments that point to
-    other questions are indexed; without `vectors` none are learned. `base` is an index of the collection before something was added:
-    what did not change is taken over, and readers of the base go on undisturbed."""
-    watch = progress or Silent()
+    """Index a collection into a new directory.
+
+    Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
+    vectors are learned. `base` is an index of the collection before it grew: unchanged threads and formulas are copied from it, and it stays
+    as it is for its readers.
+    """
+    report = progress or Silent()
     target = Path(directory)
     known = None if base is None else Path(base)
     if known is not None and read_manifest(known, KIND).options["links"] != links:
         raise PorismError("was built with another choice of links", where=str(known), fix="index the whole collection")
-    with atomic_directory(target) as work, _named(work, target):
-        passing = work / "passing"  # what one stage leaves for the next
-        formulas, posts, codes, pairs = work / "formulas", work / "posts", passing / "codes", passing / "pairs"
-        with watch.stage("formulas", collection.count("visuals")) as advance:
+    with atomic_directory(target) as work, _report_target(work, target):
+        formulas, posts = work / "formulas", work / "posts"
+        temporary = work / "passing"  # what one stage writes for the next
+        codes, occurrences = temporary / "codes", temporary / "occurrences"
+        with report.stage("formulas", collection.count("visuals")) as advance:
             build_formula_index(collection, formulas, advance, base=known and known / "formulas", codes=codes)
         number = write_posts(
             collection,
             posts,
             links=links,
-            progress=watch,
+            progress=report,
             codes=codes,
             forms=formulas / FORMS,
-            pairs=pairs,
+            occurrences=occurrences,
             base=known and known / "posts",
         )
         shutil.rmtree(codes)
-        _learn(watch, posts, pairs, number, VECTOR_FAMILIES if vectors else ())
-        shutil.rmtree(passing)
+        _learn(report, posts, occurrences, number, VECTOR_FAMILIES if vectors else ())
+        shutil.rmtree(temporary)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(
@@ -75,8 +78,8 @@ def build_index(
 
 
 @contextmanager
-def _named(work: Path, target: Path) -> Iterator[None]:
-    """Problems inside the folder that is being filled are told of the one that was asked for."""
+def _report_target(work: Path, target: Path) -> Iterator[None]:
+    """Report errors in the working directory as errors in the directory that the user named."""
     try:
         yield
     except PorismError as error:
@@ -85,12 +88,12 @@ def _named(work: Path, target: Path) -> Iterator[None]:
         raise PorismError(error.message, where=str(target), fix=error.fix) from error
 
 
-def _learn(watch: Progress, posts: Path, pairs: Path, number: int, families: Sequence[str]) -> None:
-    """Vectors of these families, and concepts, side by side where that is worth it."""
+def _learn(report: Progress, posts: Path, occurrences: Path, number: int, families: Sequence[str]) -> None:
+    """Learn the vectors of these families, and concepts, in parallel unless there are few posts."""
     tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family) for family in families]
-    tasks.append(partial(learn_concepts, pairs, number, posts))
-    few = 1 if number < SMALL else cores()
-    with watch.stage("vectors and concepts", len(tasks)) as advance, workers(few) as pool:
+    tasks.append(partial(learn_concepts, occurrences, number, posts))
+    processes = 1 if number < SMALL else cores()
+    with report.stage("vectors and concepts", len(tasks)) as advance, workers(processes) as pool:
         for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
             advance(1)
 

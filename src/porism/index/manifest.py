@@ -1,7 +1,7 @@
-"""An index is a directory that says what it is: kind, format number, digest of its collection, options, files with sizes.
+"""The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and digests.
 
-The manifest is written last, so a directory without one was never finished. Opening checks the kind, the format, the
-collection and the size of every file; `check_digests` reads every byte as well.
+The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection and the size of
+every file; `check_digests` also reads every byte.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index says of itself."""
+    """What an index is, and which files it has."""
 
     kind: str
     collection: str
@@ -58,7 +58,7 @@ def write_manifest(
     options: Mapping[str, str | int | float | bool] | None = None,
     counts: Mapping[str, int] | None = None,
 ) -> Manifest:
-    """Describe the files that are in a directory now; the last step of building an index."""
+    """Write the manifest of the files in a directory: the last step of building an index."""
     files = {
         str(path.relative_to(directory)): Part(path.stat().st_size, digest_file(path))
         for path in sorted(directory.rglob("*"))
@@ -72,7 +72,7 @@ def write_manifest(
 
 
 def read_manifest(directory: Path, kind: str, *, collection: str | None = None) -> Manifest:
-    """The manifest of a whole index of this kind (and of this collection, where its digest is given)."""
+    """Read the manifest of an index. Refuse an index that is unfinished, truncated, of another version, kind or (if given) collection."""
     manifest = _parse(directory)
     rebuild = REBUILD.format(directory)
     if manifest.format > FORMAT:
@@ -96,7 +96,8 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
 
 
 def terms_fingerprint() -> str:
-    """Return the fingerprint of the code, tables and libraries that make terms. An index with another one would find wrong things silently."""
+    """Return the fingerprint of the code, tables and libraries that make terms. An index with another fingerprint has other terms, so a search
+    would silently miss documents."""
     return fingerprint(SHAPES_TERMS, LIBRARIES)
 
 
@@ -119,7 +120,7 @@ def _parse(directory: Path) -> Manifest:
         if raw["kind"] == "collection":
             fix = f"index it: porism index {directory} -o {directory}-index"
             raise PorismError("is a collection, not an index", where=str(directory), fix=fix)
-        if raw["format"] != FORMAT:  # of other formats only the number is read
+        if raw["format"] != FORMAT:  # other formats may have other keys
             return Manifest(str(raw["kind"]), str(raw["collection"]), int(raw["format"]))
         files = {name: Part(**part) for name, part in raw.pop("files").items()}
         return Manifest(**raw, files=files)

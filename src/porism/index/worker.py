@@ -1,4 +1,4 @@
-"""A collection as a worker process sees it: opened once in each."""
+"""The collection in a worker process, which opens it once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from porism.corpus.store.collection import Collection
 
 
 @lru_cache(1)
-def opened(path: Path, digest: str) -> Collection:
-    """The collection of this digest at a path; the one asked for last stays open."""
+def open_in_worker(path: Path, digest: str) -> Collection:
+    """Open a collection, or return it if it is open already. The digest distinguishes collections that had the same path."""
     return Collection.open(path)

@@ -98,7 +98,9 @@ class Engine:
         shown = self._filtered(scored, kind, allow) if allow else scored
         ranking = shown.ranking(kind, allow)
         page = self._page(shown, kind, Ranking(ranking.ids[offset : offset + k], ranking.scores[offset : offset + k]))
-        named = dict.fromkeys(f"“{m.concept.shown}” goes with ${m.concept.latex}$" for m in scored.context.concepts)
+        named = dict.fromkeys(
+            f"“{m.concept.display_name}” goes with ${m.concept.latex}$" for m in scored.context.concepts
+        )
         notes = (*read.notes, *islice(named, MOST_CONCEPTS))
         hints = () if len(ranking) else suggestions(read, scored, allow)
         return Results(page, len(ranking), time.perf_counter() - began, notes, hints)

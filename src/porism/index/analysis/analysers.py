@@ -1,4 +1,4 @@
-"""Analysers: which terms a text or a formula gives. Each is a value that prints as itself and parses back.
+"""Analysers: they turn a text or a formula into terms. Each is a value that prints as itself and parses back.
 
 A text analyser makes terms of the stems of a text; a formula analyser makes terms of a formula's features. The families of an index are named
 analysers (`TEXT_ANALYSERS`, `FORMULA_ANALYSERS`), which its manifest records.
@@ -15,11 +15,11 @@ from porism.index.analysis.features import LEVEL_PREFIX, Features
 from porism.index.analysis.words import FORMULA, stopwords
 from porism.values import parse_value
 
-BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they say nothing about any
+BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they distinguish none
 
 
 class TextAnalyser(Protocol):
-    """Turns the stems of a text into terms; the mark FORMULA is among them wherever a formula was cut out."""
+    """Turns the stems of a text into terms; the mark FORMULA replaces each formula."""
 
     def of_stems(self, stems: Sequence[str]) -> list[str]:
         """Return the terms."""
@@ -52,7 +52,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class WordPairs:
-    """Pairs of neighbouring words, stop words between them skipped, never across a formula."""
+    """Pairs of neighbouring words. Stop words are skipped, and no pair spans a formula."""
 
     stopwords: bool = True
 
@@ -112,7 +112,7 @@ class SubExpressions:
         return features.parts if self.levels == LEVELS else [term for term in features.parts if term[0] in prefixes]
 
 
-# The families of an index of posts. The two stricter levels of sub-expressions say nothing there that tuples do not.
+# The families of an index of posts. The two stricter levels of sub-expressions would add nothing to the tuples.
 TEXT_ANALYSERS: Mapping[str, TextAnalyser] = {"words": Words(), "pairs": WordPairs()}
 FORMULA_ANALYSERS: Mapping[str, FormulaAnalyser] = {
     "tuples": LayoutTuples(),

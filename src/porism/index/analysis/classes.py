@@ -1,4 +1,4 @@
-"""What a label of a tree counts as: its class when structure is compared, and whether it can stand for another of its kind."""
+"""Classes of labels: which labels of a tree count as equal when the structure of formulas is compared, and which may replace each other."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from zlib import crc32
 OPERATOR, VARIABLE, NUMBER = 0, 1, 2
 NO_SCRIPT, ABOVE, BELOW = 0, 1, 2
 _SCRIPTS = {"O!SUP": ABOVE, "O!SUB": BELOW}
-# Classes whose operands may stand in any order although not all their labels say so (`U!`).
-_FREE = frozenset(("relation", "sum"))
+# Classes whose operands have no order, although not all of their labels say so (`U!`).
+_UNORDERED = frozenset(("relation", "sum"))
 
 
-class Trait(NamedTuple):
-    """`code` is a number for the class, the same everywhere and always; `kind` says what may replace the label in an
-    alignment; `free` that operands may stand in any order; `script` that it hangs something above or below its first operand."""
+class LabelTraits(NamedTuple):
+    """What the comparison of structure needs to know of a label.
+
+    `code` is the hash of its class, `unordered` means that its operands have no order, and `script` says whether it sets something above or
+    below its first operand.
+    """
 
     code: int
-    kind: int
-    free: bool
+    unordered: bool
     script: int
 
 
 @lru_cache(maxsize=100_000)
-def trait(label: str) -> Trait:
-    """The traits of a label of either tree."""
+def label_traits(label: str) -> LabelTraits:
+    """Return the traits of a label of a layout tree or an operator tree."""
     name = class_name(label)
-    free = label[:2] == "U!" or name in _FREE
-    return Trait(crc32(name.encode("utf-8", "surrogatepass")), kind(label), free, _SCRIPTS.get(label, NO_SCRIPT))
+    unordered = label[:2] == "U!" or name in _UNORDERED
+    return LabelTraits(crc32(name.encode("utf-8", "surrogatepass")), unordered, _SCRIPTS.get(label, NO_SCRIPT))
 
 
-def kind(label: str) -> int:
-    """Letters (also with an index) can be exchanged for letters, numbers for numbers, nothing else for anything."""
+def symbol_kind(label: str) -> int:
+    """Return VARIABLE, NUMBER or OPERATOR. A variable can replace a variable and a number a number; operators are never replaced."""
     if label[:2] == "V!" and (len(label) == 3 or label[3] == "_"):
         return VARIABLE
     return NUMBER if label[:2] == "N!" else OPERATOR
 
 
 def class_name(label: str) -> str:
-    """The class of a label."""
+    """Return the class of a label."""
     head, rest = label[:2], label[2:]
     listed = _table().get(label)
     if listed is not None:

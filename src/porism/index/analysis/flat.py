@@ -1,4 +1,4 @@
-"""Trees as rows of numbers: the layout tree in reading order, the operator tree (ordered, normalised) in pre-order."""
+"""Flat trees: the nodes of a layout tree in reading order, and those of a normalised operator tree in pre-order, as columns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 from porism.formula.canonical.hashed import HashedNode
 from porism.formula.tree import Node
 
-MAX_NODES = 255  # longer formulas are cut: node numbers fit a byte, and the tuples still see the rest
-# What hangs on a symbol is read before what follows it.
+MAX_NODES = 255  # larger trees are cut, so that the position of a node fits a byte; tuples still cover the rest
+# Scripts and other attachments of a symbol are read before the symbol that follows it.
 _READING = {edge: rank for rank, edge in enumerate("abcoudwen")}
 
 
 class FlatLayout(NamedTuple):
-    """Labels in reading order, and the edge each hangs on (a letter's number)."""
+    """A layout tree in reading order: label, edge to the parent (the code point of its letter) and node."""
 
     labels: list[str]
     edges: list[int]
@@ -21,20 +21,20 @@ class FlatLayout(NamedTuple):
 
 
 class FlatOperators(NamedTuple):
-    """Labels in pre-order, the number of each node's parent (-1 at the root), and which operand of it the node is."""
+    """An operator tree in pre-order: label, position of the parent (-1 for the root), rank among the operands of the parent, and node."""
 
     labels: list[str]
     parents: list[int]
     ranks: list[int]
-    terms: list[HashedNode]
+    nodes: list[HashedNode]
 
 
 def flat_layout(root: Node) -> FlatLayout:
-    """A layout tree in reading order."""
+    """Return a layout tree in reading order."""
     labels: list[str] = []
     edges: list[int] = []
     nodes: list[Node] = []
-    stack = [(root, 110)]  # 110 is `n`: the first symbol follows nothing
+    stack = [(root, 110)]  # 110 is `n`, the edge to the next symbol
     while stack and len(labels) < MAX_NODES:
         node, edge = stack.pop()
         labels.append(node.label)
@@ -44,31 +44,31 @@ def flat_layout(root: Node) -> FlatLayout:
         if len(children) == 1:
             stack.append((children[0], ord(node.edges)))
         elif children:
-            pairs = sorted(zip(node.edges, children, strict=True), key=_late)
+            pairs = sorted(zip(node.edges, children, strict=True), key=_reversed_reading_order)
             stack.extend((child, ord(letter)) for letter, child in pairs)
     return FlatLayout(labels, edges, nodes)
 
 
-def _late(pair: tuple[str, Node]) -> int:
+def _reversed_reading_order(pair: tuple[str, Node]) -> int:
     return -_READING[pair[0]]
 
 
 def flat_operators(root: HashedNode) -> FlatOperators:
-    """A normalised operator tree in pre-order, operands in the order of the `commutative` level."""
+    """Return a normalised operator tree in pre-order. Operands are in the order of the `commutative` level."""
     labels: list[str] = []
     parents: list[int] = []
     ranks: list[int] = []
-    terms: list[HashedNode] = []
+    nodes: list[HashedNode] = []
     stack = [(root, -1, 0)]
     while stack and len(labels) < MAX_NODES:
-        term, parent, rank = stack.pop()
-        number = len(labels)
-        labels.append(term.label)
+        node, parent, rank = stack.pop()
+        position = len(labels)
+        labels.append(node.label)
         parents.append(parent)
         ranks.append(rank)
-        terms.append(term)
-        if term.operands:
-            kids = term.ordered()
-            for at in range(len(kids) - 1, -1, -1):
-                stack.append((kids[at], number, at))
-    return FlatOperators(labels, parents, ranks, terms)
+        nodes.append(node)
+        if node.operands:
+            operands = node.ordered()
+            for at in range(len(operands) - 1, -1, -1):
+                stack.append((operands[at], position, at))
+    return FlatOperators(labels, parents, ranks, nodes)

@@ -35,7 +35,7 @@ def form_term(form: int) -> str:
 
 
 def text_terms(text: str) -> dict[str, list[str]]:
-    """Return the terms of a text by family; the mark FORMULA stands where a formula was cut out."""
+    """Return the terms of a text by family; the mark FORMULA replaces each formula."""
     return stem_terms(stems(text))
 
 

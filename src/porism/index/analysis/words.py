@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-# A letter nobody writes. It replaces each formula that is cut out of a text, so that no pair of words reaches across a formula.
+# A letter that nobody writes. It replaces each formula of a text, so that no pair of words spans a formula.
 FORMULA = "\ua66e"
 WORD = re.compile(r"[^\W_]+")
 STEMS_KEPT = 200_000
@@ -29,7 +29,7 @@ def stem(word: str) -> str:
 
 @lru_cache(1)
 def stopwords() -> frozenset[str]:
-    """Return words that say nothing about a subject, as written and as stems."""
+    """Return the stop words, as written and as stems."""
     plain = files("porism.index.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
     return frozenset(plain) | frozenset(stem(word) for word in plain)
 

@@ -1,4 +1,4 @@
-"""Learning which names go with which formulas from the pairs that were noted, a stretch of posts at a time."""
+"""Learn concepts: find names and formulas that occur in the same posts far more often than by chance."""
 
 from __future__ import annotations
 
@@ -6,126 +6,149 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.index.analysis.terms import form_term
-from porism.index.concepts.concept import Concept, likelihood, write_concepts
-from porism.index.concepts.pairs import Keys, PairsReader
-from porism.index.storage.tally import Tally
+from porism.index.concepts.concept import Concept, log_likelihood_ratio, write_concepts
+from porism.index.concepts.occurrences import KeyOccurrencesReader, Keys
+from porism.index.storage.key_counts import CountedKeys, KeyCounter
 
-SUPPORT = 2  # posts that must have both
-LIKELY = 10.83  # of the ratio: chance does this once in a thousand
-MOST = 8  # formulas of a name, and names of a formula
-COMMON = 0.05  # share of posts beyond which a name or formula tells nothing
-STRETCH = 200_000  # pairs that are looked at together
-AT_ONCE = 20_000_000  # meetings of a name and a formula that are counted in one go
+MIN_POSTS = 2  # posts in which a name, a formula, and both together must occur
+MIN_STRENGTH = 10.83  # of the log-likelihood ratio: chance exceeds this once in a thousand cases
+MOST_PARTNERS = 8  # formulas of a name, and names of a formula
+MAX_SHARE = 0.05  # of all posts; a name or formula in more of them is too common to say anything
+BATCH = 200_000  # occurrences that are read together
+PAIRS_IN_MEMORY = 20_000_000  # pairs of a name and a formula in one post that are counted in one pass
 
-Numbers = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 
-class _Kept:
-    """The keys that stand in enough posts and not in too many, and in how many."""
+class _Association(NamedTuple):
+    """A name and a form, by their keys, the strength of their association, and the number of posts with both."""
 
-    def __init__(self, pairs: PairsReader, most: int) -> None:
-        tally = Tally("<u8")
-        for start in range(0, len(pairs.keys), STRETCH):
-            tally.add_all(pairs.keys[start : start + STRETCH])
-        keys, posts = tally.result()
-        kept = (posts >= SUPPORT) & (posts <= most)
-        self.keys: Keys = keys[kept]
-        self.posts: Numbers = posts[kept]
+    strength: float
+    name: int
+    form: int
+    posts: int
 
-    def find(self, keys: Keys) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-        """The numbers of keys, and which of them are kept."""
+
+class _SelectedKeys:
+    """The keys that occur in enough posts, but not in too many, with their numbers of posts. The position of a key is its id."""
+
+    def __init__(self, occurrences: KeyOccurrencesReader, max_posts: int) -> None:
+        counter = KeyCounter("<u8")
+        for start in range(0, len(occurrences.keys), BATCH):
+            counter.count(occurrences.keys[start : start + BATCH])
+        keys, posts = counter.result()
+        selected = (posts >= MIN_POSTS) & (posts <= max_posts)
+        self.keys: Keys = keys[selected]
+        self.posts: Ints = posts[selected]
+
+    def find(self, keys: Keys) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Return the ids of keys, and which of the keys are selected; other ids mean nothing."""
         if not len(self.keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return at, self.keys[at] == keys
+        ids = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return ids, self.keys[ids] == keys
+
+
+class _Side(NamedTuple):
+    """One side of the association: the occurrences of names, or of forms, and the selected keys among them."""
+
+    occurrences: KeyOccurrencesReader
+    selected: _SelectedKeys
 
 
 def learn(directory: Path, posts: int) -> list[Concept]:
-    """The concepts of the pairs in a folder, which tell of so many posts, in the order of names."""
-    names, forms = PairsReader(directory / "names"), PairsReader(directory / "forms")
-    most = max(SUPPORT + 1, int(posts * COMMON))
-    kept_names, kept_forms = _Kept(names, most), _Kept(forms, most)
-    found: list[tuple[float, int, int, int]] = []
-    for keys, both in _meetings(names, forms, kept_names, kept_forms):
-        for key, times in zip(keys.tolist(), both.tolist(), strict=True):
-            name, form = divmod(key, len(kept_forms.keys))
-            strength = likelihood(times, int(kept_names.posts[name]), int(kept_forms.posts[form]), posts)
-            if strength >= LIKELY:
-                found.append((strength, int(kept_names.keys[name]), int(kept_forms.keys[form]), times))
-    shown = names.shown({name for _, name, _, _ in found})
-    kept = _strongest(found, shown)
-    latex = forms.shown({form for _, _, form, _ in kept})
+    """Return the concepts of so many posts, sorted by name, from the occurrences in a directory."""
+    max_posts = max(MIN_POSTS + 1, int(posts * MAX_SHARE))
+    names, forms = (_read_side(directory / side, max_posts) for side in ("names", "forms"))
+    found = list(_associations(names, forms, posts))
+    texts = names.occurrences.texts({one.name for one in found})
+    kept = _strongest(found, texts)
+    latex = forms.occurrences.texts({one.form for one in kept})
     concepts = []
-    for strength, key, form, times in kept:
-        name, _, written = shown[key].partition("\t")
-        concepts.append(Concept(name, written, form_term(form), latex[form], times, strength))
+    for strength, key, form, both in kept:
+        name, _, display_name = texts[key].partition("\t")
+        concepts.append(Concept(name, display_name, form_term(form), latex[form], both, strength))
     return sorted(concepts)
 
 
-def _meetings(
-    names: PairsReader, forms: PairsReader, kept_names: _Kept, kept_forms: _Kept
-) -> Iterator[tuple[Keys, Numbers]]:
-    """How often each name (of those kept) met each formula, where that is often enough; the names in as many goes as memory wants."""
-    width = len(kept_forms.keys)
-    total = sum(len(met) for met in _met(names, forms, kept_names, kept_forms, 0, len(kept_names.keys)))
-    goes = 1 + total // AT_ONCE
-    bounds = np.linspace(0, len(kept_names.keys), goes + 1).astype(np.int64).tolist()
+def _read_side(directory: Path, max_posts: int) -> _Side:
+    occurrences = KeyOccurrencesReader(directory)
+    return _Side(occurrences, _SelectedKeys(occurrences, max_posts))
+
+
+def _associations(names: _Side, forms: _Side, posts: int) -> Iterator[_Association]:
+    """Yield the names and forms whose association is strong enough."""
+    for pairs in _frequent_pairs(names, forms):
+        for pair, both in zip(pairs.keys.tolist(), pairs.counts.tolist(), strict=True):
+            name, form = divmod(pair, len(forms.selected.keys))
+            strength = log_likelihood_ratio(
+                both, int(names.selected.posts[name]), int(forms.selected.posts[form]), posts
+            )
+            if strength >= MIN_STRENGTH:
+                yield _Association(strength, int(names.selected.keys[name]), int(forms.selected.keys[form]), both)
+
+
+def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
+    """Yield the pairs that occur in enough posts: name id x number of forms + form id, with the number of posts.
+
+    If memory does not suffice for all pairs, each pass counts those of one range of names.
+    """
+    width, size = len(forms.selected.keys), len(names.selected.keys)
+    total = sum(len(pairs) for pairs in _co_occurrences(names, forms, 0, size))
+    passes = 1 + total // PAIRS_IN_MEMORY
+    bounds = np.linspace(0, size, passes + 1).astype(np.int64).tolist()
     for low, high in pairwise(bounds):
-        tally = Tally("<u8")
-        for met in _met(names, forms, kept_names, kept_forms, low, high):
-            tally.add_all(met)
-        keys, both = tally.result()
-        often = both >= SUPPORT
+        counter = KeyCounter("<u8")
+        for pairs in _co_occurrences(names, forms, low, high):
+            counter.count(pairs)
+        keys, posts = counter.result()
+        frequent = posts >= MIN_POSTS
         if width:
-            yield keys[often], both[often]
+            yield CountedKeys(keys[frequent], posts[frequent])
 
 
-def _met(
-    names: PairsReader, forms: PairsReader, kept_names: _Kept, kept_forms: _Kept, low: int, high: int
-) -> Iterator[Keys]:
-    """One number for each post and each name (of those numbered low to high) and formula in it, a stretch of posts at a time."""
+def _co_occurrences(names: _Side, forms: _Side, low: int, high: int) -> Iterator[Keys]:
+    """Yield a pair for each post and each name (with an id from `low` up to `high`) and form in it, a batch of posts at a time."""
+    name_posts, form_posts = names.occurrences.posts, forms.occurrences.posts
     start = 0
-    while start < len(names.keys):
-        end = min(start + STRETCH, len(names.keys))
-        # To the end of the last post.
-        end = int(np.searchsorted(names.posts, names.posts[end - 1], side="right"))
-        name, kept = kept_names.find(names.keys[start:end])
+    while start < len(name_posts):
+        end = min(start + BATCH, len(name_posts))
+        end = int(np.searchsorted(name_posts, name_posts[end - 1], side="right"))  # complete the last post
+        name, kept = names.selected.find(names.occurrences.keys[start:end])
         kept &= (name >= low) & (name < high)
-        name, post = name[kept], names.posts[start:end][kept]
-        first, last = (
-            np.searchsorted(forms.posts, names.posts[start]),
-            np.searchsorted(forms.posts, names.posts[end - 1], side="right"),
-        )
-        form, known = kept_forms.find(forms.keys[first:last])
-        form, where = form[known], forms.posts[first:last][known]
-        begin, stop = np.searchsorted(where, post), np.searchsorted(where, post, side="right")
+        name, post = name[kept], name_posts[start:end][kept]
+        first = np.searchsorted(form_posts, name_posts[start])
+        last = np.searchsorted(form_posts, name_posts[end - 1], side="right")
+        form, known = forms.selected.find(forms.occurrences.keys[first:last])
+        form, post_of_form = form[known], form_posts[first:last][known]
+        begin, stop = np.searchsorted(post_of_form, post), np.searchsorted(post_of_form, post, side="right")
         sizes = stop - begin
         within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        met = form[np.repeat(begin, sizes) + within]
-        yield (np.repeat(name, sizes) * len(kept_forms.keys) + met).astype(np.uint64)
+        partner = form[np.repeat(begin, sizes) + within]
+        yield (np.repeat(name, sizes) * len(forms.selected.keys) + partner).astype(np.uint64)
         start = end
 
 
-def _strongest(found: list[tuple[float, int, int, int]], shown: dict[int, str]) -> list[tuple[float, int, int, int]]:
-    """The best few of every name that are also among the best few of their formula."""
-    order = sorted(found, key=lambda one: (-one[0], shown[one[1]].partition("\t")[0], form_term(one[2])))
+def _strongest(found: list[_Association], texts: dict[int, str]) -> list[_Association]:
+    """Return the strongest associations, at most MOST_PARTNERS of each name and of each form."""
+    order = sorted(found, key=lambda one: (-one.strength, texts[one.name].partition("\t")[0], form_term(one.form)))
     of_name: Counter[int] = Counter()
     of_form: Counter[int] = Counter()
     kept = []
-    for one in order:
-        _, name, form, _ = one
-        if of_name[name] < MOST and of_form[form] < MOST:
-            of_name[name] += 1
-            of_form[form] += 1
-            kept.append(one)
+    for association in order:
+        if of_name[association.name] < MOST_PARTNERS and of_form[association.form] < MOST_PARTNERS:
+            of_name[association.name] += 1
+            of_form[association.form] += 1
+            kept.append(association)
     return kept
 
 
-def learn_concepts(pairs: Path, posts: int, directory: Path) -> None:
-    """Learn concepts and write them into the folder of posts."""
-    write_concepts(learn(pairs, posts), directory)
+def learn_concepts(occurrences: Path, posts: int, directory: Path) -> None:
+    """Learn concepts and write them into the directory of the posts."""
+    write_concepts(learn(occurrences, posts), directory)

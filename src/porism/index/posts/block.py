@@ -1,4 +1,4 @@
-"""A block: some threads as rows of terms, attributes of posts, and material for concepts. Made in worker processes, which read the
+"""A block: threads as rows of terms, attributes of posts, and occurrences of names and formulas. Worker processes make blocks; they open the
 collection themselves."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from porism.corpus.post import Post, Thread
 from porism.corpus.store.collection import Collection
-from porism.index.concepts.pairs import ConceptBlock, ConceptReader
+from porism.index.concepts.occurrences import ConceptBlock, ConceptCollector
 from porism.index.formulas.codes import FormulaCodes
 from porism.index.posts.occurrences import Occurrences, VisualUse
 from porism.index.posts.pieces import Pieces, pieces_of
@@ -21,7 +21,7 @@ from porism.index.schema import FAMILIES
 from porism.index.storage.columns import read_array, read_columns
 from porism.index.storage.rows import Rows
 from porism.index.terms.blocks import LocalRows
-from porism.index.worker import opened
+from porism.index.worker import open_in_worker
 from porism.text.segment import Text
 
 Ints = npt.NDArray[np.int64]
@@ -30,8 +30,8 @@ POST_TYPES = {"id": "<i8", "year": "<i2", "votes": "<i4", "accepted": "u1"}
 
 
 class Task(NamedTuple):
-    """What a worker is to do: which questions of which collection, with the codes of formulas (a folder that is made for each build), and
-    an index from which to take over threads that did not change."""
+    """A task of a worker: questions of a collection. `codes` and `forms` hold the terms of its formulas (each build has its own folder);
+    unchanged threads are copied from the index at `base`."""
 
     collection: Path
     digest: str
@@ -52,18 +52,18 @@ class ThreadBlock(NamedTuple):
 
 
 class ThreadResult(NamedTuple):
-    """What a worker made of a task: blocks in order, and what concepts are learned from."""
+    """The result of a task: blocks in order, and what concepts are learned from."""
 
     blocks: list[ThreadBlock]
     concepts: ConceptBlock
 
 
 def make_threads(task: Task) -> ThreadResult:
-    """Do one task. Threads that a base has unchanged are taken over in blocks of their own."""
-    collection, known = opened(task.collection, task.digest), _formulas(task.codes, task.forms)
+    """Do one task. A thread that is copied from the base is a block of its own."""
+    collection, known = open_in_worker(task.collection, task.digest), _formulas(task.codes, task.forms)
     base = None if task.base is None else _base(task.base, task.codes)
     blocks: list[ThreadBlock] = []
-    concepts = ConceptReader()
+    concepts = ConceptCollector()
     new = _NewThreads()
     for number in task.questions.tolist():
         thread = collection.thread(number)
@@ -142,7 +142,7 @@ def _visuals(collection: Collection, thread: Thread) -> list[VisualUse]:
 
 
 class Base:
-    """An index of posts from which threads are taken over."""
+    """An index of posts from which threads are copied."""
 
     def __init__(self, directory: Path) -> None:
         self._rows = {family: Rows(directory, family) for family in FAMILIES}
@@ -160,14 +160,14 @@ class Base:
         return int(self._order[at])
 
     def block(self, row: int) -> ThreadBlock:
-        """Return one thread as it is."""
+        """Return one thread."""
         first, end = int(self._first[row]), int(self._first[row + 1])
         rows = {family: LocalRows(found.block(first, end), None) for family, found in self._rows.items()}
         attributes = {name: column[first:end].astype(np.int64) for name, column in self._attributes.items()}
         return ThreadBlock(np.array([end - first]), self._signatures[row : row + 1], attributes, rows)
 
 
-# What a process keeps from task to task; `codes` names the build.
+# Kept by a worker from task to task; `codes` identifies the build.
 
 
 @lru_cache(1)

@@ -1,4 +1,4 @@
-"""Building the index of posts: rows of terms and attributes in the order of threads, then posting lists.
+"""Build the index of posts: rows of terms and attributes in the order of threads, then posting lists.
 
 Worker processes read the threads; this process assigns term ids and writes in order, so that the same collection gives the same bytes.
 Memory: the dictionaries (24 to 48 bytes a distinct term) and 8 bytes a thread; nothing else grows with the number of posts.
@@ -7,17 +7,15 @@ Memory: the dictionaries (24 to 48 bytes a distinct term) and 8 bytes a thread; 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
 from porism.corpus.store.collection import Collection
-from porism.index.concepts.pairs import ConceptWriter
+from porism.index.concepts.occurrences import ConceptWriter
 from porism.index.posts.block import POST_TYPES, Task, ThreadBlock, make_threads
 from porism.index.schema import FAMILIES, FIELDS
-from porism.index.storage.columns import ArrayWriter, ColumnWriter, read_array
+from porism.index.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array
 from porism.index.storage.rows import Rows, RowsWriter
 from porism.index.terms.dictionary import DictionaryWriter
 from porism.index.terms.embedded import write_frequencies
@@ -26,16 +24,16 @@ from porism.parallel import cores, ordered, workers
 from porism.progress import Progress
 
 CHUNK = 64  # threads that a worker reads in one task
-SMALL = 1_000  # fewer threads are read sooner in one process than processes start
+SMALL = 1_000  # fewer threads are read in one process, before others would have started
 
 
-class PostsWriter:
+class PostsWriter(OpenFiles):
     """Write the rows and attributes of posts into a directory; use it in a `with` statement, then call `finish`."""
 
     def __init__(self, directory: Path, base: Path | None = None) -> None:
+        super().__init__()
         directory.mkdir(parents=True)
         self._directory = directory
-        self._stack = ExitStack()
         enter = self._stack.enter_context
         self._dictionaries = {family: DictionaryWriter(base and base / family) for family in FAMILIES}
         self._rows = {family: enter(RowsWriter(directory, family, len(FIELDS))) for family in FAMILIES}
@@ -54,14 +52,6 @@ class PostsWriter:
         self._signatures.append(block.signatures)
         self._threads.append(self._posts + np.cumsum(block.sizes))
         self._posts += int(block.sizes.sum())
-
-    def __enter__(self) -> PostsWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def finish(self) -> None:
         """Write dictionaries, posting lists and frequencies, once all rows are written."""
@@ -86,11 +76,11 @@ def write_posts(
     progress: Progress,
     codes: Path,
     forms: Path,
-    pairs: Path,
+    occurrences: Path,
     base: Path | None = None,
 ) -> int:
-    """Write all threads of a collection; return the number of posts. `codes` and `forms` hold the terms of its formulas; what concepts are
-    learned from goes to `pairs`. Threads that the index at `base` (built with the same `links`) has unchanged are taken over."""
+    """Write all threads of a collection; return the number of posts. `codes` and `forms` hold the terms of its formulas; what concepts
+    are learned from is written to `occurrences`. Unchanged threads are copied from the index at `base`, built with the same `links`."""
     questions = np.fromiter(collection.question_ids(), np.int64)
     number = 1 if len(questions) < SMALL else cores()
 
@@ -103,7 +93,7 @@ def write_posts(
         progress.stage("threads", len(questions)) as advance,
         workers(number) as pool,
         PostsWriter(directory, base) as writer,
-        ConceptWriter(pairs) as concepts,
+        ConceptWriter(occurrences) as concepts,
     ):
         for count, made in ordered(pool, make_threads, tasks(), 2 * number):
             for block in made.blocks:

@@ -1,4 +1,4 @@
-"""Columns of numbers in files: appended while building, memory-mapped when read."""
+"""Columns of numbers in files: append them while building, memory-map them to read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,23 @@ from porism.files import disk_error
 SUFFIX = ".bin"
 
 
+class OpenFiles:
+    """Base class of writers that keep several files open. Use a writer in a `with` statement, which closes them."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+
 class ColumnWriter:
-    """Appends arrays to one file for each named column, new or there already; use it in a `with` statement."""
+    """Append arrays to named columns, one file each. Columns that exist already are continued. Use it in a `with` statement."""
 
     def __init__(self, directory: Path, types: Mapping[str, str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -29,7 +44,7 @@ class ColumnWriter:
         }
 
     def append(self, name: str, values: npt.ArrayLike) -> None:
-        """Add values to the end of a column."""
+        """Append values to a column."""
         try:
             self._files[name].write(np.ascontiguousarray(values, self._types[name]).tobytes())
         except OSError as error:
@@ -48,24 +63,24 @@ class ColumnWriter:
 
 
 class ArrayWriter:
-    """Appends to a `.npy` file that is whole once it is closed; use it in a `with` statement. Nothing stays in memory."""
+    """Append rows to a `.npy` file, which is complete once it is closed. Nothing stays in memory. Use it in a `with` statement."""
 
-    def __init__(self, path: Path, kind: str, width: int | None = None) -> None:
+    def __init__(self, path: Path, dtype: str, width: int | None = None) -> None:
         self._path = path
-        self._kind = np.dtype(kind)
-        self._tail = () if width is None else (width,)
+        self._dtype = np.dtype(dtype)
+        self._row_shape = () if width is None else (width,)
         self._rows = 0
         self._file: IO[bytes] = path.open("wb")
-        self._head()
+        self._write_header()
 
-    def _head(self) -> None:
-        # The library leaves room in the head, so that the number of rows can be told when it is known.
-        about = {"descr": self._kind.str, "fortran_order": False, "shape": (self._rows, *self._tail)}
-        np.lib.format.write_array_header_1_0(self._file, about)
+    def _write_header(self) -> None:
+        # numpy pads the header, so that it can be overwritten once the number of rows is known.
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self._rows, *self._row_shape)}
+        np.lib.format.write_array_header_1_0(self._file, header)
 
     def append(self, values: npt.ArrayLike) -> None:
-        """Add rows."""
-        rows = np.ascontiguousarray(values, self._kind).reshape(-1, *self._tail)
+        """Append rows."""
+        rows = np.ascontiguousarray(values, self._dtype).reshape(-1, *self._row_shape)
         self._file.write(rows.data)
         self._rows += len(rows)
 
@@ -77,28 +92,28 @@ class ArrayWriter:
     ) -> None:
         if kind is None:
             self._file.seek(0)
-            self._head()
+            self._write_header()
         try:
             self._file.close()
         except OSError as failure:
-            # While another failure is on its way, that one is told.
+            # An error that is being raised already must not be replaced by this one.
             if kind is None:
                 raise disk_error(failure, self._path) from failure
 
 
 def read_array(path: Path) -> npt.NDArray[Any]:
-    """A `.npy` file, mapped into memory and read when touched."""
-    # A plain view: the subclass costs more than most look-ups.
+    """Map a `.npy` file into memory. Pages are read when they are used."""
+    # A plain array: indexing np.memmap costs more than most look-ups.
     array: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
     return array
 
 
 def read_columns(directory: Path, types: Mapping[str, str]) -> dict[str, npt.NDArray[Any]]:
-    """The columns of a directory, mapped into memory and read when touched."""
-    return {name: _column(directory / f"{name}{SUFFIX}", kind) for name, kind in types.items()}
+    """Map the columns of a directory into memory. Pages are read when they are used."""
+    return {name: _column(directory / f"{name}{SUFFIX}", dtype) for name, dtype in types.items()}
 
 
-def _column(path: Path, kind: str) -> npt.NDArray[Any]:
+def _column(path: Path, dtype: str) -> npt.NDArray[Any]:
     if path.stat().st_size == 0:  # an empty file cannot be mapped
-        return np.empty(0, kind)
-    return np.memmap(path, kind, "r").view(np.ndarray)
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, "r").view(np.ndarray)

@@ -1,21 +1,19 @@
-"""Terms of documents on disk: for each document a row of entries, a term code and a cell that packs a field and a raw count.
+"""Terms of documents on disk. The row of a document is a list of entries: a term code, and a cell that packs a field and a raw count.
 
-These are the forward side of the inverted index. A reader can score any document by any weighting and any weights of fields, see which terms
-matched, and learn from the terms of good documents. Files are appended while building and mapped when read.
+Rows are the forward index, the counterpart of the posting lists. Re-ranking, explanations and feedback read them: they score a document with
+any weighting and any weights of fields. Files are appended while building and mapped when read.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.index.storage.columns import ArrayWriter, read_array
+from porism.index.storage.columns import ArrayWriter, OpenFiles, read_array
 
 Codes = npt.NDArray[np.uint32]
 Cells = npt.NDArray[np.uint8]
@@ -35,8 +33,8 @@ class RowBlock(NamedTuple):
 
 
 @compiled
-def _fold(keys: Any, fields: int, codes: Any, cells: Any, sizes: Any, lengths: Any) -> int:
-    """Count equal keys of a sorted array; return the number of entries written."""
+def _fold(keys: Any, codes: Any, cells: Any, sizes: Any, lengths: Any) -> int:
+    """Count equal keys of a sorted array. Return the number of entries written."""
     size = 0
     at = 0
     while at < len(keys):
@@ -69,16 +67,16 @@ def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_coun
     cells = np.empty(len(keys), np.uint8)
     sizes = np.zeros(documents, np.int64)
     lengths = np.zeros((documents, field_count), np.int32)
-    size = _fold(keys, field_count, found_codes, cells, sizes, lengths)
+    size = _fold(keys, found_codes, cells, sizes, lengths)
     return RowBlock(found_codes[:size].copy(), cells[:size].copy(), sizes, lengths)
 
 
-class RowsWriter:
-    """Append rows to files; use it in a `with` statement. Memory does not grow with the number of rows."""
+class RowsWriter(OpenFiles):
+    """Append rows to files. Memory does not grow with the number of rows. Use it in a `with` statement."""
 
     def __init__(self, directory: Path, name: str, fields: int) -> None:
+        super().__init__()
         directory.mkdir(parents=True, exist_ok=True)
-        self._stack = ExitStack()
         self._codes: IO[bytes] = self._stack.enter_context((directory / f"{name}.codes").open("wb"))
         self._cells: IO[bytes] = self._stack.enter_context((directory / f"{name}.cells").open("wb"))
         self._starts = self._stack.enter_context(ArrayWriter(directory / f"{name}.starts.npy", "<i8"))
@@ -94,17 +92,9 @@ class RowsWriter:
         self._lengths.append(block.lengths)
         self._end += len(block.codes)
 
-    def __enter__(self) -> RowsWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
-
 
 class Rows:
-    """Read rows: mapped arrays."""
+    """The rows of one family of terms, as mapped arrays."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self.starts: Ints = read_array(directory / f"{name}.starts.npy")
@@ -123,7 +113,7 @@ class Rows:
 
 
 def mapped_bytes(path: Path) -> npt.NDArray[np.uint8]:
-    """Map a file into memory; an empty file, which cannot be mapped, is an empty array."""
+    """Map a file into memory. An empty file, which cannot be mapped, gives an empty array."""
     if path.stat().st_size == 0:
         return np.empty(0, np.uint8)
-    return np.asarray(np.memmap(path, np.uint8, "r"))  # a plain view: the subclass costs more than most look-ups
+    return np.asarray(np.memmap(path, np.uint8, "r"))  # a plain array: indexing np.memmap costs more than most look-ups

@@ -1,4 +1,4 @@
-"""Small vectors trained on the collection itself: threads that use the same terms in the same company have similar vectors.
+"""Vectors of threads, trained on the collection itself: threads whose terms occur in similar contexts have similar vectors.
 
 Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is needed.
 """
@@ -22,10 +22,10 @@ VECTOR_FAMILIES = ("words", "tuples")
 DIMENSIONS = 200
 MOST_TERMS = 30_000
 SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
-FEWEST = 3  # threads that must contain a term
+MIN_THREADS = 3  # threads that must contain a term
 BLOCK = 4096
 SEED = 1
-FEW = 300  # rows or columns of a matrix that is decomposed whole, without iteration
+SMALL_MATRIX = 300  # rows or columns up to which a matrix is decomposed exactly, not by iteration
 
 Matrix = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -40,12 +40,12 @@ def write_vectors(directory: Path, family: str) -> None:
     np.save(directory / f"vectors.{family}.basis.npy", basis.astype(np.float16))
     with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
         for at in range(0, len(threads), BLOCK):
-            some = np.arange(at, min(at + BLOCK, len(threads)))
-            vectors.append(_unit(threads.matrix(some) @ basis))
+            block = np.arange(at, min(at + BLOCK, len(threads)))
+            vectors.append(_unit(threads.matrix(block) @ basis))
 
 
 class Vectors:
-    """Read the vectors of a family."""
+    """The vectors of a family, and the basis that projects a query."""
 
     def __init__(self, directory: Path, family: str) -> None:
         self._codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
@@ -68,14 +68,14 @@ class Vectors:
 
 
 class StoredThreadTerms:
-    """Threads as weighted term vectors over the commonest terms that enough threads contain."""
+    """Threads as weighted term vectors, over the MOST_TERMS most frequent terms that neither too few nor too many threads contain."""
 
     def __init__(self, directory: Path, family: str) -> None:
         self._rows = Rows(directory, family)
         self._first: Ints = read_array(directory / "threads.npy")
         self._weights = np.array(THREAD.vector(FIELDS), np.float32)
         documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
-        kept = np.flatnonzero((documents >= FEWEST) & (documents < max(FEWEST + 1, len(self) // 2)))
+        kept = np.flatnonzero((documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, len(self) // 2)))
         if len(kept) > MOST_TERMS:
             kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:MOST_TERMS]])
         self.codes: Ints = kept
@@ -116,7 +116,7 @@ def learn_basis(threads: StoredThreadTerms) -> Matrix:
     if size < 1:
         return np.zeros((len(threads.codes), 1), np.float32)
     matrix = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).astype(np.float32, copy=False)
-    if min(matrix.shape) <= FEW:
+    if min(matrix.shape) <= SMALL_MATRIX:
         vectors = np.linalg.svd(matrix.toarray(), full_matrices=False)[2][:size]
     else:
         vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2][::-1]

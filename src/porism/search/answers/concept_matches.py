@@ -10,7 +10,7 @@ from itertools import pairwise
 from porism.index.analysis.features import RENAMED
 from porism.index.analysis.terms import formula_terms
 from porism.index.analysis.words import FORMULA, stems
-from porism.index.concepts.concept import Concept, names
+from porism.index.concepts.concept import Concept, find_names
 from porism.index.protocols import TermIndex
 from porism.search.answers.terms import QueryTerms, known_terms
 from porism.search.query import ReadQuery
@@ -40,14 +40,14 @@ class ConceptTable:
         self._by_part: dict[str, list[Concept]] = defaultdict(list)
         for concept in sorted(concepts, key=lambda one: -one.strength):
             self._by_name[concept.name].append(concept)
-            self._by_part[concept.part].append(concept)
+            self._by_part[concept.formula_term].append(concept)
 
     def matches(self, query: ReadQuery) -> list[ConceptMatch]:
         """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too many."""
         text = query.title
-        said = dict.fromkeys(name for name, _ in names(text))
-        said |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])
-        named = [concept for name in said for concept in self._by_name.get(name, ())]
+        names = dict.fromkeys(name.stems for name in find_names(text))
+        names |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])
+        named = [concept for name in names for concept in self._by_name.get(name, ())]
         parts = dict.fromkeys(
             term
             for formula in query.formulas
@@ -70,6 +70,6 @@ def concept_terms(matches: Sequence[ConceptMatch], index: TermIndex) -> dict[str
     weights: dict[str, dict[str, float]] = {family: {} for family in CONCEPT_FAMILIES}
     for match in matches:
         pairs = [f"{a}_{b}" for a, b in pairwise(match.concept.name.split())]
-        for term in [match.concept.part] if match.by_name else pairs:
+        for term in [match.concept.formula_term] if match.by_name else pairs:
             weights[match.family].setdefault(term, 1.0)
     return known_terms(weights, index)

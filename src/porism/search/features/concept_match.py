@@ -22,7 +22,7 @@ class ConceptFeature(Feature):
     def describe(self, batch: CandidateBatch) -> str:
         """Name the concepts."""
         matched = [match.concept for match in batch.context.concepts if match.family == self._family]
-        return "; ".join(dict.fromkeys(f"“{one.shown}” goes with ${one.latex}$" for one in matched))
+        return "; ".join(dict.fromkeys(f"“{one.display_name}” goes with ${one.latex}$" for one in matched))
 
 
 FEATURES = tuple(ConceptFeature(family) for family in CONCEPT_FAMILIES)

@@ -12,7 +12,7 @@ from porism.formula.match.matcher import match
 from porism.formula.mathml.presentation import to_presentation
 from porism.formula.plaintext import readable
 from porism.formula.tree import Node
-from porism.index.analysis.classes import VARIABLE, kind
+from porism.index.analysis.classes import VARIABLE, symbol_kind
 from porism.index.analysis.flat import FlatLayout, flat_layout
 from porism.index.formulas.store import FormulaStore
 from porism.records import Binding, Explanation
@@ -104,7 +104,7 @@ def align_symbols(
     partners: dict[str, Counter[str]] = {}
     for pair in pairs:
         name = query.labels[pair.query]
-        if kind(name) == VARIABLE:
+        if symbol_kind(name) == VARIABLE:
             partners.setdefault(name, Counter())[item.labels[pair.item]] += 1
     chosen = [(name, counts.most_common(1)[0][0]) for name, counts in partners.items()]
     return AlignedSymbols(pairs, [Binding(_name(name), _name(other)) for name, other in chosen if name != other])

@@ -110,7 +110,7 @@ class StructureFeature:
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
         """Compare the paths of the operator trees."""
         query = context.query
-        return structure_scores(query.path_groups, query.features.ways.leaves, batch.paths)
+        return structure_scores(query.path_groups, query.features.tree_paths.leaves, batch.paths)
 
     def explain(self, context: FormulaContext, layout: Node) -> str:
         """Name what is compared."""

@@ -15,7 +15,7 @@ from porism.compiled import compiled
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
-from porism.index.analysis.classes import trait
+from porism.index.analysis.classes import label_traits
 from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN
 from porism.index.formulas.store import WHOLE, FormulaStore
 from porism.index.protocols import Term
@@ -60,12 +60,12 @@ def find_with_all_paths(query: FormulaQuery, store: FormulaStore) -> list[int]:
     The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash.
     """
     found: dict[int, None] = {}
-    ways, tree = query.features.ways, query.features.operators
-    near = np.flatnonzero(ways.steps <= MAX_TERM_STEPS)
-    free = trait(tree.labels[0]).free  # otherwise the operands may have other positions among more operands
+    paths, tree = query.features.tree_paths, query.features.operators
+    near = np.flatnonzero(paths.steps <= MAX_TERM_STEPS)
+    free = label_traits(tree.labels[0]).unordered  # otherwise the operands may have other positions among more operands
     named = [
         at
-        for at, (above, below) in enumerate(zip(ways.above[near].tolist(), ways.below[near].tolist(), strict=True))
+        for at, (above, below) in enumerate(zip(paths.above[near].tolist(), paths.below[near].tolist(), strict=True))
         if below and (above or free) and not is_wildcard(tree.labels[below])
     ]
     for symbol in (1, 0):  # the second of the two terms of a path includes the symbol at its end

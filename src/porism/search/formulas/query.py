@@ -9,7 +9,7 @@ import numpy as np
 
 from porism.formula import Parsed, parse
 from porism.formula.match.backtracking import is_wildcard
-from porism.index.analysis.classes import kind
+from porism.index.analysis.classes import symbol_kind
 from porism.index.analysis.features import Features, features
 from porism.index.analysis.flat import FlatLayout
 from porism.index.formulas.store import FormulaStore
@@ -61,7 +61,7 @@ def layout_symbols(layout: FlatLayout, store: FormulaStore) -> SymbolSequence:
 def _symbols(labels: list[str], ids: list[int], weights: list[float], edges: list[int]) -> SymbolSequence:
     return SymbolSequence(
         np.array(ids, np.int32),
-        np.array([kind(label) for label in labels], np.uint8),
+        np.array([symbol_kind(label) for label in labels], np.uint8),
         np.array(weights, np.float32),
         np.array(edges, np.uint8),
     )
@@ -73,7 +73,7 @@ class _LabelIds:
     def __init__(self, store: FormulaStore) -> None:
         self._known = store.labels
         self._new: dict[str, int] = {}
-        self._new_weight = store.new_label_weight
+        self._new_weight = store.unseen_label_weight
 
     def intern(self, labels: list[str]) -> list[int]:
         """Return the id of each label."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.index.analysis.classes import kind
+from porism.index.analysis.classes import symbol_kind
 from porism.index.formulas.store import FormulaStore
 from porism.records import Explanation
 from porism.search.arguments import check_choice
@@ -74,7 +74,7 @@ class FormulaSearcher:
 
     def __init__(self, store: FormulaStore) -> None:
         self.store = store
-        kinds = np.array([kind(label) for label in store.labels], np.uint8)
+        kinds = np.array([symbol_kind(label) for label in store.labels], np.uint8)
         self._layout_labels = LabelTable(kinds, store.layout_weights.astype(np.float32))
         self._operator_labels = LabelTable(kinds, store.operator_weights.astype(np.float32))
         self._executor = ThreadPoolExecutor(THREADS)

@@ -73,7 +73,7 @@ def group_paths(query: Features, labels: list[int], weights: list[float], store:
     nodes: dict[int, int] = {}
     frequency: Counter[int] = Counter()
     for above, key, below in zip(
-        query.ways.above.tolist(), query.ways.keys.tolist(), query.ways.below.tolist(), strict=True
+        query.tree_paths.above.tolist(), query.tree_paths.keys.tolist(), query.tree_paths.below.tolist(), strict=True
     ):
         node = nodes.setdefault(above, len(nodes))
         groups.setdefault(key, {}).setdefault(node, Counter())[labels[below]] += 1
@@ -95,7 +95,7 @@ def _columns(
 ) -> PathGroups:
     """Turn groups (key -> upper node -> symbol counts) into columns; `order` numbers the symbols."""
     keys = np.array(list(groups), np.uint32)
-    idf = store.rarity(keys)
+    idf = store.inverse_path_frequency(keys)
     node_weight, agreement = np.zeros(nodes), np.zeros(nodes)
     rows: list[tuple[int, int]] = []
     key_starts, symbol_starts, symbols, counts = [0], [0], [], []
