@@ -155,3 +155,17 @@ def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path, largest_fil
         done.stderr,
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "notes-source"]
+
+
+def test_formulas_parsed_by_another_version_are_refused(tmp_path: Path) -> None:
+    notes = collect(tmp_path, "notes", FIRST)
+    notes.close()
+    manifest = json.loads((notes.path / "manifest.json").read_text("utf-8"))
+    (notes.path / "manifest.json").write_text(json.dumps({**manifest, "formulas": "0123"}), "utf-8")
+    with Collection.open(notes.path) as changed, pytest.raises(PorismError) as error:
+        build_index(changed, tmp_path / "index")
+    assert str(error.value) == (
+        f"{notes.path}: its formulas were parsed by another version of Porism\n"
+        "  fix: build the collection again: porism build SOURCE -o COLLECTION"
+    )
+    assert not (tmp_path / "index").exists()

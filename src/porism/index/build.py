@@ -36,6 +36,7 @@ def build_index(
     progress: Progress | None = None,
     base: str | Path | None = None,
 ) -> Manifest:
+    collection.check_formulas()
     """Index a collection into a new directory.
 
     Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no

@@ -27,7 +27,7 @@ from porism.corpus.build.threads import Segmenter, SourceIds
 from porism.corpus.build.titles import segment_titles
 from porism.corpus.build.work import connect, note, number, progress, top
 from porism.corpus.sources.raw import OWN_IDS, Source
-from porism.corpus.store.collection import Collection
+from porism.corpus.store.collection import Collection, formulas_fingerprint
 from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_file, disk_error
@@ -59,6 +59,8 @@ def build(
     place = Path(target)
     if place.exists():
         raise already_exists(place)
+    if base is not None:
+        base.check_formulas()
     work = place.parent / f".{place.name}.partial"
     # Official ids first: what has none is numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
@@ -270,6 +272,7 @@ class _Build:
             "format": FORMAT,
             "porism": __version__,
             "digest": content,
+            "formulas": formulas_fingerprint(),
             "options": self.options.as_dict(),
             "sources": [
                 *(self.base.manifest["sources"] if self.base else ()),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
 from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
 from porism.errors import PorismError
+from porism.hashing import fingerprint
 from porism.text.segment import Text
 
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
@@ -54,6 +55,11 @@ class VisualUse(NamedTuple):
 
     kind: str
     visual_id: int
+
+
+def formulas_fingerprint() -> str:
+    """Return the fingerprint of the code, tables and libraries that turn LaTeX into the stored trees."""
+    return fingerprint(("porism.formula",), ("math-core", "latex2mathml"))
 
 
 class Collection:
@@ -101,6 +107,15 @@ class Collection:
     def digest(self) -> str:
         """The digest of the content: equal for equal sources and options."""
         return str(self.manifest["digest"])
+
+    def check_formulas(self) -> None:
+        """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of queries."""
+        if self.manifest.get("formulas") != formulas_fingerprint():
+            raise PorismError(
+                "its formulas were parsed by another version of Porism",
+                where=str(self.path),
+                fix="build the collection again: porism build SOURCE -o COLLECTION",
+            )
 
     @property
     def first_own_formula(self) -> int | None:

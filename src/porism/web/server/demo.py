@@ -28,7 +28,7 @@ def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, ser
         collection,
         "collection",
         lambda: build_collection(dump, collection),
-        lambda: Collection.open(collection).close(),
+        lambda: Collection.open(collection).check_formulas(),
     )
     make_if_missing(index, "index", lambda: index_collection(collection, index), lambda: Engine.open(index))
     if serve_it:
