@@ -36,13 +36,13 @@ def build_index(
     progress: Progress | None = None,
     base: str | Path | None = None,
 ) -> Manifest:
-    collection.check_formulas()
     """Index a collection into a new directory.
 
     Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
     vectors are learned. `base` is an index of the collection before it grew: unchanged threads and formulas are copied from it, and it stays
     as it is for its readers.
     """
+    collection.check_formulas()
     report = progress or Silent()
     target = Path(directory)
     known = None if base is None else Path(base)
