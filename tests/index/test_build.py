@@ -158,7 +158,7 @@ def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path, largest_fil
 
 
 def test_formulas_parsed_by_another_version_are_refused(tmp_path: Path) -> None:
-    notes = collect(tmp_path, "notes", FIRST)
+    notes = build_notes(tmp_path, "notes", FIRST)
     notes.close()
     manifest = json.loads((notes.path / "manifest.json").read_text("utf-8"))
     (notes.path / "manifest.json").write_text(json.dumps({**manifest, "formulas": "0123"}), "utf-8")
