@@ -17,7 +17,8 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.index.concepts.learning import learn_concepts
-from porism.index.formulas.build import FORMS, build_formula_index
+from porism.index.formulas.build import build_formula_index
+from porism.index.formulas.codes import FORMS
 from porism.index.manifest import Manifest, read_manifest, write_manifest
 from porism.index.posts.build import SMALL, write_posts
 from porism.index.vectors.lsa import VECTOR_FAMILIES, write_vectors

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
 from porism.index.formulas.block import TYPES, Block, StoredFormula, make_block
-from porism.index.formulas.codes import CodesWriter, ExtraFormulas, encode_expressions
+from porism.index.formulas.codes import FORMS, CodesWriter, ExtraFormulas, encode_expressions
 from porism.index.manifest import Manifest, read_manifest, write_manifest
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, OpenFiles, read_columns
@@ -33,7 +33,6 @@ CHUNK = 500  # formulas that a worker reads in one task
 SMALL = 5_000  # fewer formulas are indexed in one process, before others would have started
 SCAN = 500_000  # rows of the collection that are read together
 STATISTICS = "statistics.json"
-FORMS = "forms"
 KEY_TYPES = {"key": "<u4", "key_count": "<i8"}
 
 Ids = npt.NDArray[np.int64]

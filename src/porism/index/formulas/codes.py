@@ -1,7 +1,8 @@
 """The terms of every expression (distinct LaTeX), computed once and looked up by expression id wherever a post contains it.
 
-Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called. The term codes
-are needed only until the posts are written; they are ids of the formula index's dictionaries.
+Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called, and the codes of
+its sub-expressions, by which snippets find the formulas that match. The other codes are needed only until the posts are written. Codes are
+ids of the formula index's dictionaries.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from porism.index.terms.blocks import Vocabulary
 from porism.index.terms.dictionary import DictionaryWriter, Hashes
 
 MISSING = -1
-FORM_TYPES = {"form": "<u8", "known": "u1"}
+FORMS = "forms"  # the folder of the table that stays
+AT_ONCE = 100_000  # expressions whose codes are copied together
+FORM_TYPES = {"form": "<u8", "parts_end": "<i8", "parts": "<u4"}
 ITEM_TYPES = {
     "expression": "<i8",
     "form": "<u8",
@@ -101,20 +104,51 @@ class CodesWriter:
         self._columns.__exit__(*error)
 
     def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, base: Path | None) -> None:
-        """Write the hashes of all terms, and the forms by expression id (9 bytes of memory each), those of a base included."""
+        """Write the hashes of all terms, and the forms and sub-expressions by expression id, those of a base before them."""
         with ColumnWriter(self._directory / "hashes", HASH_TYPES) as columns:
             for family, dictionary in dictionaries.items():
                 columns.append(family, dictionary.hashes())
         items = read_columns(self._directory / "items", ITEM_TYPES)
         held = None if base is None else read_columns(base, FORM_TYPES)
-        size = max(int(items["expression"].max(initial=0)) + 1, 0 if held is None else len(held["form"]))
-        found, known = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
-        if held is not None:
-            found[: len(held["form"])], known[: len(held["known"])] = held["form"], held["known"]
-        found[items["expression"]], known[items["expression"]] = items["form"], 1
+        first = 0 if held is None else len(held["form"])  # a base has all expressions up to this id
         with ColumnWriter(forms, FORM_TYPES) as columns:
-            columns.append("form", found)
-            columns.append("known", known)
+            for name, values in (held or {}).items():
+                columns.append(name, values)
+            _append_forms(columns, items, first, 0 if held is None else len(held["parts"]))
+
+
+def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int, end: int) -> None:
+    """Append forms and sub-expressions in the order of expression ids, from the first id on; `end` is where the codes end so far."""
+    order = np.argsort(items["expression"], kind="stable")
+    expressions = items["expression"][order] - first
+    size = int(expressions[-1]) + 1 if len(expressions) else 0
+    forms, sizes = np.zeros(size, np.uint64), np.zeros(size, np.int64)
+    forms[expressions] = items["form"][order]
+    sizes[expressions] = np.diff(items["parts_end"], prepend=0)[order]
+    columns.append("form", forms)
+    columns.append("parts_end", end + np.cumsum(sizes))
+    for start in range(0, len(order), AT_ONCE):
+        some = order[start : start + AT_ONCE].tolist()
+        ends = items["parts_end"]
+        columns.append(
+            "parts", np.concatenate([items["parts_code"][ends[at - 1] if at else 0 : ends[at]] for at in some])
+        )
+
+
+class ExpressionParts:
+    """The codes of the sub-expressions of every expression, mapped."""
+
+    def __init__(self, directory: Path) -> None:
+        columns = read_columns(directory, FORM_TYPES)
+        self._ends: Ints = columns["parts_end"]
+        self._codes: Codes = columns["parts"]
+
+    def codes(self, expression: int) -> list[int]:
+        """Return the codes of an expression; none if the index does not know it."""
+        if not 0 < expression < len(self._ends):
+            return []
+        found: list[int] = self._codes[self._ends[expression - 1] : self._ends[expression]].tolist()
+        return found
 
 
 class FormulaCodes:

@@ -15,6 +15,7 @@ from porism.formula.binary import unpack
 from porism.formula.tree import Node
 from porism.index.formulas.block import TYPES
 from porism.index.formulas.build import KEY_TYPES, KIND, STATISTICS
+from porism.index.formulas.codes import FORMS, ExpressionParts
 from porism.index.manifest import Manifest, read_manifest
 from porism.index.schema import FORMULA_FAMILIES, View
 from porism.index.storage.columns import read_columns
@@ -40,6 +41,7 @@ class FormulaStore:
         self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
         self.layout_weights = self._weights([row[1] for row in statistics["labels"]])
         self.operator_weights = self._weights([row[2] for row in statistics["labels"]])
+        self.parts = ExpressionParts(directory / FORMS)
         keys = read_columns(directory / "keys", KEY_TYPES)
         self._keys, self._key_counts = keys["key"], keys["key_count"]
         self._path_group_count = int(self._key_counts.sum())

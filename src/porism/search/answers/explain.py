@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from porism.formula import parse
-from porism.index.analysis.terms import formula_terms
 from porism.index.analysis.words import WORD, stem
 from porism.records import Explanation
 from porism.search.answers.context import Candidate
@@ -27,6 +25,7 @@ class Explainer:
     def __init__(self, scored: ScoredQuery, highlighter: Highlighter) -> None:
         self._scored = scored
         self._highlighter = highlighter
+        self._parts = highlighter.shared_parts(scored.context.terms["parts"])
         query = scored.context.query
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
         self._word_of = {stem(word): word.lower() for word in reversed(words)}
@@ -99,20 +98,17 @@ class Explainer:
 
     def _partner(self, number: int, fields: Sequence[Text]) -> tuple[str, Highlight]:
         """Return the formula of the post that is most similar to a formula of the query, and the match."""
-        wanted = set(formula_terms(self._scored.context.query.formulas[number].parsed)["tuples"])
         given = [formula for field in fields for formula in field.formulas]
-        given.sort(key=lambda segment: -_overlap(segment, wanted))
+        given.sort(key=lambda formula: -self._shared_weight(formula, number))
         found = [(segment.text, self._highlighter.match(number, segment.text)) for segment in given[:COMPARED]]
         best = max(found, key=lambda pair: pair[1].share, default=("", NO_HIGHLIGHT))
         return best if best[1].share > 0 else ("", NO_HIGHLIGHT)
+
+    def _shared_weight(self, formula: Segment, number: int) -> float:
+        """Return the weight of the sub-expressions that a formula of the post shares with a formula of the query."""
+        return sum(part.weight for part in self._parts.of(formula.expression_id) if part.formula == number)
 
 
 def _others(reasons: Sequence[Reason]) -> list[Explanation]:
     """Return one part for each reason that is about neither a word nor a formula."""
     return [Explanation(one.value, one.text) for one in reasons if not one.word and one.formula < 0]
-
-
-def _overlap(segment: Segment, wanted: set[str]) -> float:
-    """Return Dice's coefficient of the tuples of a formula and those wanted."""
-    found = set(formula_terms(parse(segment.text))["tuples"])
-    return 2 * len(found & wanted) / max(1, len(found) + len(wanted))

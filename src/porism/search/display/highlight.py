@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from porism.formula import Parsed
 from porism.formula.match.matcher import find
 from porism.index.formulas.store import FormulaStore
 from porism.records import Binding
+from porism.search.answers.terms import QueryTerms
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import align_symbols, readable_bindings
@@ -64,6 +66,29 @@ def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStor
     return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(aligned.bindings), share)
 
 
+class SharedPart(NamedTuple):
+    """A sub-expression of the query: its weight x idf, and the query formula it comes from."""
+
+    weight: float
+    formula: int
+
+
+class SharedParts:
+    """The sub-expressions of a query by their codes in the formula index."""
+
+    def __init__(self, parts: QueryTerms, store: FormulaStore) -> None:
+        self._store = store
+        codes = store.terms.find("parts", parts.texts).tolist()
+        rows = zip(codes, parts.scores.tolist(), parts.formulas, strict=True)
+        self._parts = {code: SharedPart(weight, formula) for code, weight, formula in rows if code >= 0}
+
+    def of(self, expression: int) -> list[SharedPart]:
+        """Return the sub-expressions that an expression of the collection shares with the query, each once."""
+        if not self._parts:
+            return []
+        return [self._parts[code] for code in dict.fromkeys(self._store.parts.codes(expression)) if code in self._parts]
+
+
 class Highlighter:
     """Highlights formulas of posts for one query; each comparison is made once."""
 
@@ -83,7 +108,11 @@ class Highlighter:
             self._highlights[key] = highlight(self._patterns[number], parsed_formula(latex), self._store)
         return self._highlights[key]
 
-    def best_match(self, latex: str) -> Highlight:
-        """Return the best match of the first query formulas, up to the limit, in a formula."""
-        found = [self.match(number, latex) for number in range(min(self._limit, len(self._formulas)))]
+    def shared_parts(self, parts: QueryTerms) -> SharedParts:
+        """Return a table that finds the sub-expressions which a formula of a post shares with the query."""
+        return SharedParts(parts, self._store)
+
+    def best_match(self, latex: str, formulas: Collection[int]) -> Highlight:
+        """Return the best match of some query formulas, at most the limit, in a formula."""
+        found = [self.match(number, latex) for number in sorted(formulas)[: self._limit]]
         return max(found, key=lambda one: (one.share, len(one.item_nodes)), default=NO_HIGHLIGHT)

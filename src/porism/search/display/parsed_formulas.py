@@ -1,4 +1,4 @@
-"""Parsed formulas of posts, cached: trees, MathML and sub-expression terms that many queries need again.
+"""Parsed formulas of posts, cached: trees and MathML that many queries need again.
 
 The caches are bounded. Their values depend on the LaTeX alone, so they never become stale and serve all queries.
 """
@@ -9,10 +9,9 @@ from functools import cached_property, lru_cache
 
 from porism.formula import Parsed, parse
 from porism.formula.match.matcher import PreparedTree
-from porism.index.analysis.features import COMMUTATIVE, RENAMED, part_terms
-from porism.index.analysis.flat import FlatLayout, flat_layout, flat_operators
+from porism.index.analysis.flat import FlatLayout, flat_layout
 
-# A formula with its trees takes about 30 KB, its MathML 1 KB, its terms less.
+# A formula with its trees takes about 30 KB, its MathML 1 KB.
 MAX_TREES, MAX_TEXTS = 2_000, 20_000
 
 
@@ -43,10 +42,3 @@ def parsed_formula(latex: str) -> ComparableFormula:
 def mathml_of(latex: str) -> str:
     """Return the clean MathML of a formula of a post."""
     return parsed_formula(latex).parsed.mathml
-
-
-@lru_cache(MAX_TEXTS)
-def part_terms_of(latex: str) -> frozenset[str]:
-    """Return the sub-expression terms of a formula, the same under which posts are indexed."""
-    tree = flat_operators(parsed_formula(latex).operators.nodes("normalised"))
-    return frozenset(term for term in part_terms([[]], [tree])[0] if term[0] in (COMMUTATIVE, RENAMED))

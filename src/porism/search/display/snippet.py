@@ -9,7 +9,7 @@ from functools import lru_cache
 from porism.index.analysis.words import WORD, stem
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlighter
-from porism.search.display.parsed_formulas import mathml_of, part_terms_of
+from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import HighlightedSegment
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
@@ -28,7 +28,7 @@ class SnippetBuilder:
     def __init__(self, terms: Mapping[str, QueryTerms], highlighter: Highlighter) -> None:
         words, parts = terms["words"], terms["parts"]
         self._words: dict[str, float] = dict(zip(words.texts, words.scores.tolist(), strict=True))
-        self._parts: dict[str, float] = dict(zip(parts.texts, parts.scores.tolist(), strict=True))
+        self._parts = highlighter.shared_parts(parts)
         self._highlighter = highlighter
 
     def title(self, text: Text) -> tuple[HighlightedSegment, ...]:
@@ -82,8 +82,7 @@ class SnippetBuilder:
         if not piece.is_formula:
             words = word_stems(piece.text) & self._words.keys() if self._words else ()
             return sum(self._words[word] for word in words)
-        shared = part_terms_of(piece.text) & self._parts.keys() if self._parts else ()
-        return sum(self._parts[part] for part in shared)
+        return sum(part.weight for part in self._parts.of(piece.expression_id))
 
     def _highlighted(self, pieces: Iterable[Segment], formulas: bool = True) -> tuple[HighlightedSegment, ...]:
         shown: list[HighlightedSegment] = []
@@ -93,9 +92,10 @@ class SnippetBuilder:
                 shown.extend(self._highlight_words(piece.text))
                 continue
             match = NO_HIGHLIGHT
-            if formulas and compared < MAX_HIGHLIGHTED and self._weight(piece) > 0:
+            shared = self._parts.of(piece.expression_id) if formulas and compared < MAX_HIGHLIGHTED else ()
+            if shared:
                 compared += 1
-                match = self._highlighter.best_match(piece.text)
+                match = self._highlighter.best_match(piece.text, {part.formula for part in shared})
             nodes = match.item_nodes
             mathml = mathml_of(piece.text)
             shown.append(HighlightedSegment("formula", piece.text, mathml, piece.formula_id, bool(nodes), nodes))
