@@ -33,7 +33,7 @@ def test_adding_is_the_same_as_building_together(base: Collection, tmp_path: Pat
     assert apart.manifest["sources"] == together.manifest["sources"]
 
 
-def test_new_posts_answers_and_comments_join_what_is_there(base: Collection, tmp_path: Path) -> None:
+def test_new_answers_and_comments_join_existing_threads(base: Collection, tmp_path: Path) -> None:
     news = write_dump(
         tmp_path / "new",
         Posts=[
@@ -71,7 +71,7 @@ def test_new_posts_answers_and_comments_join_what_is_there(base: Collection, tmp
     assert counts["comments", "already in the collection"] == 1
 
 
-def test_a_folder_gets_ids_above(base: Collection, tmp_path: Path) -> None:
+def test_a_folder_gets_ids_above_those_of_the_base(base: Collection, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("$x$ and $z$")
@@ -82,7 +82,7 @@ def test_a_folder_gets_ids_above(base: Collection, tmp_path: Path) -> None:
     assert [post.id for post in again.posts()][-1] == 101
 
 
-def test_the_base_is_not_touched(base: Collection, tmp_path: Path) -> None:
+def test_the_base_is_not_changed(base: Collection, tmp_path: Path) -> None:
     before = (base.path / "collection.sqlite").read_bytes()
     added(tmp_path / "c", base, SAMPLE)
     assert (base.path / "collection.sqlite").read_bytes() == before

@@ -80,12 +80,12 @@ def test_version_three(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("columns", "version"), [(V1, 1), (V2, 2), (V3, 3)])
-def test_versions_are_known_by_their_header(columns: tuple[str, ...], version: int, tmp_path: Path) -> None:
+def test_the_header_tells_the_version(columns: tuple[str, ...], version: int, tmp_path: Path) -> None:
     write_table(tmp_path, columns)
     assert version_of(tmp_path / "1.tsv") == version
 
 
-def test_versions_one_and_two_name_no_comment_but_the_text_does(folder: Path, tmp_path: Path) -> None:
+def test_versions_one_and_two_take_the_comment_from_the_text(folder: Path, tmp_path: Path) -> None:
     write_table(folder / "latex_representation", V1, (14, 2, 1, "comment", "c"), (13, 2, 1, "answer", "z"))
     made = built(tmp_path / "c", folder)
     assert made.formula(14).comment_id == 5
@@ -98,7 +98,7 @@ def test_unknown_header(tmp_path: Path) -> None:
         version_of(tmp_path / "1.tsv")
     assert (
         str(error.value)
-        == f"{tmp_path}/1.tsv:1: the header 'id latex' is of no version\n  fix: name a formula table of the lab"
+        == f"{tmp_path}/1.tsv:1: the header 'id latex' is of no known version\n  fix: name a formula table of the lab"
     )
 
 
@@ -108,7 +108,7 @@ def test_parts_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert [path.name for path in ArqMath(tmp_path).table_files("latex")] == ["1.tsv", "2.tsv", "10.tsv"]
 
 
-def test_faults_in_a_table_name_the_line(folder: Path, tmp_path: Path) -> None:
+def test_errors_in_a_table_name_the_line(folder: Path, tmp_path: Path) -> None:
     write_table(folder / "latex_representation", V1, (1, 2, 1, "answer", "x"), ("x", 2, 1, "answer", "y"))
     with pytest.raises(PorismError) as error:
         built(tmp_path / "c", folder)
@@ -131,7 +131,7 @@ def test_rows_of_the_official_posts(shared_data: Path, tmp_path: Path) -> None:
     assert made.post(5).body.html().count("math-container") == 2
 
 
-def test_formulas_without_ids_in_the_text_get_their_place(tmp_path: Path) -> None:
+def test_listed_formulas_are_located_in_text_without_ids(tmp_path: Path) -> None:
     place = tmp_path / "lab"
     place.mkdir()
     bare = '<span class="math-container">'

@@ -46,7 +46,7 @@ def test_missing_store(made: Collection) -> None:
         Collection.open(made.path)
 
 
-def test_it_opens_where_nothing_can_be_written(made: Collection) -> None:
+def test_a_collection_opens_on_a_read_only_disk(made: Collection) -> None:
     made.close()
     made.path.chmod(0o555)
     (made.path / "collection.sqlite").chmod(0o444)
@@ -55,7 +55,7 @@ def test_it_opens_where_nothing_can_be_written(made: Collection) -> None:
     assert sorted(path.name for path in made.path.iterdir()) == ["collection.sqlite", "manifest.json"]
 
 
-def test_what_is_not_there(made: Collection) -> None:
+def test_unknown_ids_are_errors(made: Collection) -> None:
     for ask in (made.post, made.formula, made.expression, made.visual, made.thread, made.expression_of):
         with pytest.raises(PorismError, match=r"no .* 77 in this collection"):
             ask(77)

@@ -30,7 +30,7 @@ def demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return tmp_path / "demo"
 
 
-def test_build_tells_what_became_of_every_row(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_build_reports_every_row(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["build", str(tmp_path / "d"), "-o", str(tmp_path / "two"), "--jobs", "1"]) == 0
     out, words = capsys.readouterr()
     assert words.startswith(f"{tmp_path}/d: a Stack Exchange dump\n")
@@ -42,7 +42,7 @@ def test_build_tells_what_became_of_every_row(demo: Path, capsys: pytest.Capture
     assert "2 posts, 1 comments, 5 formulas, 4 distinct, 3 visual ids" in lines
 
 
-def test_build_says_what_is_wrong(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_build_reports_errors(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["build", str(tmp_path / "d"), "-o", str(demo)]) == 1
     assert capsys.readouterr().err.endswith(
         f"porism: {demo}: already exists\n  fix: remove it (rm -r {demo}) or choose another name\n"
@@ -104,7 +104,7 @@ def test_years(text: str, years: tuple[int | None, int | None]) -> None:
         ("2018-2010", "years '2018-2010' end before they begin\n  fix: write --years 2010-2018"),
     ],
 )
-def test_years_that_are_none(text: str, message: str) -> None:
+def test_invalid_years(text: str, message: str) -> None:
     with pytest.raises(PorismError) as error:
         parse_years(text)
     assert str(error.value) == message

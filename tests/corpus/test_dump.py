@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from porism.corpus.sources.detect import describe, open_source
-from porism.corpus.sources.dump import Dump, Rows, tags
+from porism.corpus.sources.dump import Dump, RowReader, tags
 from porism.corpus.sources.raw import RawLink
 from porism.errors import PorismError
 
@@ -22,7 +22,7 @@ def test_both_tag_syntaxes(text: str) -> None:
 
 def test_both_spellings_of_the_link_type() -> None:
     for name in ("LinkTypeId", "PostLinkTypeId"):
-        assert Rows(False).link({"PostId": "1", "RelatedPostId": "2", name: "3"}, 1) == RawLink(1, 2, "duplicate")
+        assert RowReader(False).link({"PostId": "1", "RelatedPostId": "2", name: "3"}, 1) == RawLink(1, 2, "duplicate")
 
 
 def test_compressed_files_and_lower_case_names(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_compressed_files_and_lower_case_names(tmp_path: Path) -> None:
     assert [formula.latex for formula in built(tmp_path / "c", folder).formulas()] == ["x"]
 
 
-def test_any_file_may_be_missing_but_posts(tmp_path: Path) -> None:
+def test_only_posts_are_required(tmp_path: Path) -> None:
     write_dump(tmp_path, Comments=[comment(1, 1)])
     with pytest.raises(PorismError) as error:
         Dump(tmp_path).parts()

@@ -23,7 +23,7 @@ LAYOUT = "<math><semantics><mrow><mi>f</mi><mo>+</mo><mi>g</mi></mrow></semantic
 CONTENT = "<math><apply><times/><ci>f</ci><ci>g</ci></apply></math>"
 
 
-def test_both_trees_are_those_of_the_files_and_light_nothing() -> None:
+def test_both_trees_come_from_the_files_and_have_no_positions() -> None:
     parsed = read_given("x", LAYOUT, CONTENT)
     assert isinstance(parsed, Parsed)
     assert tangent(parsed.layout) == "[V!f[+[V!g]]]"
@@ -32,7 +32,7 @@ def test_both_trees_are_those_of_the_files_and_light_nothing() -> None:
 
 
 @pytest.mark.parametrize("content", [None, "<math><apply><times/>"])
-def test_without_content_that_can_be_read_the_operators_come_from_the_layout(content: str | None) -> None:
+def test_without_readable_content_the_operators_come_from_the_layout(content: str | None) -> None:
     parsed = read_given("x", LAYOUT, content)
     assert isinstance(parsed, Parsed)
     assert parsed.operators.label == "U!plus"
@@ -47,7 +47,7 @@ def test_without_content_that_can_be_read_the_operators_come_from_the_layout(con
         ("<math><mspace/></math>", EMPTY),
     ],
 )
-def test_what_cannot_be_used(mathml: str, why: str) -> None:
+def test_unusable_mathml(mathml: str, why: str) -> None:
     assert read_given("a", mathml, None) == why
 
 
@@ -61,7 +61,7 @@ def write_tables(folder: Path) -> None:
     write_table(folder / "opt_representation", V1, (*rows[0][:4], "<math><ci>p</ci></math>"))
 
 
-def test_a_build_takes_them_and_counts_what_it_could_not_take(tmp_path: Path) -> None:
+def test_a_build_uses_given_mathml_and_counts_what_is_unusable(tmp_path: Path) -> None:
     write_tables(tmp_path / "lab")
     made = built(tmp_path / "c", tmp_path / "lab", options=OFFICIAL)
     labels = [[tree.label for tree in unpack(made.expression_of(number).trees)] for number in (1, 2, 3)]

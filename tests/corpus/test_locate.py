@@ -25,11 +25,11 @@ BARE = '<span class="math-container">'
         ("$x$ and $x$", f"{math_span('x', 1)} and $x$"),
     ],
 )
-def test_the_earliest_of_the_spellings_once(text: str, expected: str) -> None:
+def test_the_earliest_spelling_is_replaced_once(text: str, expected: str) -> None:
     assert insert_spans(text, [KnownFormula(1, 1, "x")], loose=False) == expected
 
 
-def test_the_longest_first() -> None:
+def test_longest_formulas_first() -> None:
     assert (
         insert_spans("$a $b$ c$ $b$", [KnownFormula(1, 1, "b"), KnownFormula(2, 2, "a $b$ c")], loose=False)
         == f"{math_span('a $b$ c', 2)} {math_span('b', 1)}"
@@ -45,7 +45,7 @@ def test_spans_that_have_an_id_are_left_alone() -> None:
     assert insert_spans(text, [KnownFormula(1, 1, "x")], loose=False) == f"{math_span('$x$', 7)} {math_span('x', 1)}"
 
 
-def test_between_blanks_only_to_reproduce_the_lab() -> None:
+def test_a_formula_between_blanks_counts_only_in_compat_mode() -> None:
     assert (
         insert_spans("maps a positive $a$", [KnownFormula(1, 1, "a")], loose=True)
         == f"maps{math_span('a', 1)}positive $a$"

@@ -23,7 +23,7 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "site.7z"
 
 
-def test_the_archive_gives_what_the_folder_gives(archive: Path, tmp_path: Path) -> None:
+def test_an_archive_gives_the_same_collection_as_a_folder(archive: Path, tmp_path: Path) -> None:
     from_archive = built(tmp_path / "a", archive)
     from_folder = built(tmp_path / "b", tmp_path / "d")
     assert list(from_archive.formulas()) == list(from_folder.formulas())
@@ -43,7 +43,7 @@ def test_a_broken_member_is_an_error_and_no_collection(archive: Path, tmp_path: 
     assert not (tmp_path / "a").exists()
 
 
-def test_a_cut_archive(archive: Path, tmp_path: Path) -> None:
+def test_a_truncated_archive(archive: Path, tmp_path: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:100])
     with pytest.raises(PorismError, match="the archive cannot be read"):
         built(tmp_path / "a", archive)

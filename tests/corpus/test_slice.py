@@ -130,7 +130,7 @@ def test_a_table_with_ids_keeps_them(tmp_path: Path) -> None:
         ("slt.tsv", "id\tmathml\nx9\tm\n", "slt.tsv:2: formula id 'x9' is not in formulas.tsv\n  fix: check the file"),
     ],
 )
-def test_faults_name_file_and_line(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_errors_name_file_and_line(name: str, text: str, message: str, tmp_path: Path) -> None:
     cut = write_cut(tmp_path / "cut")
     (cut / name).write_text(text, "utf-8", "surrogateescape")
     with pytest.raises(PorismError) as error:

@@ -90,7 +90,7 @@ def test_the_latex_element_wins_over_the_span(tmp_path: Path) -> None:
     assert (topic.formula_id, topic.latex, topic.formulas) == ("q_9", "x<y", (TopicFormula("q_9", "x<y"),))
 
 
-def test_a_missing_end_of_span_takes_the_rest() -> None:
+def test_an_unclosed_span_reaches_to_the_end() -> None:
     assert [part.latex for part in split_formulas('a <span id="q_1" class="math-container">$x')] == [None, "$x"]
 
 
@@ -119,7 +119,10 @@ def test_tables_of_formulas_and_of_titles(tmp_path: Path) -> None:
             "<Topics></Topics>",
             "{p}: no topic in this file\n  fix: give the lab's XML or a table with the header topic, latex or topic, title",
         ),
-        ("<Topics>\n<Topic>", "{p}:2: not well-formed XML: no element found: line 2, column 7\n  fix: mend this line"),
+        (
+            "<Topics>\n<Topic>",
+            "{p}:2: not well-formed XML: no element found: line 2, column 7\n  fix: correct this line",
+        ),
         (
             "id\tx\n1\t2\n",
             "{p}:1: the header must name topic and latex, or topic and title\n  fix: write: topic<TAB>latex or topic<TAB>title",
@@ -135,7 +138,7 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
         read_topics(path)
 
 
-def test_topic_information_speaks_one_language(tmp_path: Path) -> None:
+def test_topic_information_of_all_years_uses_the_same_words(tmp_path: Path) -> None:
     path = tmp_path / "info.csv"
     path.write_text(
         "Topic,Category,Difficulty,Dependency,Multi-Part\r\nA.1,Proof & Concept,Low,Both,No\r\nA.2,Calculation,High,Text,Yes",

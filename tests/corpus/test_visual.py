@@ -24,7 +24,7 @@ from .small import built
         (r"\infty", "∞"),
     ],
 )
-def test_pairs_that_share_an_id_in_the_lab(one: str, other: str) -> None:
+def test_formulas_that_share_a_visual_id_in_the_lab(one: str, other: str) -> None:
     assert visual_text(parse(one)) == visual_text(parse(other))
 
 
@@ -32,13 +32,13 @@ def test_the_key_of_a_square() -> None:
     assert visual_text(parse("x^2")) == ("slt", "[V!x,a[N!2]]")
 
 
-def test_key_spaces_are_apart() -> None:
+def test_layout_keys_and_latex_keys_never_mix() -> None:
     assert visual_text(opaque("a b")) == ("latex", "ab")
     assert visual_text(parse(r"\newcommand{\a}{b}")) == ("latex", r"\newcommand{\a}{b}")
     assert visual_key(parse("x")) != visual_key(parse("y"))
 
 
-def test_spaces_of_any_width_look_the_same_but_not_what_a_repair_took_away() -> None:
+def test_spaces_of_any_width_share_a_key_but_removed_content_does_not() -> None:
     assert visual_text(parse(r"\quad")) == visual_text(parse(r"\ \ \\"[:-1])) == ("slt", "[W!]")
     assert visual_text(parse("</p><p>")) == ("latex", "</p><p>")
 
@@ -50,7 +50,7 @@ def test_sound_clusters_stay() -> None:
     assert recluster([Assigned(1, 10, A), Assigned(2, 10, A), Assigned(3, 11, B)]) == {1: 10, 2: 10, 3: 11}
 
 
-def test_the_larger_part_keeps_the_id_and_the_rest_joins_its_kind() -> None:
+def test_the_larger_part_keeps_the_id_and_the_rest_joins_equal_keys() -> None:
     formulas = [Assigned(1, 10, B), Assigned(2, 10, A), Assigned(3, 10, A), Assigned(4, 11, B)]
     assert recluster(formulas) == {2: 10, 3: 10, 1: 11, 4: 11}
 
@@ -75,7 +75,7 @@ def test_a_tie_goes_to_the_larger_cumulative_relevance() -> None:
     assert recluster(formulas, {1: 3, 3: 2, 4: 2})[1] == 11
 
 
-def test_then_to_the_part_with_the_lowest_formula() -> None:
+def test_a_second_tie_goes_to_the_lowest_formula_id() -> None:
     assert recluster([Assigned(2, 10, A), Assigned(1, 10, B)]) == {1: 10, 2: 11}
 
 

@@ -12,7 +12,7 @@ from porism.corpus.build.work import INDEXES, connect
 
 
 @pytest.mark.parametrize("query", [QUESTIONS + NEXT, LATE_ANSWERS + NEXT, LATE_COMMENTS + NEXT, GIVEN])
-def test_a_batch_is_read_from_where_the_last_one_ended(tmp_path: Path, query: str) -> None:
+def test_a_batch_starts_where_the_last_one_ended(tmp_path: Path, query: str) -> None:
     database = connect(tmp_path / "work.sqlite")
     database.executescript(INDEXES)
     plan = [row[3] for row in database.execute("EXPLAIN QUERY PLAN " + query, [1] * query.count("?"))]

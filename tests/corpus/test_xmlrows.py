@@ -66,7 +66,7 @@ BOMB = '<!DOCTYPE p [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
         ),
     ],
 )
-def test_faults_name_file_and_line(data: bytes, message: str) -> None:
+def test_errors_name_file_and_line(data: bytes, message: str) -> None:
     with pytest.raises(PorismError) as error:
         read(data)
     assert str(error.value) == message
@@ -84,7 +84,7 @@ def test_a_truncated_file_makes_no_collection(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
-def test_a_compressed_file_that_is_cut_names_file_and_line(
+def test_a_truncated_compressed_file_is_reported_with_its_line(
     name: str, pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     source = write_dump(tmp_path / "d", Posts=[question(1)])
@@ -101,6 +101,6 @@ def test_a_compressed_file_that_is_cut_names_file_and_line(
     assert not (tmp_path / "c").exists()
 
 
-def test_a_body_of_fifty_megabytes_passes_the_parser() -> None:
+def test_a_body_of_fifty_megabytes_can_be_parsed() -> None:
     data = xml("posts", [question(1, "x" * 50_000_000), question(2)]).encode()
     assert [len(row["Body"]) for _, row in read(data)] == [50_000_000, len("<p>Why?</p>")]

@@ -32,7 +32,7 @@ def marked(text: str) -> str:
         ("", ""),
     ],
 )
-def test_formulas_that_nobody_marked(text: str, expected: str) -> None:
+def test_formulas_without_delimiters(text: str, expected: str) -> None:
     assert marked(text) == expected
 
 

@@ -1,4 +1,4 @@
-"""A post, a formula or a thread for the terminal."""
+"""Posts, threads and formulas as text for a terminal."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ INSTANCES = 10
 
 
 def _head(post: Post) -> str:
-    facts = [
+    fields = [
         f"{post.kind} {post.id}",
         f"score {post.score}",
         post.created[:10],
         f"user {post.owner_id}" if post.owner_id else "",
     ]
-    return "  ".join(fact for fact in facts if fact)
+    return "  ".join(field for field in fields if field)
 
 
 def show_post(collection: Collection, number: int) -> Iterator[str]:
-    """One post with its comments."""
+    """Yield a post with its comments."""
     yield from _post(collection.post(number), collection.comments(number))
 
 
@@ -40,7 +40,7 @@ def _post(post: Post, comments: list[Comment], accepted: bool = False) -> Iterat
 
 
 def show_thread(collection: Collection, number: int) -> Iterator[str]:
-    """A question, its links and its answers."""
+    """Yield a question with its answers and links."""
     thread = collection.thread(number)
     for post in (thread.question, *thread.answers):
         comments = [comment for comment in thread.comments if comment.post_id == post.id]
@@ -51,7 +51,7 @@ def show_thread(collection: Collection, number: int) -> Iterator[str]:
 
 
 def show_formula(collection: Collection, number: int) -> Iterator[str]:
-    """A formula: where it stands, how it is read, and what looks the same."""
+    """Yield a formula: its position, how it is parsed, and which formulas look the same."""
     from porism.formula import tangent
     from porism.formula.binary import unpack_layout
 
@@ -63,7 +63,7 @@ def show_formula(collection: Collection, number: int) -> Iterator[str]:
     )
     yield f"latex      {formula.latex}"
     yield f"layout     {tangent(unpack_layout(expression.trees))}"
-    yield f"read by    {expression.path}" + (f": {expression.problem}" if expression.problem else "")
+    yield f"parsed by  {expression.path}" + (f": {expression.problem}" if expression.problem else "")
     group = collection.visual(formula.visual_id)
     yield f"{group.formulas} formulas in {group.posts} posts look the same:"
     for instance, _ in zip(collection.instances(formula.visual_id), range(INSTANCES), strict=False):

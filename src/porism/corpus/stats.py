@@ -106,7 +106,7 @@ def distributions(collection: Collection) -> Iterator[Distribution]:
     yield Distribution(
         "formulas_by_converter", "distinct formulas by converter", ("converter", "formulas"), by_converter
     )
-    common = tuple((latex, number) for latex, number, _ in collection.commonest(TOP))
+    common = tuple((group.latex, group.formulas) for group in collection.most_common(TOP))
     yield Distribution("common_formulas", "commonest formulas", ("latex", "formulas"), common)
     tags = tuple(tag for tag, _ in zip(collection.tags(), range(TOP), strict=False))
     yield Distribution("common_tags", "commonest tags", ("tag", "questions"), tags)

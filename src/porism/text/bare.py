@@ -1,4 +1,4 @@
-r"""LaTeX that nobody marked: in `Proof that n^{3}+2n is divisible by 3` the formula is seen without dollar signs."""
+r"""LaTeX without delimiters: in `Proof that n^{3}+2n is divisible by 3` the formula is found without dollar signs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 _FUNCTIONS = "sin cos tan cot sec csc log ln exp lim max min sup inf det gcd lcm mod arg deg dim ker sinh cosh tanh arcsin arccos arctan"
 _WORD = re.compile(r"\S+")
-# A command, a script, a brace: nobody writes these by accident.
+# A command, a script, a set symbol: nobody types these by accident.
 _SURE = re.compile(r"\\[a-zA-Z]{2,}|\\[{}|,;!]|[\^]|_[{A-Za-z0-9]|[∀-⋿⟨⟩ℝℕℤℚℂ]")
 _WEAK = re.compile(r"[A-Za-z]'?|[0-9.,]*[0-9]!?|[-+*/=<>≤≥±×·|(){}\[\],:]+|\\[a-zA-Z]*|" + "|".join(_FUNCTIONS.split()))
 _LETTERS = re.compile(r"[A-Za-z]+")
@@ -21,7 +21,7 @@ _ARTICLES = frozenset(("a", "A", "I", ",", ":", ";", "|", "-", "(", ")"))
 
 
 def split_bare(text: str) -> Iterator[tuple[str, bool]]:
-    """Stretches of a text in order, each with whether it is a formula."""
+    """Yield the pieces of a text in order, each with whether it is a formula."""
     tokens = list(_WORD.finditer(text))
     kinds = [_kind(token[0]) for token in tokens]
     _close_braces(tokens, kinds)
@@ -37,7 +37,7 @@ def split_bare(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _kind(token: str) -> str:
-    """`sure` for mathematics, `weak` for what is it beside mathematics, `` for a word."""
+    """Return `sure` for mathematics, `weak` for what is mathematics beside other mathematics, `` for a word."""
     core = token.strip(_ENDS)
     if "://" in core:
         return ""
@@ -52,7 +52,7 @@ def _kind(token: str) -> str:
 
 
 def _close_braces(tokens: list[re.Match[str]], kinds: list[str]) -> None:
-    """A brace that a sure token opens belongs to the formula up to where it closes."""
+    """Extend a formula with an open brace to the token that closes it."""
     depth = 0
     for number, token in enumerate(tokens):
         if depth > 0:
@@ -64,7 +64,7 @@ def _close_braces(tokens: list[re.Match[str]], kinds: list[str]) -> None:
 
 
 def _runs(tokens: list[re.Match[str]], kinds: list[str]) -> Iterator[tuple[int, int]]:
-    """Longest runs of sure and weak tokens with a sure one, without articles and lone signs at their ends."""
+    """Yield the longest runs of sure and weak tokens with a sure one, without articles and single signs at their ends."""
     number = 0
     while number < len(tokens):
         if not kinds[number]:
@@ -83,12 +83,12 @@ def _runs(tokens: list[re.Match[str]], kinds: list[str]) -> Iterator[tuple[int, 
 
 
 def _lonely(tokens: list[re.Match[str]], first: int, last: int) -> bool:
-    """A relation sign alone is no formula."""
+    """Return whether a run is a single sign, which is no formula."""
     return first == last and len(tokens[first][0].strip(_ENDS)) < 2
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without the punctuation of the sentence."""
+    """Return start and end without the punctuation of the sentence."""
     while end > start and (text[end - 1] in ",;:?" or (text[end - 1] == "." and text[end - 2 : end - 1] != ".")):
         end -= 1
     while start < end and text[start] in ",;:?" and not _WILDCARD.match(text, start):

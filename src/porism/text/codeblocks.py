@@ -1,4 +1,4 @@
-"""Where Markdown has blocks of code: fenced, indented, or in `pre`. A dollar sign there opens no formula."""
+"""Code blocks of Markdown: fenced, indented, or in `pre`. A dollar sign there opens no formula."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from itertools import accumulate
 
 Ranges = tuple[tuple[int, int], ...]
 
-# Text without any of these has no such block, and need not be parsed.
-PERHAPS = re.compile(r"^(?: {4}|\t)|```|~~~|<(?:pre|script|style|textarea)\b", re.MULTILINE | re.IGNORECASE)
+# A text without any of these has no code block and need not be parsed.
+HINT = re.compile(r"^(?: {4}|\t)|```|~~~|<(?:pre|script|style|textarea)\b", re.MULTILINE | re.IGNORECASE)
 RAW = ("<pre", "<script", "<style", "<textarea")
-# Lines as Markdown has them.
+# Lines as Markdown defines them.
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
 def code_blocks(text: str) -> Ranges:
-    """Start and end of each block, in order; indented text of a list is no code."""
-    if not PERHAPS.search(text):
+    """Return start and end of each code block, in order; indented text of a list is not code."""
+    if not HINT.search(text):
         return ()
     from markdown_it import MarkdownIt
 

@@ -59,11 +59,6 @@ class Text:
                 writer.words(without_marks(segment.text))
         return writer.text()
 
-    @classmethod
-    def of_words(cls, words: str) -> Text:
-        """Return the text that consists of these words alone."""
-        return cls.of([Segment("text", words)])
-
     @property
     def segments(self) -> list[Segment]:
         """Return the segments in order."""

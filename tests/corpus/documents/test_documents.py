@@ -55,7 +55,7 @@ def test_notebook() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"cells": 3}'])
-def test_what_is_no_notebook(text: str) -> None:
+def test_files_that_are_not_notebooks(text: str) -> None:
     try:
         assert all(not section.body.strip() for section in read_notebook(text).sections)
     except ValueError:
@@ -113,7 +113,7 @@ def test_latex() -> None:
     assert "not read" not in second.body
 
 
-def test_latex_that_never_closes_is_read_to_its_end() -> None:
+def test_an_unclosed_group_is_read_to_the_end() -> None:
     document = read_latex(r"\emph{a \textbf{b " + "{" * 500 + r" \section{c")
     assert "b" in document.sections[0].body
 

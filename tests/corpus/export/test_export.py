@@ -89,7 +89,7 @@ def test_the_labs_tables(collection: Collection, tmp_path: Path) -> None:
     assert (folder / "visual_ids.tsv").read_text().splitlines()[1] == "1\t1\t"
 
 
-def test_parts_are_those_of_the_lab() -> None:
+def test_tables_are_split_as_by_the_lab() -> None:
     assert part_size(28_320_920) == 283_209
     assert part_size(5) == 1
 
@@ -161,7 +161,7 @@ def test_nothing_is_overwritten(collection: Collection, tmp_path: Path) -> None:
     )
 
 
-def test_the_command_knows_every_format() -> None:
+def test_the_command_offers_every_format() -> None:
     from porism.cli.export import FORMATS as OFFERED
 
     assert tuple(FORMATS) == OFFERED

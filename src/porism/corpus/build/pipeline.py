@@ -1,4 +1,4 @@
-"""From sources to a collection: stage by stage, resumable, whole or not at all."""
+"""The build of a collection from sources: stage by stage, resumable, complete or not at all."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def build(
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Build a collection; a build that was stopped goes on where it was.
+    """Build a collection, or continue a build that was stopped.
 
-    With `base`, the new collection is that one with the sources added; `apart` gives their posts ids above those of the base, as folders
-    always get, while otherwise equal ids mean equal posts.
+    With `base`, the new collection is that one with the sources added. Equal ids mean equal posts; with `apart`, and always for folders, the
+    posts of the sources get ids above those of the base.
     """
     place = Path(target)
     if place.exists():
@@ -62,12 +62,12 @@ def build(
     if base is not None:
         base.check_formulas()
     work = place.parent / f".{place.name}.partial"
-    # Official ids first: what has none is numbered after them.
+    # Sources with official ids first; the other formulas are numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
-    with _words_for_errors(place), locked(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
+    with _disk_errors(place), locked(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
         _prepare(work, _plan(inputs, options or Options(), base, apart), say)
         _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
-        # The plan first: without it, what is left of a build that dies here is not continued.
+        # The plan first: without it, a build that dies here is not continued.
         (work / PLAN).unlink()
         (work / WORK).unlink()
         os.replace(work, place)
@@ -76,7 +76,7 @@ def build(
 
 @contextlib.contextmanager
 def _sorting_in(folder: Path) -> Iterator[None]:
-    """SQLite sorts on the disk of the target, not on the system's, which may be small."""
+    """Let SQLite sort on the disk of the target; the system's temporary disk may be small."""
     before = os.environ.get("SQLITE_TMPDIR")
     os.environ["SQLITE_TMPDIR"] = str(folder)
     try:
@@ -89,8 +89,8 @@ def _sorting_in(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _words_for_errors(place: Path) -> Iterator[None]:
-    """A full disk is a fact to tell, not a traceback; what is done so far stays for the next try."""
+def _disk_errors(place: Path) -> Iterator[None]:
+    """Report disk errors as PorismError. What is done so far stays, so that the build can be continued."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -98,7 +98,7 @@ def _words_for_errors(place: Path) -> Iterator[None]:
             raise disk_error(OSError(None, str(error)), place) from error
         raise
     except OSError as error:
-        # Files are named by the system; what names none, or one beside the target, is the target's disk.
+        # The system names the file; an error without a name, or with one beside the target, concerns the disk of the target.
         name = str(error.filename or "")
         if error.errno in DISK_FULL or not name or name.startswith(str(place.parent / f".{place.name}.")):
             raise disk_error(error, place) from error
@@ -107,7 +107,7 @@ def _words_for_errors(place: Path) -> Iterator[None]:
 
 
 def _plan(sources: Sequence[Source], options: Options, base: Collection | None, apart: bool) -> dict[str, Any]:
-    """What makes two builds the same: if it differs, a stopped build cannot be continued."""
+    """Return what identifies a build: a stopped build with another plan cannot be continued."""
     inputs = [
         {
             "path": str(s.path.resolve()),
@@ -124,9 +124,9 @@ def _prepare(work: Path, plan: dict[str, Any], say: Callable[[str], None]) -> No
     text = json.dumps(plan, indent=1, sort_keys=True)
     if work.is_dir():
         if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
-            say("a stopped build is continued")
+            say("continuing a stopped build")
             return
-        say("a stopped build of other sources or options is dropped")
+        say("dropping a stopped build of other sources or options")
         shutil.rmtree(work)
     work.mkdir()
     (work / PLAN).write_text(text, "utf-8")
@@ -153,7 +153,7 @@ class _Build:
         self.names = [source.path.resolve().name for source in sources]
 
     def run(self) -> None:
-        """All stages."""
+        """Run all stages."""
         with (
             contextlib.closing(connect(self.folder / WORK)) as self.work,
             contextlib.closing(self._store()) as self.store,
@@ -176,7 +176,7 @@ class _Build:
         return store
 
     def _once(self, stage: str, action: Callable[[], None]) -> None:
-        """A stage that is done in one transaction of the work database."""
+        """Run a stage that is one transaction of the work database."""
         if not progress(self.work, stage):
             action()
             note(self.work, stage, 1)
@@ -232,9 +232,9 @@ class _Build:
         return max(top_id(self.work) + 1, OWN_IDS if self._has_official_ids() else 1)
 
     def _shift(self) -> None:
-        """What is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
+        """Note what is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
 
-        What is added to a collection speaks of the same posts by the same ids, unless it is a folder or said to be apart.
+        A source that is added to a collection means the same posts by the same ids, unless it is a folder or `apart`.
         """
         highest = top(self.work, "ids")
         for at, source in enumerate(self.sources):

@@ -1,4 +1,4 @@
-"""The table at the end of a build: read, kept, dropped and why, not understood with examples."""
+"""The report at the end of a build: rows read, kept and dropped, with reasons and examples."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ORDER = {name: at for at, name in enumerate(NAMES)}
 
 
 def report_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """The report as aligned text."""
+    """Yield the report as aligned text."""
     entries = manifest["ledger"]
-    whats = sorted({entry["what"] for entry in entries}, key=lambda what: (ORDER.get(what, len(ORDER)), what))
-    entries = sorted(entries, key=lambda entry: whats.index(entry["what"]))
+    kinds = sorted({entry["what"] for entry in entries}, key=lambda what: (ORDER.get(what, len(ORDER)), what))
+    entries = sorted(entries, key=lambda entry: kinds.index(entry["what"]))
     yield f"{'':32}{'read':>12}{'kept':>12}{'dropped':>12}"
-    for what in whats:
+    for what in kinds:
         mine = {entry["why"]: entry for entry in entries if entry["what"] == what}
         dropped = sum(entry["number"] for why, entry in mine.items() if why not in (READ, KEPT))
         numbers = (mine.get(READ, {}).get("number"), mine.get(KEPT, {}).get("number"), dropped or None)

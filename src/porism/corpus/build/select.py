@@ -1,4 +1,4 @@
-"""Which rows stay: a table of rules, each counted with examples, then carried out."""
+"""The selection of rows: a table of rules, each counted with examples, then applied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from porism.corpus.build.options import Options
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Rows of a work table that are dropped, and why. `row` is the row's alias in the condition."""
+    """A rule that drops rows of a work table, with its reason. In the condition the row has the alias `row`."""
 
     table: str
     why: str
@@ -24,7 +24,7 @@ REPEATED = (
     Rule("posts", "the id appeared before", f"EXISTS(SELECT 1 FROM posts o WHERE {SAME})"),
     Rule("comments", "the id appeared before", f"EXISTS(SELECT 1 FROM comments o WHERE {SAME})"),
 )
-# Official ids of two sources speak of the same post.
+# An official id means the same post in all sources.
 AGAIN = (
     Rule(
         "posts",
@@ -37,7 +37,7 @@ AGAIN = (
         "EXISTS(SELECT 1 FROM comments o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
     ),
 )
-# Ids of the collection that is added to are those of the source plus its shift.
+# In the collection that is added to, ids of a source are shifted.
 BASE = "SELECT 1 FROM shifts s JOIN {0} b ON b.id = row.{1} + s.shift WHERE s.source = row.source"
 THERE = (
     Rule("posts", "already in the collection", f"EXISTS({BASE.format('base_posts', 'id')})"),
@@ -61,7 +61,7 @@ ORPHANS = (
 
 
 def _years(options: Options) -> list[Rule]:
-    """The date cut. The lab's own extraction looked only at the question's year."""
+    """Return the rules for years. In compat mode only the question's year counts, as in the lab."""
     tests = []
     if options.first_year is not None:
         tests.append(f"substr(row.created, 1, 4) < '{options.first_year:04d}'")
@@ -83,7 +83,7 @@ def _years(options: Options) -> list[Rule]:
 
 
 def rules(options: Options, official: Sequence[int]) -> list[Rule]:
-    """All rules, in the order in which they are carried out."""
+    """Return all rules in the order in which they are applied."""
     chosen = [*REPEATED]
     if len(official) > 1:
         inside = ", ".join(map(str, official))
@@ -100,7 +100,7 @@ def rules(options: Options, official: Sequence[int]) -> list[Rule]:
 
 
 def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> str:
-    """The file of a source that its posts or comments were read from; a cut has comments in the lines of their posts."""
+    """Return the file from which the posts or comments of a source were read; in a cut, comments are in the lines of their posts."""
     files = [row[0] for row in database.execute("SELECT name FROM parts WHERE source = ? ORDER BY rowid", (source,))]
     mine = [file for wanted in (table, "posts") for file in files if file.lower().startswith(wanted)]
     return f"{name}/{mine[0]}" if mine else name
@@ -109,7 +109,7 @@ def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> s
 def select(
     database: sqlite3.Connection, options: Options, names: Sequence[str], official: Sequence[int], ledger: Ledger
 ) -> None:
-    """Carry out the rules on the work database; done once, in one transaction."""
+    """Apply the rules to the work database, in one transaction."""
     for rule in rules(options, official):
         query = f"SELECT source, id, line FROM {rule.table} AS row WHERE {rule.condition} ORDER BY seq LIMIT {EXAMPLES}"
         examples = [

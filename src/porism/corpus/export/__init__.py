@@ -1,4 +1,4 @@
-"""A collection in other forms: the lab's files, stand-off annotations, JSON lines, Parquet, TREC text, pages."""
+"""Exports of a collection: the lab's files, stand-off annotations, JSON lines, Parquet, TREC text, pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from porism.files import atomic_directory
 
 # Each format is a module with a function `export(collection, folder)`.
 FORMATS = {
-    "lab": "the lab's files: Posts and its sisters as XML, three folders of formula tables, visual ids",
+    "lab": "the lab's files: Posts and the other XML files, three folders of formula tables, visual ids",
     "annotations": "texts, and formulas as stand-off annotations with character offsets",
     "jsonl": "posts and formulas as JSON lines",
     "parquet": "posts, comments and formulas as Parquet",
@@ -21,7 +21,7 @@ FORMATS = {
 
 
 def export(collection: Collection, target: str | Path, form: str) -> None:
-    """Write a collection in a format into a new folder, whole or not at all."""
+    """Write a collection in a format into a new folder, completely or not at all."""
     write: Callable[[Collection, Path], None] = import_module(f"porism.corpus.export.{form}").export
     with atomic_directory(target) as folder:
         write(collection, folder)

@@ -1,4 +1,4 @@
-"""The lab's files, version 3: Posts.V1.3.xml and its sisters, three folders of 101 formula tables, and the map of visual ids."""
+"""The lab's files, version 3: Posts.V1.3.xml and the other XML files, three folders of 101 formula tables, and the map of visual ids."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import csv
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.corpus.export.xml import Attributes, write
 from porism.corpus.post import Formula, Post
 from porism.corpus.sources.arqmath import TABLES, V3
-from porism.corpus.store.collection import Collection
+from porism.corpus.store.collection import Collection, FormulaMathML
 from porism.parallel import cores, ordered, workers
 from porism.text.render import comment_source
 
@@ -110,24 +111,24 @@ def _badges(collection: Collection) -> Iterator[Attributes]:
 
 def _votes(collection: Collection) -> Iterator[Attributes]:
     number = 0
-    for post_id, kind, count, bounty in collection.all_votes():
-        for at in range(count):
+    for votes in collection.all_votes():
+        for at in range(votes.number):
             number += 1
             yield {
                 "Id": number,
-                "PostId": post_id,
-                "VoteTypeId": kind,
-                "BountyAmount": bounty if bounty and not at else None,
+                "PostId": votes.post_id,
+                "VoteTypeId": votes.type,
+                "BountyAmount": votes.bounty if votes.bounty and not at else None,
             }
 
 
 def _tags(collection: Collection) -> Iterator[Attributes]:
-    for number, (name, count) in enumerate(collection.tags(), 1):
-        yield {"Id": number, "TagName": name, "Count": count}
+    for number, tag in enumerate(collection.tags(), 1):
+        yield {"Id": number, "TagName": tag.name, "Count": tag.posts}
 
 
 def part_size(rows: int) -> int:
-    """Rows of a part: a hundred equal parts, the rest in the last one."""
+    """Return the rows of a table: a hundred equal tables, the rest in the last one."""
     return max(1, rows // (PARTS - 1))
 
 
@@ -142,9 +143,9 @@ def _tables(collection: Collection, folder: Path) -> None:
             writers = {field: _writer(stack, path / f"{part}.tsv") for field, path in folders.items()}
             for writer in writers.values():
                 writer.writerow(V3)
-            for at, (start, cells) in enumerate(rows, 1):
+            for at, row in enumerate(rows, 1):
                 for field, writer in writers.items():
-                    writer.writerow((*start, cells[field]))
+                    writer.writerow((*row.shared, row.cells[field]))
                 if at == size and part < PARTS:
                     break
 
@@ -154,52 +155,65 @@ def _writer(stack: ExitStack, path: Path) -> Any:
     return csv.writer(stream, delimiter="\t", lineterminator="\n")
 
 
-def _rows(collection: Collection) -> Iterator[tuple[tuple[object, ...], dict[str, str]]]:
+class MathML(NamedTuple):
+    """Presentation and Content MathML of a formula."""
+
+    presentation: str
+    content: str
+
+
+class FormulaRow(NamedTuple):
+    """A row of the three tables: the cells that they share, and the cell of each."""
+
+    shared: tuple[object, ...]
+    cells: dict[str, str]
+
+
+def _rows(collection: Collection) -> Iterator[FormulaRow]:
     with workers(cores()) as pool:
-        for formulas, made in ordered(pool, mathml_of_all, _batches(collection), 2 * cores()):
-            for formula, (mathml, content) in zip(formulas, made, strict=True):
-                where = (formula.id, formula.post_id, formula.thread_id, formula.kind, formula.comment_id)
-                yield (
-                    (*where, formula.old_visual_id, formula.visual_id, formula.issue),
-                    {
-                        "latex": formula.latex,
-                        "mathml": mathml,
-                        "content": content,
-                    },
-                )
+        for batch, converted in ordered(pool, mathml_of_all, _batches(collection), 2 * cores()):
+            for given, mathml in zip(batch, converted, strict=True):
+                yield _row(given.formula, mathml)
 
 
-def _batches(collection: Collection) -> Iterator[tuple[list[Formula], list[tuple[str, str | None, str | None]]]]:
-    formulas: list[Formula] = []
-    given: list[tuple[str, str | None, str | None]] = []
-    for formula, mathml, content in collection.formulas_with_mathml():
-        formulas.append(formula)
-        given.append((formula.latex, mathml, content))
-        if len(formulas) == BATCH:
-            yield formulas, given
-            formulas, given = [], []
-    yield formulas, given
+def _row(formula: Formula, mathml: MathML) -> FormulaRow:
+    place = (formula.id, formula.post_id, formula.thread_id, formula.kind, formula.comment_id)
+    cells = {"latex": formula.latex, "mathml": mathml.presentation, "content": mathml.content}
+    return FormulaRow((*place, formula.old_visual_id, formula.visual_id, formula.issue), cells)
 
 
-def mathml_of_all(given: list[tuple[str, str | None, str | None]]) -> list[tuple[str, str]]:
-    """What a worker does: MathML of formulas, as given or as our parser makes it."""
-    return [(mathml or made(latex)[0], content or made(latex)[1]) for latex, mathml, content in given]
+def _batches(collection: Collection) -> Iterator[tuple[list[FormulaMathML], list[FormulaMathML]]]:
+    """Yield batches of formulas, as label and task of a worker."""
+    formulas = collection.formulas_with_mathml()
+    while batch := list(islice(formulas, BATCH)):
+        yield batch, batch
+
+
+def mathml_of_all(formulas: list[FormulaMathML]) -> list[MathML]:
+    """Return the MathML of formulas: that of their source, or ours. The work of one worker."""
+    return [mathml_of(one) for one in formulas]
+
+
+def mathml_of(given: FormulaMathML) -> MathML:
+    """Return the MathML of a formula."""
+    if given.mathml and given.content:
+        return MathML(given.mathml, given.content)
+    ours = convert(given.formula.latex)
+    return MathML(given.mathml or ours.presentation, given.content or ours.content)
 
 
 @lru_cache(maxsize=50_000)
-def made(latex: str) -> tuple[str, str]:
-    """Presentation and Content MathML of a formula; empty where it is not understood, as in the lab's files."""
+def convert(latex: str) -> MathML:
+    """Convert LaTeX to MathML; empty where it is not understood, as in the lab's files."""
     from porism.formula import parse
     from porism.formula.mathml.content_writer import to_content
 
     parsed = parse(latex)
-    if parsed.path == "opaque":
-        return "", ""
-    return parsed.mathml, to_content(parsed.operators)
+    return MathML("", "") if parsed.path == "opaque" else MathML(parsed.mathml, to_content(parsed.operators))
 
 
 def _visual_ids(collection: Collection, path: Path) -> None:
-    """Formula id, visual id, old visual id: in the order in which the lab's code writes them."""
+    """Write formula id, visual id and old visual id, in the order of the lab's code."""
     with open(path, "w", encoding="utf-8", newline="") as out:
         out.write("id\tvisual_id\told_visual_id\n")
         for formula in collection.formulas():

@@ -1,4 +1,4 @@
-"""A static HTML page for each thread, with native MathML: nothing is fetched from anywhere.
+"""A static HTML page for each thread, with native MathML. A page loads nothing from other machines.
 
 Paths are the lab's: `<lowest question of the year>_<year>/<lowest of the month>_<month>/<question>.html`.
 """
@@ -21,14 +21,14 @@ UNDATED = "undated"
 
 def export(collection: Collection, folder: Path) -> None:
     """Write the pages and an index of them."""
-    places = thread_paths(collection)
+    paths = thread_paths(collection)
     (folder / "style.css").write_text(files("porism.corpus.export").joinpath("thread.css").read_text("utf-8"), "utf-8")
     for question in collection.posts("question"):
-        path = folder / places[question.id]
+        path = folder / paths[question.id]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(thread_page(collection, question.id, places), "utf-8")
+        path.write_text(thread_page(collection, question.id, paths), "utf-8")
     rows = (
-        f'<li><a href="{places[q.id]}">[{q.id}] {html.escape(q.title.plain())}</a></li>\n'
+        f'<li><a href="{paths[q.id]}">[{q.id}] {html.escape(q.title.plain())}</a></li>\n'
         for q in collection.posts("question")
     )
     with open(folder / "index.html", "w", encoding="utf-8") as out:
@@ -38,7 +38,7 @@ def export(collection: Collection, folder: Path) -> None:
 
 
 def thread_paths(collection: Collection) -> dict[int, str]:
-    """Where the page of each question lies. Holds one entry per question."""
+    """Return the path of the page of each question. Holds one entry per question in memory."""
     dates = {question.id: question.created[:7] for question in collection.posts("question")}
     lowest: dict[str, int] = {}
     for number, date in dates.items():
@@ -54,7 +54,7 @@ def thread_paths(collection: Collection) -> dict[int, str]:
 
 @lru_cache(maxsize=50_000)
 def formula_html(latex: str) -> str:
-    """A formula as MathML whose tooltip is its LaTeX."""
+    """Return a formula as MathML whose tooltip is its LaTeX."""
     from porism.formula import parse
 
     mathml = parse(latex).mathml
@@ -77,7 +77,7 @@ def _head(title: str, style: str) -> str:
 
 
 def rounded(reputation: int) -> str:
-    """Reputation as the site shows it: thousands with a k.
+    """Return reputation as the site shows it: thousands with a k.
 
     >>> rounded(950), rounded(12_345)
     ('950', '12.3k')
@@ -115,26 +115,26 @@ def _comments(comments: list[Comment]) -> str:
     return f'<ul class="comments">\n{rows}</ul>\n' if rows else ""
 
 
-def _links(collection: Collection, question: Post, places: Mapping[int, str]) -> str:
+def _links(collection: Collection, question: Post, paths: Mapping[int, str]) -> str:
     rows = [
-        f'<li>{link.kind}: <a href="../../{places[link.other_id]}">[{link.other_id}] {_body(collection.title(link.other_id) or EMPTY)}</a></li>\n'
+        f'<li>{link.kind}: <a href="../../{paths[link.other_id]}">[{link.other_id}] {_body(collection.title(link.other_id) or EMPTY)}</a></li>\n'
         for link in collection.links(question.id)
-        if link.other_id in places
+        if link.other_id in paths
     ]
     return f'<section class="links"><h2>Related questions</h2>\n<ul>\n{"".join(rows)}</ul></section>\n' if rows else ""
 
 
-def thread_page(collection: Collection, number: int, places: Mapping[int, str]) -> str:
-    """The page of one question, answers in the order of the collection."""
+def thread_page(collection: Collection, number: int, paths: Mapping[int, str]) -> str:
+    """Return the page of one question, answers in the order of the collection."""
     thread = collection.thread(number)
     question = thread.question
-    up = "../" * places[question.id].count("/")
+    up = "../" * paths[question.id].count("/")
     tags = " ".join(f'<span class="tag">{html.escape(tag)}</span>' for tag in question.tags)
     answers = "".join(_post(collection, answer, answer.id == question.accepted_id) for answer in thread.answers)
     count = len(thread.answers)
     return (
         _head(question.title.plain() or f"Question {question.id}", f"{up}style.css")
         + f"<h1>{_body(question.title)}</h1>\n<p>{tags}</p>\n{_post(collection, question, False)}"
-        + _links(collection, question, places).replace("../../", up)
+        + _links(collection, question, paths).replace("../../", up)
         + f"<h2>{count} answer{'' if count == 1 else 's'}</h2>\n{answers}</body></html>\n"
     )

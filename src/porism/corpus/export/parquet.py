@@ -1,4 +1,4 @@
-"""Parquet: posts, comments, formulas, one file each, written in row groups."""
+"""Parquet: posts, comments and formulas, one file each, written in row groups."""
 
 from __future__ import annotations
 

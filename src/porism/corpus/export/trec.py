@@ -1,4 +1,4 @@
-"""TREC text: a DOC for each post, formulas as LaTeX between dollar signs."""
+"""TREC text: a DOC for each post, with formulas as LaTeX between dollar signs."""
 
 from __future__ import annotations
 

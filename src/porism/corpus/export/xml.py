@@ -1,4 +1,4 @@
-"""Rows of XML as the lab wrote them: one element a line, data in attributes, no line ends inside."""
+"""XML as the lab wrote it: one element per line, data in attributes, no line ends inside."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Attributes = Mapping[str, str | int | None]
 
 
 def attribute(text: str) -> str:
-    """A text as an attribute's value; characters that XML cannot hold are dropped."""
+    """Return a text as the value of an attribute; characters that XML cannot hold are dropped."""
     text = LINE_ENDS.sub(" ", ILLEGAL.sub("", text))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def lines(root: str, rows: Iterable[Attributes]) -> Iterator[str]:
-    """The lines of a file; attributes without a value are left out."""
+    """Yield the lines of a file; attributes without a value are left out."""
     yield '<?xml version="1.0" encoding="utf-8"?>\n'
     yield f"<{root}>\n"
     for row in rows:
@@ -29,6 +29,6 @@ def lines(root: str, rows: Iterable[Attributes]) -> Iterator[str]:
 
 
 def write(path: Path, root: str, rows: Iterable[Attributes]) -> None:
-    """One file."""
+    """Write one file."""
     with open(path, "w", encoding="utf-8", newline="") as out:
         out.writelines(lines(root, rows))

@@ -1,4 +1,4 @@
-"""The lab's own files: Posts.V1.x.xml and its sisters, and the three folders of formula tables (v1, v2 or v3)."""
+"""The lab's own files: Posts.V1.x.xml and the other XML files, and three folders of formula tables (v1, v2 or v3)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from porism.errors import PorismError
 VERSIONED = re.compile(r"(\w+)\.V\d[\w.]*\.xml", re.IGNORECASE)
 KINDS = ("title", "question", "answer", "comment")
 
-# The columns of the three versions; a table is known by its header, never by the folder's name.
+# The columns of the three versions; the header tells the version, never the name of the folder.
 V1 = ("id", "post_id", "thread_id", "type", "formula")
 V2 = ("id", "post_id", "thread_id", "type", "visual_id", "formula")
 V3 = ("id", "post_id", "thread_id", "type", "comment_id", "old_visual_id", "visual_id", "issue", "formula")
 VERSIONS = {V1: 1, V2: 2, V3: 3}
-# What the formula column of each folder holds.
+# The folder of each representation.
 TABLES = {"latex": "latex_representation", "mathml": "slt_representation", "content": "opt_representation"}
 
 
 def version_of(path: Path) -> int:
-    """1, 2 or 3 by the header; anything else is an error that shows it."""
+    """Return the version of a formula table by its header: 1, 2 or 3."""
     columns = tuple(header(path))
     if columns not in VERSIONS:
         raise PorismError(
-            f"the header {' '.join(columns)!r} is of no version",
+            f"the header {' '.join(columns)!r} is of no known version",
             where=f"{path}:1",
             fix="name a formula table of the lab",
         )
@@ -36,7 +36,7 @@ def version_of(path: Path) -> int:
 
 
 class ArqMath:
-    """The lab's folder; formula tables may be absent, then formulas come from the spans of the posts."""
+    """The lab's folder. Without formula tables, formulas come from the spans of the posts."""
 
     kind = "arqmath"
     official = True
@@ -45,14 +45,14 @@ class ArqMath:
         self.path = path
 
     def parts(self) -> Sequence[Part]:
-        """XML first, then LaTeX, SLT and OPT tables."""
+        """Return the XML files, then the LaTeX, SLT and OPT tables."""
         parts = [self._xml(name, path) for name, path in self.xml_files().items()]
         for field in TABLES:
             parts += [self._table(field, path) for path in self.table_files(field)]
         return parts
 
     def xml_files(self) -> dict[str, Path]:
-        """The versioned XML files that are there."""
+        """Return the versioned XML files that the folder has."""
         found: dict[str, Path] = {}
         wanted = {name.lower(): name for name in FILES}
         for path in sorted(self.path.rglob("*.[xX][mM][lL]")):
@@ -62,7 +62,7 @@ class ArqMath:
         return {name: found[name] for name in FILES if name in found}
 
     def table_files(self, field: str) -> list[Path]:
-        """The parts of a representation in the order of their numbers."""
+        """Return the tables of a representation in the order of their numbers."""
         prefix = TABLES[field]
         folders = sorted(
             path for path in self.path.rglob("*") if path.is_dir() and path.name.lower().startswith(prefix)
@@ -91,9 +91,9 @@ def _formulas(path: Path) -> Iterator[Record]:
             thread_id=row.number("thread_id"),
             kind=row.choice("type", KINDS),
             latex=row["formula"],
-            visual_id=row.maybe("visual_id"),
-            comment_id=row.maybe("comment_id"),
-            old_visual_id=row.maybe("old_visual_id"),
+            visual_id=row.optional_number("visual_id"),
+            comment_id=row.optional_number("comment_id"),
+            old_visual_id=row.optional_number("old_visual_id"),
             issue=row.get("issue"),
         )
 

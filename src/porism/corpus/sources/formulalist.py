@@ -10,7 +10,7 @@ from porism.corpus.sources.tables import header, read_table
 
 
 class FormulaList:
-    """A TSV of formulas. `id` is kept as the formula's id, `visual_id` as its visual id; post id is 0."""
+    """A TSV of formulas. Column `id` becomes the formula's id, `visual_id` its visual id; the post id is 0."""
 
     kind = "formulas"
 
@@ -20,7 +20,7 @@ class FormulaList:
         self.official = "id" in self.columns
 
     def parts(self) -> Sequence[Part]:
-        """The one file."""
+        """Return the one file."""
         return [Part.of(self.path, self._read)]
 
     def _read(self) -> Iterator[Record]:
@@ -36,7 +36,7 @@ class FormulaList:
                 thread_id=0,
                 kind="question",
                 latex=row["latex"],
-                visual_id=row.maybe("visual_id"),
+                visual_id=row.optional_number("visual_id"),
                 mathml=mathml,
                 content=row.get("content") or None,
             )

@@ -1,6 +1,6 @@
-"""What a source tells, before anything is decided: one record per row, drops included.
+"""Records of a source as they were read: one per row, with the rows that are dropped.
 
-Drops travel in the same stream as rows, so that a build that was stopped and goes on counts each of them once.
+Dropped rows are in the same stream as the others, so that a build that was stopped and continues counts each of them once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import IO, Literal, Protocol
 
 from porism.corpus.post import FormulaKind, LinkKind, PostKind
 
-# How the text of a post is written: "html" (formulas still to be found), "spans" (HTML in which only math-container spans are
-# formulas), "text" (a title or comment: no mark-up but dollar signs), "placed" (HTML with formulas in spans with official ids),
-# "placed-text" (text with such spans).
+# The form of a text: "html" (formulas not found yet), "spans" (HTML in which only official spans are formulas), "text" (a title or
+# comment: no mark-up but dollar signs), "placed" (HTML with formulas in spans with official ids), "placed-text" (text with such spans).
 Form = Literal["html", "spans", "text", "placed", "placed-text"]
 TITLE_FORM: dict[str, Form] = {"html": "text", "spans": "spans", "placed": "placed-text"}
 
@@ -29,7 +28,7 @@ OWN_IDS = 1_000_000_001
 
 @dataclass(frozen=True, slots=True)
 class RawPost:
-    """A question or an answer as the source has it."""
+    """A question or an answer as its source has it."""
 
     id: int
     kind: PostKind
@@ -45,13 +44,13 @@ class RawPost:
     views: int | None = None
     closed: str = ""
     line: int = 0
-    # The file of a folder, which the post's source names.
+    # The file that the post comes from, in a folder of documents.
     file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RawComment:
-    """A comment as the source has it."""
+    """A comment as its source has it."""
 
     id: int
     post_id: int
@@ -65,7 +64,7 @@ class RawComment:
 
 @dataclass(frozen=True, slots=True)
 class RawFormula:
-    """A formula with an id that the source gives (or 0: the build numbers it)."""
+    """A formula that a source lists, with its id (0: the build numbers it)."""
 
     id: int
     post_id: int
@@ -82,7 +81,7 @@ class RawFormula:
 
 @dataclass(frozen=True, slots=True)
 class RawMathML:
-    """MathML of a formula that another file of the source holds."""
+    """MathML of a formula, from another file of the source."""
 
     id: int
     field: Literal["mathml", "content"]
@@ -100,7 +99,7 @@ class RawLink:
 
 @dataclass(frozen=True, slots=True)
 class RawTitle:
-    """The title of a question that is only named by a link; formulas stand in spans with official ids."""
+    """The title of a question outside the source that a link names; its formulas are in spans with official ids."""
 
     id: int
     title: str
@@ -125,7 +124,7 @@ class RawBadge:
 
 @dataclass(frozen=True, slots=True)
 class RawVote:
-    """A vote; `bounty` only for bounties."""
+    """A vote; only bounties have a `bounty`."""
 
     post_id: int
     type: int
@@ -143,7 +142,7 @@ class RawRevision:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A row that is not kept, and why; `where` is file:line."""
+    """A row that is not kept, and the reason; `where` is file:line."""
 
     what: str
     why: str
@@ -165,20 +164,20 @@ Record = (
 )
 
 
-# What unpackers raise where a compressed file is cut or damaged.
+# Errors of unpackers where a compressed file is truncated or damaged.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 
 
 class Meter:
-    """Counts what is read from a stream."""
+    """Counts the bytes read from a stream."""
 
     def __init__(self) -> None:
         self.bytes = 0
-        self._told = 0
+        self._reported = 0
 
     @contextmanager
     def watch(self, stream: IO[bytes]) -> Iterator[Callable[[int], bytes]]:
-        """A way to read the stream that counts; the stream is closed at the end."""
+        """Yield a function that reads the stream and counts; the stream is closed at the end."""
 
         def read(size: int) -> bytes:
             block = stream.read(size)
@@ -189,37 +188,37 @@ class Meter:
             yield read
 
     def step(self) -> int:
-        """Bytes since the last question."""
-        new, self._told = self.bytes - self._told, self.bytes
+        """Return the bytes read since the last call."""
+        new, self._reported = self.bytes - self._reported, self.bytes
         return new
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of a source: what it is called in the progress bar, its size and age (a change of either ends a resumption), its records."""
+    """A file of a source: its name in the progress bar, its size and age (if either changes, a stopped build starts anew), and its records."""
 
     name: str
     size: int
     age: int
     read: Callable[[], Iterator[Record]]
-    # Counts the bytes that were read, where that can be told.
+    # Counts the bytes read, where the size of the file tells how many there are.
     meter: Meter | None = None
 
     @classmethod
     def of(cls, path: Path, read: Callable[[], Iterator[Record]], name: str = "", meter: Meter | None = None) -> Part:
-        """The part that is one file."""
-        facts = path.stat()
-        return cls(name or path.name, facts.st_size, facts.st_mtime_ns, read, meter)
+        """Return the part that is one file."""
+        status = path.stat()
+        return cls(name or path.name, status.st_size, status.st_mtime_ns, read, meter)
 
 
 class Source(Protocol):
-    """Something that can be built into a collection."""
+    """Anything that can be built into a collection."""
 
     kind: str
     path: Path
-    # Whether it brings official ids (of posts and formulas), which are kept as they are.
+    # Whether it has official ids (of posts and formulas), which are kept as they are.
     official: bool
 
     def parts(self) -> Sequence[Part]:
-        """The files to read, in order."""
+        """Return the files to read, in order."""
         ...

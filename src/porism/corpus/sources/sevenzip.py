@@ -1,4 +1,4 @@
-"""A dump as downloaded: one .7z, or a folder of `site-Posts.7z` and its sisters. Members are unpacked one at a time."""
+"""A dump as downloaded: one .7z archive, whose members are unpacked one at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from porism.files import open_bytes
 
 
 class SevenZip:
-    """A .7z file with the XML files of a dump in it."""
+    """A .7z archive of the XML files of a dump."""
 
     kind = "7z"
     official = False
@@ -22,7 +22,7 @@ class SevenZip:
         self.path = path
 
     def parts(self) -> Sequence[Part]:
-        """The members that are files of a dump."""
+        """Return the members that are files of a dump."""
         members = self._members()
         if "Posts" not in members:
             raise PorismError(
@@ -52,7 +52,7 @@ class SevenZip:
         )
 
     def _read(self, name: str, member: str, meter: Meter) -> Iterator[Record]:
-        """Unpack one member beside, read it, remove it: the disk holds one file at a time, memory none."""
+        """Unpack one member into a temporary folder, read it, and remove it."""
         import lzma
         import zlib
 

@@ -1,4 +1,4 @@
-"""A cut of the lab's collection: posts.jsonl with formulas in place, formulas.tsv, links.tsv, titles.jsonl, slt.tsv."""
+"""A cut of the lab's collection: posts.jsonl in the official form, formulas.tsv, links.tsv, titles.jsonl, slt.tsv."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from porism.text.delimiters import MATH_CLASS
 
 MATH_ID = re.compile(rf'(<span class="{MATH_CLASS}" id=")([^"]*)(">)')
 
-# What an object of a file must have.
-Needed = dict[str, type]
-POST: Needed = {"id": int, "type": str, "body": str}
-COMMENT: Needed = {"id": int, "body": str}
-TITLE: Needed = {"id": int, "title": str}
+# The required fields of an object.
+Required = dict[str, type]
+POST: Required = {"id": int, "type": str, "body": str}
+COMMENT: Required = {"id": int, "body": str}
+TITLE: Required = {"id": int, "title": str}
 WORDS = {int: "a number", str: "text"}
 
 
-def _checked(row: Any, needed: Needed, where: str) -> dict[str, Any]:
-    """An object with all that it must have; what is missing is an error."""
+def _checked(row: Any, required: Required, where: str) -> dict[str, Any]:
+    """Return an object if it has all required fields; a missing one is an error."""
     found = row if isinstance(row, dict) else {}
-    for name, kind in needed.items():
+    for name, kind in required.items():
         if not isinstance(found.get(name), kind):
             raise PorismError(f"there is no {name} that is {WORDS[kind]}", where=where, fix="fetch the file again")
     return found
@@ -59,7 +59,7 @@ class Slice:
         self.path = path
 
     def parts(self) -> Sequence[Part]:
-        """Posts first: links and formulas refer to them."""
+        """Return the files; posts come first, since links and formulas refer to them."""
         readers = {
             "posts.jsonl": self._posts,
             "titles.jsonl": self._titles,
@@ -86,13 +86,13 @@ class Slice:
     def _text(self, text: str) -> str:
         return MATH_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
 
-    def _lines(self, name: str, needed: Needed) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _lines(self, name: str, required: Required) -> Iterator[tuple[int, dict[str, Any]]]:
         path = self.path / name
         line = 0
         with open(path, encoding="utf-8") as stream:
             try:
                 for line, text in enumerate(stream, 1):
-                    yield line, _checked(json.loads(text), needed, f"{path}:{line}")
+                    yield line, _checked(json.loads(text), required, f"{path}:{line}")
             except UnicodeDecodeError:
                 raise not_utf8(path) from None
             except ValueError:
@@ -133,8 +133,8 @@ class Slice:
                 thread_id=row.number("thread_id"),
                 kind=row.choice("type", ("title", "question", "answer", "comment")),
                 latex=row["latex"],
-                visual_id=row.maybe("visual_id"),
-                comment_id=row.maybe("comment_id"),
+                visual_id=row.optional_number("visual_id"),
+                comment_id=row.optional_number("comment_id"),
             )
 
     def _mathml(self) -> Iterator[Record]:

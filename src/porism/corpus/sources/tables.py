@@ -11,12 +11,12 @@ from porism.corpus.sources.raw import DAMAGED
 from porism.errors import PorismError
 from porism.files import open_bytes, open_text
 
-# Cells of the lab's files pass the default limit of 128 KiB.
+# Some cells of the lab's files are longer than the default limit of 128 KiB.
 csv.field_size_limit(2**31 - 1)
 
 
 class Row:
-    """A row that knows its file and line."""
+    """A row with its file and line."""
 
     __slots__ = ("cells", "columns", "line", "path")
 
@@ -28,30 +28,30 @@ class Row:
 
     @property
     def where(self) -> str:
-        """file:line."""
+        """Return file:line."""
         return f"{self.path}:{self.line}"
 
     def __getitem__(self, name: str) -> str:
         return self.cells[self.columns[name]]
 
     def get(self, name: str) -> str:
-        """A cell, or nothing where the table has no such column."""
+        """Return a cell, or "" where the table has no such column."""
         return self.cells[self.columns[name]] if name in self.columns else ""
 
     def number(self, name: str) -> int:
-        """A cell that must be a whole number."""
+        """Return a cell that must be a whole number."""
         text = self[name]
         try:
             return int(text)
         except ValueError:
             raise PorismError(f"{name} is {text!r}, not a number", where=self.where, fix="correct the file") from None
 
-    def maybe(self, name: str) -> int | None:
-        """A cell that is a whole number or empty."""
+    def optional_number(self, name: str) -> int | None:
+        """Return a cell that is a whole number or empty."""
         return self.number(name) if self.get(name) else None
 
     def choice(self, name: str, allowed: Sequence[str]) -> Any:
-        """A cell that must be one of a few words."""
+        """Return a cell that must be one of the allowed words."""
         if self[name] not in allowed:
             message = f"{name} is {self[name]!r}, not one of {', '.join(allowed)}"
             raise PorismError(message, where=self.where, fix="correct the file")
@@ -59,7 +59,7 @@ class Row:
 
 
 def header(path: Path) -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     with open_text(path) as stream:
         try:
             return stream.readline().rstrip("\r\n").split("\t")
@@ -70,7 +70,7 @@ def header(path: Path) -> list[str]:
 
 
 def not_utf8(path: Path) -> PorismError:
-    """What to tell of a file in another encoding: its first line that is not UTF-8."""
+    """Return the error for a file in another encoding, at its first line that is not UTF-8."""
     with open_bytes(path) as stream:
         line = next((at for at, text in enumerate(stream, 1) if not _decodes(text)), 1)
     return PorismError("is not UTF-8", where=f"{path}:{line}", fix="convert the file to UTF-8")
@@ -85,7 +85,7 @@ def _decodes(text: bytes) -> bool:
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
-    """The rows of a table; a missing column or a row of another length is an error with its line."""
+    """Yield the rows of a table; a missing column or a row of another length is an error with its line."""
     with open_text(path) as stream:
         reader = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
         try:

@@ -1,7 +1,7 @@
 """Rows of a dump's XML: `<row .../>` elements with all data in attributes, streamed, with their lines.
 
-Read with expat: no limit on an attribute's size, flat memory, and a document type (the door of entity bombs and external
-entities) is refused before anything is expanded.
+The parser is expat: it has no limit on the size of an attribute and needs little memory. A document type, which could bring entity
+bombs and external entities, is refused before anything is expanded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Attributes = dict[str, str]
 def rows(
     open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None
 ) -> Iterator[tuple[int, Attributes]]:
-    """Each row with its line number. A file that ends early, is no XML or has a document type is an error."""
+    """Yield each row with its line number. A file that ends early, is not XML or has a document type is an error."""
     pending: list[tuple[int, Attributes]] = []
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -46,7 +46,7 @@ def rows(
                 pending.clear()
             parser.Parse(b"", True)
         except expat.ExpatError as error:
-            # Rows before the fault are sound, but a build must not end with part of a file.
+            # Rows before the fault are good, but a build must not use part of a file.
             raise _fault(error, where) from None
         except (OSError, *DAMAGED) as error:
             place = f"{where}:{parser.CurrentLineNumber}"

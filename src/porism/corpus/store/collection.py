@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ CHUNK = 1000
 class Expression:
     """A distinct LaTeX string, parsed once.
 
-    `trees` are both trees packed by `porism.formula.binary`, `path` the converter that understood it.
-    `mathml` and `content` are Presentation and Content MathML that came with the source, if any. `visual_id` is the group of the
-    first formula written so: where ids are official, formulas of one LaTeX may rarely lie in several groups.
+    `trees` are both trees, packed by `porism.formula.binary`; `path` is the converter that understood it. `mathml` and `content` are the
+    Presentation and Content MathML of its source, if any. `visual_id` is that of its first formula: where ids are official, formulas of
+    one LaTeX may rarely have several.
     """
 
     id: int
@@ -42,7 +42,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Visual:
-    """Formulas that look the same: their id, the expression that stands for them, and how many formulas and posts there are."""
+    """A group of formulas that look the same: its visual id, the expression of its first formula, and its numbers of formulas and posts."""
 
     id: int
     expression_id: int
@@ -57,24 +57,73 @@ class VisualUse(NamedTuple):
     visual_id: int
 
 
+class FormulaMathML(NamedTuple):
+    """A formula with the Presentation and Content MathML of its source."""
+
+    formula: Formula
+    mathml: str | None
+    content: str | None
+
+
+class Occurrence(NamedTuple):
+    """A formula that a search may return."""
+
+    formula_id: int
+    post_id: int
+    expression_id: int
+    visual_id: int
+
+
+class VisualKey(NamedTuple):
+    """A formula with its visual id and the hash of its visual key."""
+
+    formula_id: int
+    visual_id: int
+    key: int
+
+
+class CommonVisual(NamedTuple):
+    """A group of formulas that look the same: the LaTeX of one, their number, and their visual id."""
+
+    latex: str
+    formulas: int
+    visual_id: int
+
+
+class TagCount(NamedTuple):
+    """A tag and its number of questions."""
+
+    name: str
+    posts: int
+
+
+class VoteCount(NamedTuple):
+    """The votes of one type on a post; `bounty` is the sum of its bounties."""
+
+    post_id: int
+    type: int
+    number: int
+    bounty: int
+
+
 def formulas_fingerprint() -> str:
     """Return the fingerprint of the code, tables and libraries that turn LaTeX into the stored trees."""
     return fingerprint(("porism.formula",), ("math-core", "latex2mathml"))
 
 
 class Collection:
-    """A built collection, opened read-only; every stream is in the order of ids."""
+    """A built collection, opened read-only. Every stream is in the order of ids."""
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path = path
         self.manifest = manifest
-        # Immutable: no lock and no journal are looked for, so a collection can lie on a read-only disk.
+        # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
         name = (path / DATABASE).resolve().as_uri() + "?mode=ro&immutable=1"
         self._database = sqlite3.connect(name, uri=True, check_same_thread=False)
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
-        """Open a collection, or say what is wrong with it and what to run."""
+        """Open a collection, or report what is wrong with it and what to run."""
         place = Path(path)
         try:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
@@ -105,7 +154,7 @@ class Collection:
 
     @property
     def digest(self) -> str:
-        """The digest of the content: equal for equal sources and options."""
+        """Return the digest of the content: equal for equal sources and options."""
         return str(self.manifest["digest"])
 
     def check_formulas(self) -> None:
@@ -144,62 +193,62 @@ class Collection:
         )
 
     def count(self, table: str) -> int:
-        """How many posts, comments, formulas, expressions, visuals, links, users or tags there are."""
+        """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
         return int(self.manifest["counts"][table])
 
     def posts(self, kind: str = "") -> Iterator[Post]:
-        """All posts, or only questions or answers."""
+        """Yield all posts, or only questions or answers."""
         where = "WHERE kind = ?" if kind else "WHERE ? = ''"
         return map(_post, self._rows(f"SELECT {POST} FROM posts {where} ORDER BY id", kind))
 
     def question_ids(self) -> Iterator[int]:
-        """The ids of all questions."""
+        """Yield the ids of all questions."""
         return (row[0] for row in self._rows("SELECT id FROM posts WHERE kind = 'question' ORDER BY id"))
 
     def has_post(self, number: int) -> bool:
-        """Whether there is such a post."""
+        """Return whether the collection has a post."""
         return self._one("SELECT 1 FROM posts WHERE id = ?", number) is not None
 
     def post(self, number: int) -> Post:
-        """One post."""
+        """Return a post."""
         row = self._one(f"SELECT {POST} FROM posts WHERE id = ?", number)
         if row is None:
             raise self._missing("post", number)
         return _post(row)
 
     def answers(self, question_id: int) -> list[Post]:
-        """The answers of a question."""
+        """Return the answers to a question."""
         query = f"SELECT {POST} FROM posts WHERE thread_id = ? AND kind = 'answer' ORDER BY id"
         return [_post(row) for row in self._rows(query, question_id)]
 
     def thread(self, number: int) -> Thread:
-        """The thread of a question or of an answer."""
+        """Return the thread of a question or an answer."""
         question = self.post(self.post(number).thread_id)
         answers = self.answers(question.id)
         comments = [comment for post in (question, *answers) for comment in self.comments(post.id)]
         return Thread(question, tuple(answers), tuple(comments), tuple(self.links(question.id)))
 
     def threads(self) -> Iterator[Thread]:
-        """All threads, in the order of questions."""
+        """Yield all threads, in the order of questions."""
         for question in self.posts("question"):
             yield self.thread(question.id)
 
     def comments(self, post_id: int) -> list[Comment]:
-        """The comments on a post."""
+        """Return the comments on a post."""
         query = f"SELECT {COMMENT} FROM comments WHERE post_id = ? ORDER BY id"
         return [_comment(row) for row in self._rows(query, post_id)]
 
     def all_comments(self) -> Iterator[Comment]:
-        """All comments, in the order of ids."""
+        """Yield all comments."""
         return map(_comment, self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
 
     def links(self, post_id: int) -> list[Link]:
-        """The links that start at a post; the other end may be outside the collection."""
+        """Return the links of a post; the other question may be outside the collection."""
         query = "SELECT post_id, other_id, kind FROM links WHERE post_id = ? ORDER BY other_id, kind"
         return [Link(*row) for row in self._rows(query, post_id)]
 
     def all_links(self) -> Iterator[Link]:
-        """All links."""
+        """Yield all links."""
         return (
             Link(*row)
             for row in self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
@@ -213,111 +262,103 @@ class Collection:
         return None if row is None else Text(row[0])
 
     def formulas(self) -> Iterator[Formula]:
-        """All formulas, each at its place."""
+        """Yield all formulas, one for each occurrence."""
         return map(_formula, self._rows(FORMULA + "ORDER BY f.id"))
 
-    def formulas_with_mathml(self) -> Iterator[tuple[Formula, str | None, str | None]]:
-        """All formulas with the Presentation and Content MathML that came with the source."""
+    def formulas_with_mathml(self) -> Iterator[FormulaMathML]:
+        """Yield all formulas with the Presentation and Content MathML of their source."""
         query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
-        return ((_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
+        return (FormulaMathML(_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
 
     def formula(self, number: int) -> Formula:
-        """One formula."""
+        """Return a formula."""
         row = self._one(FORMULA + "WHERE f.id = ?", number)
         if row is None:
             raise self._missing("formula", number)
         return _formula(row)
 
     def formulas_of(self, post_id: int) -> list[Formula]:
-        """The formulas of a post: title, body and comments."""
+        """Return the formulas of a post: title, body and comments."""
         return [_formula(row) for row in self._rows(FORMULA + "WHERE f.post_id = ? ORDER BY f.id", post_id)]
 
     def visuals_of(self, post_id: int) -> Iterator[VisualUse]:
-        """The visual ids of a post's formulas (title, body and comments), and the kind of text each occurs in."""
+        """Yield the visual ids of a post's formulas (title, body and comments), and the kind of text each occurs in."""
         query = "SELECT kind, visual_id FROM formulas WHERE post_id = ? ORDER BY id"
         return (VisualUse(FORMULA_KINDS[kind], visual_id) for kind, visual_id in self._rows(query, post_id))
 
     def instances(self, visual_id: int) -> Iterator[Formula]:
-        """The formulas that look the same."""
+        """Yield the formulas with a visual id."""
         return map(_formula, self._rows(FORMULA + "WHERE f.visual_id = ? ORDER BY f.id", visual_id))
 
-    def places(self, visual_ids: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:
-        """(visual id, thread id, post id) of the formulas of questions and answers that look like these and stand in few posts."""
-        query = """SELECT f.visual_id, f.thread_id, f.post_id FROM visuals v JOIN formulas f ON f.visual_id = v.id
-            WHERE v.id IN (SELECT value FROM json_each(?)) AND v.posts <= ? AND f.kind < ?"""
-        return self._rows(query, json.dumps(visual_ids), most, FORMULA_KINDS.index("comment"))
-
     def expressions(self) -> Iterator[Expression]:
-        """Each distinct LaTeX once, with its trees; ids are 1, 2, 3, ... in order of first appearance."""
+        """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
         return map(_expression, self._rows("SELECT * FROM expressions ORDER BY id"))
 
     def expression(self, number: int) -> Expression:
-        """One distinct LaTeX."""
+        """Return an expression."""
         row = self._one("SELECT * FROM expressions WHERE id = ?", number)
         if row is None:
             raise self._missing("expression", number)
         return _expression(row)
 
     def expression_of(self, formula_id: int) -> Expression:
-        """The expression that a formula is written as."""
+        """Return the expression of a formula."""
         row = self._one("SELECT expression_id FROM formulas WHERE id = ?", formula_id)
         if row is None:
             raise self._missing("formula", formula_id)
         return self.expression(row[0])
 
-    def occurrences(self) -> Iterator[tuple[int, int, int, int]]:
-        """For indexing: (formula id, post id, expression id, visual id) of every formula that may be returned."""
+    def occurrences(self) -> Iterator[Occurrence]:
+        """Yield every formula that a search may return."""
         query = "SELECT id, post_id, expression_id, visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY id"
-        return self._rows(query)
+        return map(Occurrence._make, self._rows(query))
 
-    def visual_keys(self) -> Iterator[tuple[int, int, int]]:
-        """(formula id, visual id, key) of every formula: what `visual.recluster` repairs an assignment by."""
+    def visual_keys(self) -> Iterator[VisualKey]:
+        """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
         query = (
             "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id ORDER BY f.id"
         )
-        return self._rows(query)
+        return map(VisualKey._make, self._rows(query))
 
     def visuals(self) -> Iterator[Visual]:
-        """The groups of formulas that look the same."""
+        """Yield the groups of formulas that look the same."""
         return (Visual(*row) for row in self._rows("SELECT * FROM visuals ORDER BY id"))
 
-    def commonest(self, number: int) -> Iterator[tuple[str, int, int]]:
-        """The groups with most formulas: (LaTeX, formulas, visual id)."""
+    def most_common(self, number: int) -> Iterator[CommonVisual]:
+        """Yield the groups with most formulas."""
         query = """SELECT e.latex, v.formulas, v.id FROM visuals v JOIN expressions e ON e.id = v.expression_id
             ORDER BY v.formulas DESC, v.id LIMIT ?"""
-        return self._rows(query, number)
+        return map(CommonVisual._make, self._rows(query, number))
 
     def formula_posts(self) -> Iterator[int]:
-        """The post of each formula, in the order of posts."""
+        """Yield the post of each formula, in the order of posts."""
         return (row[0] for row in self._rows("SELECT post_id FROM formulas WHERE post_id > 0 ORDER BY post_id"))
 
     def visual(self, number: int) -> Visual:
-        """One such group."""
+        """Return the group with a visual id."""
         row = self._one("SELECT * FROM visuals WHERE id = ?", number)
         if row is None:
             raise self._missing("visual id", number)
         return Visual(*row)
 
     def users(self) -> Iterator[User]:
-        """Who wrote the posts and comments."""
+        """Yield the authors of posts and comments."""
         return (User(*row) for row in self._rows("SELECT * FROM users ORDER BY id"))
 
     def user(self, number: int | None) -> User | None:
-        """One user, if the source told of them."""
+        """Return a user, or None if the source does not list them."""
         row = self._one("SELECT * FROM users WHERE id = ?", number)
         return None if row is None else User(*row)
 
-    def tags(self) -> Iterator[tuple[str, int]]:
-        """Each tag with its number of questions, the commonest first."""
-        return self._rows("SELECT name, posts FROM tags ORDER BY posts DESC, name")
+    def tags(self) -> Iterator[TagCount]:
+        """Yield each tag with its number of questions, the most common first."""
+        return map(TagCount._make, self._rows("SELECT name, posts FROM tags ORDER BY posts DESC, name"))
 
-    def all_votes(self) -> Iterator[tuple[int, int, int, int]]:
-        """(post id, type, number, bounty) for each post and type of vote."""
-        return self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
-
-    def votes(self, post_id: int) -> dict[int, int]:
-        """How many votes of each type a post got (2 up, 3 down, 5 favourite, ...)."""
-        return dict(self._rows("SELECT type, number FROM votes WHERE post_id = ?", post_id))
+    def all_votes(self) -> Iterator[VoteCount]:
+        """Yield the votes of each post by type."""
+        return map(
+            VoteCount._make, self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
+        )
 
 
 def _post(row: tuple[Any, ...]) -> Post:

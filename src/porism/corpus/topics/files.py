@@ -1,4 +1,4 @@
-"""Topic files: the lab's XML of every year and task, or a table `topic, latex` / `topic, title`. Needs no collection."""
+"""Topic files: the lab's XML of every year and task, or a table `topic, latex` or `topic, title`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIELDS: dict[str, Field] = {"title": "title", "question": "question", "body": "q
 
 @dataclass(frozen=True, slots=True)
 class FormulaRow:
-    """A row of a topic formula table: authoritative, since the text of a topic may be cut at `<`."""
+    """A row of a formula table of topics. It wins over the text of a topic, which may be cut at `<`."""
 
     id: str
     topic: str
@@ -35,7 +35,7 @@ class FormulaRow:
 
 
 def read_topics(path: str | Path, formulas: str | Path | None = None) -> list[Topic]:
-    """The topics of a file in its order; `formulas` names the year's formula table (LaTeX), whose rows win over the text."""
+    """Read the topics of a file in its order. `formulas` is the year's formula table (LaTeX), whose rows win over the text."""
     with open_text(path) as stream:
         text = stream.read()
     rows = read_formula_rows(formulas) if formulas else {}
@@ -55,7 +55,7 @@ def read_topics(path: str | Path, formulas: str | Path | None = None) -> list[To
 
 
 def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
-    """The rows of `id, topic_id, thread_id, type, formula` by the topic's number (A.n and B.n share theirs)."""
+    """Read the rows of `id, topic_id, thread_id, type, formula`, by the topic's number (which A.n and B.n share)."""
     csv.field_size_limit(sys.maxsize)
     rows: dict[str, list[FormulaRow]] = {}
     with open_text(path) as stream:
@@ -75,17 +75,17 @@ def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
 
 
 def number(topic: str) -> str:
-    """`301` of A.301 and B.301."""
+    """Return the number of a topic: `301` for A.301 and B.301."""
     return topic.partition(".")[2] or topic
 
 
 def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> list[Topic]:
-    """The topics of the lab's XML."""
+    """Read the topics of the lab's XML."""
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise PorismError(
-            f"not well-formed XML: {error}", where=f"{where}:{error.position[0]}", fix="mend this line"
+            f"not well-formed XML: {error}", where=f"{where}:{error.position[0]}", fix="correct this line"
         ) from None
     return [
         read_topic(element, where, rows.get(number(element.get("number", "")), [])) for element in root.iter("Topic")
@@ -93,14 +93,14 @@ def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> lis
 
 
 def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow]) -> Topic:
-    """One topic. Of several sources of a formula, the table wins over the `Latex` element, and that over the text."""
+    """Read one topic. For a formula, the table wins over the `Latex` element, and that over the text."""
     identifier = (element.get("number") or "").strip()
     if not identifier:
         raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
-    asked = (element.findtext("Formula_Id") or "").strip()
+    query_formula = (element.findtext("Formula_Id") or "").strip()
     latex = without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
     known = {row.id: row.latex for row in rows} | (
-        {} if any(row.id == asked for row in rows) or not asked else {asked: latex}
+        {} if any(row.id == query_formula for row in rows) or not query_formula else {query_formula: latex}
     )
     parts = {
         name: list(split_formulas((element.findtext(tag) or "").strip()))
@@ -115,14 +115,20 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     )
     tags = tuple(tag.strip() for tag in re.split(r"[,\s]+", element.findtext("Tags") or "") if tag.strip())
     return Topic(
-        identifier, to_html(parts["title"]), to_html(parts["question"]), tags, found, asked, known.get(asked, latex)
+        identifier,
+        to_html(parts["title"]),
+        to_html(parts["question"]),
+        tags,
+        found,
+        query_formula,
+        known.get(query_formula, latex),
     )
 
 
 def name_formulas(
     parts: dict[str, list[Piece]], rows: list[FormulaRow], known: Mapping[str, str]
 ) -> dict[str, list[Piece]]:
-    """Mend ids on wrong words, give missing ids from the table, and put the authoritative LaTeX in place."""
+    """Fix ids on wrong words, take missing ids from the table, and use the LaTeX of the table."""
     whole = {name: fix_ids(list(field)) for name, field in parts.items()}
     used = {part.id for field in whole.values() for part in field if part.id}
     for name, field in whole.items():
@@ -135,7 +141,7 @@ def name_formulas(
 
 
 def give_ids(field: list[Piece], free: list[FormulaRow]) -> list[Piece]:
-    """Formulas without id take that of an unused row with the same LaTeX; then, if as many are left on both sides, in order."""
+    """Give formulas without id that of an unused row with the same LaTeX; then, if as many are left on both sides, in order."""
     left = list(free)
     named = list(field)
     for place, part in enumerate(named):
@@ -153,12 +159,12 @@ def give_ids(field: list[Piece], free: list[FormulaRow]) -> list[Piece]:
 
 
 def squeeze(latex: str) -> str:
-    """LaTeX without blanks and dollar signs, to compare two copies of a formula."""
+    """Return LaTeX without blanks and dollar signs, to compare two copies of a formula."""
     return re.sub(r"[\s$]+", "", latex)
 
 
 def read_table(text: str, where: str) -> list[Topic]:
-    """Topics of a tab-separated table with a header that has `topic` and `latex` or `title` (and, if wished, question and tags)."""
+    """Read topics from a tab-separated table whose header has `topic` and `latex` or `title` (and optionally question and tags)."""
     lines = text.splitlines()
     header = lines[0].split("\t") if lines else []
     if "topic" not in header or not {"latex", "title"} & set(header):
@@ -193,7 +199,7 @@ def read_table(text: str, where: str) -> list[Topic]:
 
 
 def write_topics(topics: Iterable[Topic], path: str | Path) -> None:
-    """Write the lab's XML; a topic with a formula id is a Task 2 topic. Reading it again gives the same topics."""
+    """Write the lab's XML; a topic with a formula id is a Task 2 topic. Reading the file gives the same topics."""
     with atomic_file(path) as out:
         out.write('<?xml version="1.0" encoding="utf-8"?>\n<Topics>\n')
         for topic in topics:
@@ -205,7 +211,7 @@ def write_topics(topics: Iterable[Topic], path: str | Path) -> None:
 
 
 def elements(topic: Topic) -> list[tuple[str, str]]:
-    """The elements of a topic in the lab's order."""
+    """Return the elements of a topic in the lab's order."""
     query = [("Formula_Id", topic.formula_id), ("Latex", topic.latex)] if topic.formula_id else []
     return [
         *query,
@@ -216,7 +222,7 @@ def elements(topic: Topic) -> list[tuple[str, str]]:
 
 
 def dollars(text: str) -> str:
-    """Formulas between dollar signs, as the lab prints them."""
+    """Return a field with its formulas between dollar signs, as the lab writes them."""
     shown = [
         replace(part, latex=f"${part.latex}$") if part.latex is not None else part for part in split_formulas(text)
     ]

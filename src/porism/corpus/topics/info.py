@@ -1,4 +1,4 @@
-"""What is known about topics: category, difficulty, dependency, parts, complexity. Files of all years speak one language here."""
+"""Topic information: category, difficulty, dependency, multi-part, complexity. The words of all years are translated to one vocabulary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.files import open_text
 
-# A column of some year's file -> our field.
+# Columns of the files of all years, and our fields.
 COLUMNS = {
     "category": "category",
     "topictype": "category",
@@ -37,7 +37,7 @@ ALLOWED = {
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """The properties of a topic; each is a tuple, since a topic may be "Proof & Concept"; empty if unknown."""
+    """The properties of a topic. Each is a tuple, since a topic may be "Proof & Concept"; empty if unknown."""
 
     topic: str
     category: tuple[str, ...] = ()
@@ -47,13 +47,13 @@ class TopicInfo:
     complexity: tuple[str, ...] = ()
 
     def values(self, field: str) -> tuple[str, ...]:
-        """The values of a field named as in ALLOWED."""
+        """Return the values of a field named as in ALLOWED."""
         found: tuple[str, ...] = getattr(self, field)
         return found
 
 
 def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
-    """Topic information from CSV, TSV or JSON; `{topic: TopicInfo}`."""
+    """Read topic information from CSV, TSV or JSON, by topic."""
     with open_text(path) as stream:
         text = stream.read()
     if text.lstrip().startswith("{"):
@@ -68,7 +68,7 @@ def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
                 fix="name the columns: Topic, Category, Difficulty, Dependency, Multi-Part",
             )
         rows = {next(value for key, value in row.items() if key.lower() == "topic"): row for row in reader}
-    # One published file holds its own header as a topic.
+    # One published file repeats its header as a topic.
     infos = {topic: topic_info(topic, row, f"{path}: topic {topic}") for topic, row in rows.items() if "." in topic}
     if not infos:
         raise PorismError("no topic in this file", where=str(path), fix="one row per topic, ids like A.301")
@@ -76,7 +76,7 @@ def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
 
 
 def topic_info(topic: str, row: Mapping[str, object], where: str) -> TopicInfo:
-    """One row, its words translated into ours."""
+    """Read one row and translate its words."""
     found: dict[str, tuple[str, ...]] = {}
     for column, value in row.items():
         field = COLUMNS.get(str(column).strip().lower())
@@ -93,6 +93,6 @@ def topic_info(topic: str, row: Mapping[str, object], where: str) -> TopicInfo:
 
 
 def translate(field: str, word: str) -> str:
-    """Calculation is computation; a low difficulty is easy."""
+    """Translate a word: calculation is computation, a low difficulty is easy."""
     plain = word.strip().lower()
     return DIFFICULTY.get(plain, plain) if field == "difficulty" else WORDS.get(plain, plain)

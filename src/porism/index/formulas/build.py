@@ -138,7 +138,7 @@ def _returnable(collection: Collection) -> Ids:
     """Return the visual ids of formulas that may be returned, in ascending order."""
     counter = KeyCounter("<i8")
     rows = collection.occurrences()
-    while len(visual_ids := np.fromiter((row[3] for row in islice(rows, SCAN)), np.int64)):
+    while len(visual_ids := np.fromiter((row.visual_id for row in islice(rows, SCAN)), np.int64)):
         counter.count(visual_ids)
     return counter.result().keys
 

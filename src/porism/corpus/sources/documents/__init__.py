@@ -1,1 +1,1 @@
-"""Documents of people's own: each section becomes a post."""
+"""Readers of documents: each section becomes a post."""

@@ -30,7 +30,7 @@ NOT_IN_A_TAG = re.compile(r"[^\w#+.-]+")
 
 
 def documents(path: Path) -> Iterator[Path]:
-    """The files that can be read, in order; hidden ones and what links lead to are left out."""
+    """Yield the files that can be read, in order, without hidden ones."""
     for entry in sorted(path.rglob("*")):
         inside = entry.relative_to(path).parts
         if entry.suffix.lower() in READERS and entry.is_file() and not any(part.startswith(".") for part in inside):
@@ -38,7 +38,7 @@ def documents(path: Path) -> Iterator[Path]:
 
 
 class Folder:
-    """Ids are 1, 2, 3, ... in the order of files and sections."""
+    """A folder of documents. Post ids are 1, 2, 3, ... in the order of files and sections."""
 
     kind = "folder"
     official = False
@@ -47,9 +47,9 @@ class Folder:
         self.path = path
 
     def parts(self) -> Sequence[Part]:
-        """All files as one part, because ids run through."""
-        facts = [file.stat() for file in documents(self.path)]
-        size, age = sum(fact.st_size for fact in facts), max((fact.st_mtime_ns for fact in facts), default=0)
+        """Return all files as one part, because ids continue from file to file."""
+        statuses = [file.stat() for file in documents(self.path)]
+        size, age = sum(one.st_size for one in statuses), max((one.st_mtime_ns for one in statuses), default=0)
         return [Part(self.path.name, size, age, self._read)]
 
     def _read(self) -> Iterator[Record]:

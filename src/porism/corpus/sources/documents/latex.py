@@ -1,4 +1,4 @@
-"""LaTeX documents: formulas are taken out first with the document's own macros expanded; what a reader sees of the rest becomes HTML."""
+"""LaTeX documents: formulas are cut out, with the document's own macros expanded, and the rest becomes HTML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUOTES = {
     "verbatim": "pre",
     "lstlisting": "pre",
 }
-# Layout without words; their names are not to be read as headings.
+# Environments of layout; their names are not headings.
 SILENT = {
     "center",
     "figure",
@@ -64,14 +64,14 @@ DEEPEST = 40
 
 @cache
 def commands() -> dict[str, tuple[int, str]]:
-    """Commands of text: how many arguments they take and the HTML they make."""
+    """Return the commands of text: their number of arguments and their HTML."""
     lines = files("porism.corpus.sources.documents").joinpath("commands.tsv").read_text("utf-8").splitlines()[1:]
     rows = (line.split("\t") for line in lines)
     return {name: (int(arguments), form) for name, arguments, form in rows}
 
 
 def read_latex(text: str) -> Document:
-    """Sections start at chapters, sections and subsections."""
+    """Split a LaTeX document into chapters, sections and subsections."""
     text = COMMENT.sub(r"\1", without_placeholders(text))
     macros = definitions(text)
     title = _argument_of(text, "title") or _argument_of(text, "pmtitle")
@@ -91,7 +91,7 @@ def _argument_of(text: str, command: str) -> str:
 
 
 def _group(text: str, at: int) -> tuple[str, int]:
-    """The content of the group that opens at `at`, and where it ends; an open one ends with the text."""
+    """Return the content of the group that opens at `at`, and its end; an unclosed group ends with the text."""
     depth = 0
     for brace in re.finditer(r"\\.|[{}]", text[at:], re.DOTALL):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
@@ -116,7 +116,7 @@ def _blocks(text: str) -> str:
 
 
 def _environments(text: str) -> str:
-    """Lists, quotations and statements: `\\begin{theorem}[Euler]` is headed "Theorem (Euler)."""
+    """Translate lists, quotations and statements: `\\begin{theorem}[Euler]` starts with "Theorem (Euler)."""
 
     def put(match: re.Match[str]) -> str:
         edge, name, note = match.groups()
@@ -131,7 +131,7 @@ def _environments(text: str) -> str:
 
 
 def _inline(text: str, depth: int = 0) -> str:
-    """Commands become HTML by the table; unknown ones are dropped, their arguments stay."""
+    """Translate commands to HTML by the table; unknown ones are dropped, their arguments stay."""
     out: list[str] = []
     at = 0
     while found := COMMAND.search(text, at):

@@ -1,4 +1,4 @@
-"""Markdown: formulas are taken out first, the rest is rendered by a CommonMark library."""
+"""Markdown: formulas are cut out, and a CommonMark library renders the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADINGS = ("h1", "h2", "h3")
 
 
 def read_markdown(text: str) -> Document:
-    """Sections start at headings of the first three levels."""
+    """Split a Markdown text into sections at headings of the first three levels."""
     title = ""
     tags: tuple[str, ...] = ()
     if front := FRONT_MATTER.match(text):

@@ -11,7 +11,7 @@ from porism.corpus.sources.documents.section import Document
 
 
 def read_notebook(text: str) -> Document:
-    """The cells as one Markdown text; raises ValueError where it is no notebook."""
+    """Read the cells as one Markdown text. Raise ValueError if the text is not a notebook."""
     notebook = json.loads(text)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if cells is None and isinstance(notebook, dict):

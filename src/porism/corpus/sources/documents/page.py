@@ -1,4 +1,4 @@
-"""HTML pages: MathML and math scripts give their LaTeX, dollar signs and brackets are read as on a site."""
+"""HTML pages: LaTeX comes from MathML annotations, math scripts, dollar signs and brackets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADING = re.compile(r"<h[1-3]>(.*?)</h[1-3]>", re.DOTALL)
 
 
 def read_page(text: str) -> Document:
-    """Sections start at headings of the first three levels."""
+    """Split an HTML page into sections at headings of the first three levels."""
     title = TITLE.search(text)
     body = BODY.search(text)
     inner = without_placeholders(body[1] if body else text)
@@ -35,7 +35,7 @@ def read_page(text: str) -> Document:
 
 
 def _mathml(match: re.Match[str]) -> str:
-    """The LaTeX that a MathML element carries; without any, its text stays."""
+    """Replace a MathML element by the LaTeX that it carries; without any, its text stays."""
     if annotation := ANNOTATION.search(match[2]):
         return math_span(html.unescape(annotation[1]))
     if alt := ALT.search(match[1]):
@@ -46,7 +46,7 @@ def _mathml(match: re.Match[str]) -> str:
 def _sections(text: str, found: Extracted) -> Iterator[Section]:
     last, title = 0, ""
     for heading in HEADING.finditer(text):
-        # A piece of a page may end inside a block: cleaning closes it.
+        # A section may end inside a block; cleaning closes it.
         yield Section(title, with_spans(clean(text[last : heading.start()]).strip(), found))
         title, last = with_spans(heading[1].strip(), found), heading.end()
     yield Section(title, with_spans(clean(text[last:]).strip(), found))
