@@ -17,11 +17,19 @@ import numpy as np
 
 from bench._judged import SLICE, YEARS, folder, index, missing, scores
 from porism.corpus.topics.files import read_topics
-from porism.search.answers.model import Kind
 from porism.search.engine import Engine
 from porism.search.features import feature_names
+from porism.search.features.feature import Kind
 from porism.search.query import read_query
-from porism.search.train import Example, Measure, average_precision, crossed, examples, read_grades, reciprocal_rank
+from porism.search.train import (
+    Example,
+    Measure,
+    average_precision,
+    cross_validate,
+    make_examples,
+    read_grades,
+    reciprocal_rank,
+)
 from porism.systems.run import run_topics
 
 # A group is left out by the beginnings and the ends of its features' names.
@@ -102,7 +110,7 @@ def latency(engine: Engine) -> None:
 
 def judged(engine: Engine, topics: Path, qrels: Path, kind: Kind) -> list[Example]:
     """Topics with the features of their candidates."""
-    return examples(engine, read_topics(topics), read_grades(qrels), kind)
+    return make_examples(engine, read_topics(topics), read_grades(qrels), kind)
 
 
 def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure) -> None:
@@ -113,7 +121,7 @@ def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure) -> None:
             [any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in feature_names()]
         )
         cut = [[replace(one, features=np.where(blind, 0.0, one.features)) for one in each] for each in sets]
-        figures = "  ".join(f"{figure:.3f}" for figure in crossed(cut, kind, measure))
+        figures = "  ".join(f"{figure:.3f}" for figure in cross_validate(cut, kind, measure))
         print(f"  {figures}  {'without ' + group if names else group}", flush=True)
 
 

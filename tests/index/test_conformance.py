@@ -1,4 +1,4 @@
-"""The embedded index and the index in memory pass the conformance suite, and rank alike."""
+"""The embedded index and the index in memory pass the conformance suite and find the same candidates."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_the_index_in_memory_conforms(memory: Index, check: object) -> None:
     check(memory.terms, memory.documents, SAMPLE)  # type: ignore[operator]
 
 
-def test_the_suite_finds_an_index_that_is_wrong(engine: Engine) -> None:
+def test_the_suite_rejects_a_wrong_index(engine: Engine) -> None:
     class Wrong:
-        """Forgets the last hit."""
+        """Omits the last hit."""
 
         def __getattr__(self, name: str) -> object:
             return getattr(engine.index.terms, name)

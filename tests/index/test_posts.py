@@ -1,4 +1,4 @@
-"""What is counted of a thread, per post and field, whether its formulas were known before or not."""
+"""Term counts of a thread per post and field, whether or not its formulas were encoded before."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 def known(folder: Path, collection: Collection, *latex: str) -> FormulaCodes:
-    """Codes of those expressions of the collection that have this LaTeX."""
+    """Return the codes of the expressions of the collection that have this LaTeX."""
     dictionaries = {family: DictionaryWriter() for family in FORMULA_FAMILIES}
     found = [one.id for one in collection.expressions() if one.latex in latex]
     with CodesWriter(folder / "codes") as writer:
@@ -94,11 +94,11 @@ def test_lengths_are_exact(collection: Collection, tmp_path: Path) -> None:
     assert rows.lengths[1].tolist() == [0, 0, 0, 0, 0, 1, 2]
 
 
-def test_without_links_a_comment_that_points_elsewhere_is_left_out(collection: Collection, tmp_path: Path) -> None:
+def test_without_links_a_comment_with_a_link_is_left_out(collection: Collection, tmp_path: Path) -> None:
     assert (0, "question_comments", term("duplic")) not in counts(made(tmp_path, collection, links=False)["words"])
 
 
-def test_formulas_count_as_often_as_they_occur(collection: Collection, tmp_path: Path) -> None:
+def test_every_occurrence_of_a_formula_counts(collection: Collection, tmp_path: Path) -> None:
     found = made(tmp_path, collection)
     for family, terms in formula_terms(parse("x+y")).items():
         for one in set(terms):
@@ -112,7 +112,7 @@ def test_tags_and_visual_ids_are_terms(collection: Collection, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("latex", [(), ("x+y",), ("x^2+y^2", "x+y", "z")])
-def test_it_does_not_matter_which_formulas_were_known(
+def test_rows_do_not_depend_on_which_formulas_were_encoded_before(
     collection: Collection, tmp_path: Path, latex: tuple[str, ...]
 ) -> None:
     plain, some = made(tmp_path / "none", collection), made(tmp_path / "some", collection, *latex)

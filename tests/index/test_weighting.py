@@ -1,4 +1,4 @@
-"""Weightings are values: they print as themselves, parse back, refuse nonsense, and compute the formulas of the literature."""
+"""Weightings are values: they print as themselves, parse back, reject invalid parameters, and compute the formulas of the literature."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_bare_name_has_the_defaults() -> None:
         ("__import__('os')", "no weighting is named __import__"),
     ],
 )
-def test_what_is_no_weighting_is_reported(text: str, message: str) -> None:
+def test_an_invalid_weighting_is_reported(text: str, message: str) -> None:
     with pytest.raises(PorismError) as caught:
         parse_weighting(text)
     assert message in str(caught.value)

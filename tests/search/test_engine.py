@@ -38,19 +38,19 @@ def test_renamed_formula_finds_the_original(engine: Engine) -> None:
     assert any("^2+" in "".join(one.text for one in hit.title) for hit in renamed.hits)
 
 
-def test_pages_follow_each_other(engine: Engine) -> None:
+def test_pages_do_not_overlap(engine: Engine) -> None:
     both = engine.search("limit of a sequence", k=6).hits
     second = engine.search("limit of a sequence", k=3, offset=3).hits
     assert [hit.id for hit in both[3:]] == [hit.id for hit in second]
 
 
-def test_questions_are_questions(engine: Engine) -> None:
+def test_kind_questions_returns_questions(engine: Engine) -> None:
     hits = engine.search("irrational", kind="questions").hits
     assert hits
     assert {hit.kind for hit in hits} == {"question"}
 
 
-def test_filters(engine: Engine) -> None:
+def test_filters_restrict_the_hits(engine: Engine) -> None:
     tagged = engine.search("triangle", tags=("geometry",))
     assert tagged.hits
     assert all("geometry" in hit.tags for hit in tagged.hits)
@@ -81,7 +81,7 @@ def test_a_filter_does_not_change_a_score(engine: Engine) -> None:
         assert hit.score == pytest.approx(scores.get(hit.id, hit.score))
 
 
-def test_nothing_found_says_what_to_relax(engine: Engine) -> None:
+def test_an_empty_result_suggests_which_filter_to_relax(engine: Engine) -> None:
     assert engine.search("qqqzzz").suggestions == (
         "no post contains any of these words: check the spelling, or try other words",
     )
@@ -115,13 +115,13 @@ def test_explanation_shows_the_formula_and_the_renaming(engine: Engine) -> None:
     assert formula.reason.startswith("formula $u^2+w^2=h^2$")
 
 
-def test_reasons_name_the_words_as_they_were_asked(engine: Engine) -> None:
+def test_reasons_show_the_words_as_the_query_has_them(engine: Engine) -> None:
     hit = engine.search("irrational numbers", k=1).hits[0]
-    told = [one.reason for part in engine.explain("irrational numbers", hit.id).parts for one in part.parts]
-    assert any(reason.startswith("“irrational” in ") for reason in told), told
+    reasons = [one.reason for part in engine.explain("irrational numbers", hit.id).parts for one in part.parts]
+    assert any(reason.startswith("“irrational” in ") for reason in reasons), reasons
 
 
-def test_a_post_that_was_not_found_is_told(engine: Engine) -> None:
+def test_explaining_a_post_that_does_not_match_is_an_error(engine: Engine) -> None:
     with pytest.raises(PorismError) as error:
         engine.explain("qqqzzz", engine.search("triangle").hits[0].id)
     assert "is not a result of this query\n  fix: list the results with `porism search`" in str(error.value)
@@ -168,12 +168,12 @@ def test_formulas_are_bound_and_used(engine: Engine) -> None:
     assert any(hit.level == "renamed" and hit.bindings and hit.uses for hit in found)
 
 
-def test_words_beside_a_formula_are_told(engine: Engine) -> None:
+def test_words_beside_a_formula_are_noted(engine: Engine) -> None:
     assert engine.formulas("the sum $a+b$").notes == ("only the formula is searched, not the words “the sum”",)
 
 
 @pytest.mark.parametrize("text", ["\x00", "$", "<<<", "\\", "}{", "?", "$\\frac$", "a" * 5000, "(" * 300, "\ud800"])
-def test_any_string_is_legal(engine: Engine, text: str) -> None:
+def test_any_string_is_a_legal_query(engine: Engine, text: str) -> None:
     assert len(engine.search(text, k=2).hits) <= 2
     assert len(engine.formulas(text, k=2).hits) <= 2
     assert len(engine.ask(text).text) <= 1200
@@ -184,7 +184,7 @@ def test_the_same_query_gives_the_same_result(demo: Path, engine: Engine) -> Non
     assert again.search(WORDS_AND_FORMULA).hits == engine.search(WORDS_AND_FORMULA).hits
 
 
-def test_wrong_places_say_what_to_run(demo: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_index_is_reported_with_a_command(demo: Path, tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         porism.open(tmp_path)
     assert str(error.value) == (

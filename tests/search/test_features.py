@@ -12,10 +12,10 @@ import pytest
 import porism
 from porism.search import features
 from porism.search.answers.context import Candidate, CandidateBatch, Values
-from porism.search.answers.model import KINDS, Kind, Model
+from porism.search.answers.model import Model
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names
-from porism.search.features.feature import Feature
+from porism.search.features.feature import KINDS, Feature, Kind
 from porism.search.query import read_query
 
 QUERIES = (

@@ -13,9 +13,9 @@ from porism.corpus.topics.files import read_topics
 from porism.index.memory import MemoryDocumentStore, MemoryTermIndex, read_posts
 from porism.index.protocols import Term, TermIndex
 from porism.index.schema import EVERY_FIELD
-from porism.search.answers.model import Kind
 from porism.search.default import porism as default_system
 from porism.search.engine import Engine
+from porism.search.features.feature import Kind
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 

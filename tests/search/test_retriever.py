@@ -94,7 +94,7 @@ def test_a_fusion_prints_as_itself_and_parses_back(method: Fusion) -> None:
     assert set(method.fuse([one, other]).ids.tolist()) == {1, 2}
 
 
-def test_weights_must_be_as_many_as_rankings() -> None:
+def test_a_fusion_needs_one_weight_for_each_ranking() -> None:
     with pytest.raises(ValueError, match="2 weights for 1 rankings; give one for each"):
         RRF(weights=(1.0, 2.0)).fuse([ScoredIds(np.array([1]), np.array([1.0]))])
     with pytest.raises(PorismError, match="no fusion is named RRG"):
@@ -109,7 +109,7 @@ def test_equal_scores_are_in_the_order_of_trec_eval() -> None:
     assert [hit.id for hit in ranking.top(2)] == [2, 9]
 
 
-def test_the_suite_finds_a_retriever_that_is_wrong() -> None:
+def test_the_suite_rejects_a_wrong_retriever() -> None:
     class Twice(Retriever):
         def search(self, query: ReadQuery, k: int) -> Ranking:
             return Ranking(np.array([1, 1][:k]), np.array([1.0, 1.0][:k]))

@@ -1,3 +1,5 @@
+"""Fitting the weights of the ranking model."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,13 +10,21 @@ import pytest
 from porism.errors import PorismError
 from porism.search.answers.model import Model, load_model, save_model
 from porism.search.features import feature_names
-from porism.search.train import Example, average_precision, crossed, fit, mean, reciprocal_rank
+from porism.search.train import (
+    Example,
+    average_precision,
+    cross_validate,
+    fit,
+    mean_over_topics,
+    reciprocal_rank,
+    replace_weights,
+)
 
 FEATURES = feature_names()
 
 
 def example(helpful: int, seed: int) -> Example:
-    """A topic in which one feature tells relevant posts apart and the others are noise."""
+    """Return a topic in which one feature distinguishes relevant posts and the others are noise."""
     random = np.random.default_rng(seed)
     features = random.random((60, len(FEATURES)))
     relevant = np.zeros(60, bool)
@@ -23,15 +33,15 @@ def example(helpful: int, seed: int) -> Example:
     return Example(str(seed), features, relevant, 5)
 
 
-def test_the_feature_that_tells_gets_the_weight() -> None:
+def test_the_feature_that_distinguishes_relevant_posts_gets_the_weight() -> None:
     topics = [example(3, seed) for seed in range(6)]
     weights = fit(topics, "questions")
     assert int(np.argmax(weights)) == 3
     assert (weights >= 0).all()
-    assert mean([example(3, 99)], weights) == pytest.approx(1.0)
+    assert mean_over_topics([example(3, 99)], weights) == pytest.approx(1.0)
 
 
-def test_average_precision_counts_what_is_missing() -> None:
+def test_average_precision_counts_relevant_posts_that_are_missing() -> None:
     features = np.zeros((3, len(FEATURES)))
     features[:, 0] = (3, 2, 1)
     topic = Example("A.1", features, np.array([True, False, True]), 4)
@@ -39,7 +49,7 @@ def test_average_precision_counts_what_is_missing() -> None:
     assert average_precision(topic, weights) == pytest.approx((1 / 1 + 2 / 3) / 4)
 
 
-def test_reciprocal_rank_is_that_of_the_first() -> None:
+def test_reciprocal_rank_is_that_of_the_first_relevant_post() -> None:
     features = np.zeros((3, len(FEATURES)))
     features[:, 0] = (1, 3, 2)
     weights = np.eye(len(FEATURES))[0]
@@ -47,22 +57,39 @@ def test_reciprocal_rank_is_that_of_the_first() -> None:
     assert reciprocal_rank(Example("A.2", features, np.zeros(3, bool), 2), weights) == 0.0
 
 
-def test_what_only_one_set_shows_does_not_hold_in_the_other() -> None:
+def test_cross_validation_shows_what_does_not_generalise() -> None:
     sets = [[example(helpful, seed) for seed in range(8)] for helpful in (3, 5)]
-    fitted = [mean(one, fit(one, "questions")) for one in sets]
-    held_out = crossed(sets, "questions")
+    fitted = [mean_over_topics(one, fit(one, "questions")) for one in sets]
+    held_out = cross_validate(sets, "questions")
     assert min(fitted) > 0.99
     assert max(held_out) < 0.7
 
 
-def test_a_set_alone_is_cut_into_folds() -> None:
+def test_a_single_set_is_split_into_folds() -> None:
     topics = [example(3, seed) for seed in range(7)]
-    assert crossed([topics], "questions") == [pytest.approx(1.0, abs=0.02)]
+    assert cross_validate([topics], "questions") == [pytest.approx(1.0, abs=0.02)]
 
 
-def test_fitting_twice_gives_the_same() -> None:
+def test_fitting_twice_gives_the_same_weights() -> None:
     topics = [example(3, seed) for seed in range(3)]
     assert np.array_equal(fit(topics, "answers"), fit(topics, "answers"))
+
+
+def test_features_that_do_not_generalise_are_not_fitted() -> None:
+    for kind, prefix in (("answers", "feedback."), ("questions", "vectors.")):
+        at = next(number for number, name in enumerate(FEATURES) if name.startswith(prefix))
+        weights = dict(zip(FEATURES, fit([example(at, seed) for seed in range(6)], kind), strict=True))
+        assert {name for name in FEATURES if name.startswith(prefix)} <= {
+            n for n, weight in weights.items() if not weight
+        }
+
+
+def test_concepts_keep_their_least_weight() -> None:
+    model = replace_weights(load_model(), "answers", np.zeros(len(FEATURES)))
+    assert {name: weight for name, weight in model.weights["answers"].items() if weight} == {
+        "concepts.parts": 0.03,
+        "concepts.pairs": 0.03,
+    }
 
 
 def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -77,7 +104,7 @@ def test_the_shipped_model_names_known_features() -> None:
     assert model.vector("questions").sum() > 0
 
 
-def test_an_unknown_feature_is_told(tmp_path: Path) -> None:
+def test_an_unknown_feature_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "model.toml"
     path.write_text('[answers]\n"thread.words" = 1.0\n[questions]\n"moon" = 1.0\n')
     with pytest.raises(PorismError) as error:

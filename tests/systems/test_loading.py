@@ -1,4 +1,4 @@
-"""Systems by name: the default engine, a class of the user's own, and what is said of anything else."""
+"""Systems by name: the default engine, a class of the user's own, and errors for anything else."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def test_a_function_that_returns_a_retriever_is_a_system(engine: Engine, own: Pa
         ("my_systems:NotOne", "my_systems:NotOne: NotOne is not a Retriever\n  fix: derive it from"),
     ],
 )
-def test_what_is_no_system_is_reported(engine: Engine, own: Path, name: str, message: str) -> None:
+def test_an_unknown_system_is_reported(engine: Engine, own: Path, name: str, message: str) -> None:
     with pytest.raises(PorismError) as caught:
         load_system(name, engine.index)
     assert str(caught.value).startswith(message)
 
 
-def test_porism_run_takes_it_by_name(demo: Path, own: Path) -> None:
+def test_porism_run_loads_a_system_by_name(demo: Path, own: Path) -> None:
     topics = Path(__file__).resolve().parents[2] / "sample" / "topics" / "task1.xml"
     command = [sys.executable, "-m", "porism.cli", "run", "--system", "my_systems:Newest", "--topics", str(topics)]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Runs from topics: the engine's defaults, a model of one's own, and what stands beside the run."""
+"""Runs from topics: the default engine, your own model, and the record beside the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def words_alone(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_model_of_ones_own_ranks_the_run(demo: Path, tmp_path: Path, words_alone: Path) -> None:
+def test_your_own_model_ranks_the_run(demo: Path, tmp_path: Path, words_alone: Path) -> None:
     command = ["run", "--topics", str(TOPICS), "--index", str(demo / "index"), "-k", "20"]
     assert main([*command, "-o", str(tmp_path / "shipped.tsv")]) == 0
     assert main([*command, "-o", str(tmp_path / "own.tsv"), "--model", str(words_alone)]) == 0
@@ -41,7 +41,7 @@ def test_a_model_of_ones_own_ranks_the_run(demo: Path, tmp_path: Path, words_alo
     assert [one["options"]["model"] for one in sidecars] == [None, digest_file(words_alone)]
 
 
-def test_a_fitted_model_is_taken_by_run(demo: Path, tmp_path: Path) -> None:
+def test_porism_run_reads_a_fitted_model(demo: Path, tmp_path: Path) -> None:
     fitted = tmp_path / "fitted.toml"
     judged = ["--topics", str(TOPICS), "--qrels", str(ROOT / "sample" / "qrels" / "task1.txt")]
     assert main(["train", str(demo / "index"), *judged, "-o", str(fitted)]) == 0
@@ -51,13 +51,13 @@ def test_a_fitted_model_is_taken_by_run(demo: Path, tmp_path: Path) -> None:
     assert out.read_text().count("\n") > len(list(read_topics(TOPICS)))
 
 
-def test_formulas_take_no_model(demo: Path, tmp_path: Path, words_alone: Path) -> None:
+def test_formula_search_takes_no_model(demo: Path, tmp_path: Path, words_alone: Path) -> None:
     with pytest.raises(PorismError) as caught:
         run_topics(demo / "index", (), 2, tmp_path / "run.tsv", model=words_alone)
     assert str(caught.value) == "only Task 1 of the system porism takes a model\n  fix: leave --model out"
 
 
-def test_a_file_that_is_no_model(demo: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_model_is_reported(demo: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.toml"
     path.write_text("[answers]\n")
     with pytest.raises(PorismError) as caught:

@@ -32,13 +32,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fit the model, print the cross-validated figures, write the model."""
     from porism.search.engine import Engine
-    from porism.search.train import train_files
+    from porism.search.train import JudgedTopics, train_files
 
     if len(args.topics) != len(args.qrels):
         print("porism train: give as many --qrels as --topics", file=sys.stderr)
         return 2
     engine = Engine.open(args.index, args.model)
-    pairs = list(zip(args.topics, args.qrels, strict=True))
-    for line in train_files(engine, pairs, args.kind, Path(args.output)):
+    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
+    for line in train_files(engine, files, args.kind, Path(args.output)):
         print(line)
     return 0

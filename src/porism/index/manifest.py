@@ -1,7 +1,7 @@
 """The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and digests.
 
 The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection and the size of
-every file; `check_digests` also reads every byte.
+every file.
 """
 
 from __future__ import annotations
@@ -99,15 +99,6 @@ def terms_fingerprint() -> str:
     """Return the fingerprint of the code, tables and libraries that make terms. An index with another fingerprint has other terms, so a search
     would silently miss documents."""
     return fingerprint(SHAPES_TERMS, LIBRARIES)
-
-
-def check_digests(directory: Path, manifest: Manifest) -> None:
-    """Read every file and compare its bytes with the manifest."""
-    for name, part in manifest.files.items():
-        if digest_file(directory / name) != part.digest:
-            raise PorismError(
-                "has changed since it was written", where=str(directory / name), fix=REBUILD.format(directory)
-            )
 
 
 def _parse(directory: Path) -> Manifest:

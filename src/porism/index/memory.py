@@ -21,6 +21,7 @@ from porism.formula.binary import unpack
 from porism.index.analysis.features import features
 from porism.index.analysis.terms import feature_terms
 from porism.index.posts.pieces import Piece, pieces_of
+from porism.index.posts.store import stored_post
 from porism.index.protocols import (
     UNKNOWN,
     Candidates,
@@ -32,7 +33,7 @@ from porism.index.protocols import (
     TermStatistics,
     Threads,
 )
-from porism.index.schema import FAMILIES, FIELDS, TAG_FAMILY, VISUAL_FAMILY, Unit, View
+from porism.index.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 
@@ -162,8 +163,8 @@ class MemoryTermIndex:
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many threads contain each term, by code."""
         names = self._names[family]
-        every = View.of("thread", dict.fromkeys(FIELDS, 1.0))
-        return np.array([len(self._counts(Term(family, names[code]), every)) for code in codes.tolist()], np.int64)
+        counts = (self._counts(Term(family, names[code]), EVERY_FIELD) for code in codes.tolist())
+        return np.array([len(found) for found in counts], np.int64)
 
     def text(self, family: str, code: int) -> str:
         """Return the term with a code."""
@@ -290,12 +291,7 @@ class MemoryDocumentStore:
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
-        found = []
-        for number in ids:
-            post = self._collection.post(number)
-            question = post if post.kind == "question" else self._collection.post(post.thread_id)
-            found.append(StoredPost(post, question, question.accepted_id == post.id))
-        return found
+        return [stored_post(self._collection, number) for number in ids]
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""

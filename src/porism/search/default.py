@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from porism.search.answers.candidates import ThreadCandidates
 from porism.search.answers.context import Contexts
-from porism.search.answers.model import Kind, Model, load_model
+from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker
+from porism.search.features.feature import Kind
 from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.index import Index
 from porism.search.retriever import Retriever

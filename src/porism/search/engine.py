@@ -17,7 +17,7 @@ from porism.records import Explanation, Query
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.answers.context import Candidate, Contexts
 from porism.search.answers.explain import Explainer
-from porism.search.answers.model import KINDS, Kind, Model, load_model
+from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker, FeatureTable, ScoredQuery
 from porism.search.answers.term_scores import contains_any
 from porism.search.arguments import (
@@ -35,6 +35,7 @@ from porism.search.display.formulas import formula_page
 from porism.search.display.highlight import Highlighter
 from porism.search.display.results import Extract, FormulaResults, Results, SearchHit
 from porism.search.display.snippet import SnippetBuilder
+from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.generate import Endpoint, generate_answer
 from porism.search.index import Index, open_collection, open_index

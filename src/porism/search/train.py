@@ -1,7 +1,7 @@
-"""Fitting the model on judged topics: weights under which relevant posts come before all others, none below zero.
+"""Fit the weights of the ranking model on judged topics, so that relevant posts rank before all others. No weight is negative.
 
-The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t over the posts that are not relevant)), s and t being
-scores; to it comes a penalty on the squared weights. Posts without a judgment count as not relevant.
+The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t)), where s is the score of the post and t runs over the
+scores of the posts that are not relevant. A penalty on the squared weights is added. Posts without a judgment count as not relevant.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,148 +18,160 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.records import Topic
-from porism.search.answers.model import Kind, Model, save_model
+from porism.search.answers.model import Model, save_model
 from porism.search.answers.reranker import scales
 from porism.search.engine import Engine
-from porism.search.features import feature_names
+from porism.search.features import all_features
+from porism.search.features.feature import Kind
 from porism.search.query import read_query
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}
-# Families of features that did not help on topics they were not fitted on (docs/results): fewer weights, truer ones.
-LEFT_OUT: dict[Kind, str] = {"answers": "feedback", "questions": "vectors"}
-# Judged posts tell little of short queries; names shall find their formulas all the same.
-LEAST = {"concepts.parts": 0.03, "concepts.pairs": 0.03}
-RELEVANT = 2
-ROUNDS = 300
+RELEVANT = 2  # the lowest grade that counts as relevant
+MAX_ITERATIONS = 300
 FOLDS = 5
 
 Weights = npt.NDArray[np.float64]
 
 
+class JudgedTopics(NamedTuple):
+    """A file of topics and the file of their judgments."""
+
+    topics: str
+    qrels: str
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A judged topic: the features of its candidates in units of their spread, which of them are relevant, and how many are in all."""
+    """A judged topic: the features of its candidates in units of their standard deviations, which candidates are relevant, and how many
+    posts are relevant in all."""
 
     topic: str
     features: npt.NDArray[np.float64]
     relevant: npt.NDArray[np.bool_]
-    wanted: int
+    relevant_posts: int
 
 
 Measure = Callable[[Example, Weights], float]
 
 
-def examples(
+def make_examples(
     engine: Engine, topics: Sequence[Topic], grades: Mapping[str, Mapping[int, int]], kind: Kind
 ) -> list[Example]:
-    """The topics that have a relevant post, with the features of their candidates; the weights choose what feedback learns from."""
+    """Return an example for each topic that has a relevant post. The engine's own model ranks the posts that feedback learns from."""
     found = []
     for topic in topics:
-        wanted = {item for item, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
-        if not wanted:
+        relevant = {post for post, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
+        if not relevant:
             continue
         table = engine.features(read_query(topic.title, topic.question, topic.tags), kind)
         ids, matrix = table.batch.ids(kind), table.matrix(kind)
         posts = engine.index.documents.size("question" if kind == "questions" else "answer")
         features = (matrix / scales(matrix, posts)).astype(np.float64)
-        found.append(Example(topic.id, features, np.isin(ids, list(wanted)), len(wanted)))
+        found.append(Example(topic.id, features, np.isin(ids, list(relevant)), len(relevant)))
     return found
 
 
 def fit(topics: Sequence[Example], kind: Kind) -> Weights:
-    """The weights that suit the topics best."""
+    """Return the weights that minimise the loss, in the order of `all_features()`."""
     from scipy.optimize import minimize
 
     usable = [topic for topic in topics if topic.relevant.any() and not topic.relevant.all()]
-    bounds = [(0.0, 0.0 if name.startswith(LEFT_OUT[kind]) else None) for name in feature_names()]
+    bounds = [(0.0, None if kind in feature.fitted_for else 0.0) for feature in all_features()]
     if not usable:
-        return np.zeros(len(feature_names()))
+        return np.zeros(len(bounds))
     result = minimize(
         lambda weights: _loss(weights, usable, PENALTY[kind]),
         np.array([0.0 if high == 0 else 0.1 for _, high in bounds]),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": ROUNDS},
+        options={"maxiter": MAX_ITERATIONS},
     )
     return np.asarray(result.x, np.float64)
 
 
 def _loss(weights: Weights, topics: Sequence[Example], penalty: float) -> tuple[float, Weights]:
-    """The loss and its slope."""
-    loss, slope = 0.0, np.zeros(len(weights))
+    """Return the loss and its gradient."""
+    loss, gradient = 0.0, np.zeros(len(weights))
     for topic in topics:
         scores = topic.features @ weights
         high = scores.max()
-        rest = np.exp(scores[~topic.relevant] - high)
-        total, pull = rest.sum(), rest @ topic.features[~topic.relevant]
+        others = np.exp(scores[~topic.relevant] - high)
+        total, weighted = others.sum(), others @ topic.features[~topic.relevant]
         own = np.exp(scores[topic.relevant] - high)
-        loss -= float(np.mean(np.log(own / (own + total))))
         share = own / (own + total)
+        loss -= float(np.mean(np.log(share)))
         features = topic.features[topic.relevant]
-        slope -= np.mean(features * (1 - share)[:, None] - pull / (own + total)[:, None], axis=0)
-    return loss / len(topics) + penalty * float(weights @ weights), slope / len(topics) + 2 * penalty * weights
+        gradient -= np.mean(features * (1 - share)[:, None] - weighted / (own + total)[:, None], axis=0)
+    return loss / len(topics) + penalty * float(weights @ weights), gradient / len(topics) + 2 * penalty * weights
 
 
 def average_precision(topic: Example, weights: Weights) -> float:
-    """Of the candidates in the order of the weights; what is not judged is not relevant."""
+    """Return the average precision of the candidates, ranked by the weights. Unjudged candidates are not relevant."""
     order = np.argsort(-(topic.features @ weights), kind="stable")
-    places = np.flatnonzero(topic.relevant[order]) + 1
-    return float((np.arange(1, len(places) + 1) / places).sum() / topic.wanted)
+    ranks = np.flatnonzero(topic.relevant[order]) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / topic.relevant_posts)
 
 
 def reciprocal_rank(topic: Example, weights: Weights) -> float:
-    """1 / the place of the first relevant candidate in the order of the weights; 0 where there is none."""
+    """Return 1 / the rank of the first relevant candidate, ranked by the weights; 0 if there is none."""
     order = np.argsort(-(topic.features @ weights), kind="stable")
     return 1.0 / (1 + int(np.argmax(topic.relevant[order]))) if topic.relevant.any() else 0.0
 
 
-def mean(topics: Sequence[Example], weights: Weights, measure: Measure = average_precision) -> float:
-    """The mean of a measure over topics."""
+def mean_over_topics(topics: Sequence[Example], weights: Weights, measure: Measure = average_precision) -> float:
+    """Return the mean of a measure over topics."""
     return float(np.mean([measure(topic, weights) for topic in topics])) if topics else 0.0
 
 
-def crossed(sets: Sequence[Sequence[Example]], kind: Kind, measure: Measure = average_precision) -> list[float]:
-    """The mean of each set under weights fitted on the others; a set that is alone is cut into FOLDS parts, and its one figure is the
-    mean over all its topics, each under weights fitted on the other parts."""
+def cross_validate(sets: Sequence[Sequence[Example]], kind: Kind, measure: Measure = average_precision) -> list[float]:
+    """Return the mean of each set under weights fitted on the other sets.
+
+    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts.
+    """
     if len(sets) == 1:
-        parts = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
-        figures = crossed(parts, kind, measure)
-        return [float(np.average(figures, weights=[max(1e-9, len(part)) for part in parts]))]
-    tested = []
-    for number, one in enumerate(sets):
-        others = [example for other, each in enumerate(sets) if other != number for example in each]
-        tested.append(mean(one, fit(others, kind), measure))
-    return tested
+        folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
+        figures = cross_validate(folds, kind, measure)
+        return [float(np.average(figures, weights=[max(1e-9, len(fold)) for fold in folds]))]
+    figures = []
+    for number, held_out in enumerate(sets):
+        training = [example for at, others in enumerate(sets) if at != number for example in others]
+        figures.append(mean_over_topics(held_out, fit(training, kind), measure))
+    return figures
 
 
-def as_model(model: Model, kind: Kind, weights: Weights) -> Model:
-    """A model with new weights for one kind."""
+def replace_weights(model: Model, kind: Kind, weights: Weights) -> Model:
+    """Return the model with new weights for one kind, none below the feature's `least_weight`."""
     named = {
-        name: max(float(weight), LEAST.get(name, 0.0)) for name, weight in zip(feature_names(), weights, strict=True)
+        feature.name: max(float(weight), feature.least_weight)
+        for feature, weight in zip(all_features(), weights, strict=True)
     }
     return Model({**model.weights, kind: named})
 
 
-def train_files(engine: Engine, pairs: Sequence[tuple[str, str]], kind: Kind, out: Path) -> Iterator[str]:
-    """Fit on all files of topics and judgments, write the model, and tell how it did: on each file when fitted on the others (of a single
-    file, on its other topics), and when fitted on all."""
-    sets = [examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in pairs]
-    if not any(one for one in sets):
+def train_files(engine: Engine, files: Sequence[JudgedTopics], kind: Kind, out: Path) -> Iterator[str]:
+    """Fit on all files, write the model, and yield the lines of a table of mean average precision.
+
+    The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted on the other files (for a
+    single file, on its other topics), and that of the new model.
+    """
+    sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
+    if not any(sets):
         raise PorismError(
-            "no topic has a relevant post that was judged", where=pairs[0][1], fix="give qrels of these topics"
+            "no topic has a relevant post that was judged", where=files[0].qrels, fix="give qrels of these topics"
         )
-    weights = fit([example for one in sets for example in one], kind)
+    weights = fit([example for examples in sets for example in examples], kind)
     before = engine.model.vector(kind).astype(np.float64)
     yield "topics\tnumber\tbefore\tothers\tall"
-    for one, (topics, _), held_out in zip(sets, pairs, crossed(sets, kind), strict=True):
-        yield f"{topics}\t{len(one)}\t{mean(one, before):.3f}\t{held_out:.3f}\t{mean(one, weights):.3f}"
-    named = ", ".join(topics for topics, _ in pairs)
-    save_model(as_model(engine.model, kind, weights), out, f"porism train: {kind} fitted on {named}.")
+    for examples, (topics, _), held_out in zip(sets, files, cross_validate(sets, kind), strict=True):
+        figures = (mean_over_topics(examples, before), held_out, mean_over_topics(examples, weights))
+        yield "\t".join((topics, str(len(examples)), *(f"{figure:.3f}" for figure in figures)))
+    named = ", ".join(topics for topics, _ in files)
+    save_model(replace_weights(engine.model, kind, weights), out, f"porism train: {kind} fitted on {named}.")
 
 
 def read_grades(path: str | Path) -> dict[str, dict[int, int]]:
-    """Judgments by topic and post."""
+    """Read judgments: the grade of each post by topic."""
     return {
         topic: {int(item): grade for item, grade in items.items() if item.isdigit()}
         for topic, items in read_qrels(path).items()

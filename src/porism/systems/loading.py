@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.search.answers.model import Kind, Model
+from porism.search.answers.model import Model
 from porism.search.default import porism, porism_formulas
+from porism.search.features.feature import Kind
 from porism.search.index import Index
 from porism.search.retriever import Retriever
 

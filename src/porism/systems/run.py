@@ -1,4 +1,4 @@
-"""Topics become a run: what a system finds for each topic, and a record beside the run of where it came from."""
+"""Make a run: search each topic with a system, and write a record of how the run was made beside it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from porism.errors import PorismError
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.records import Topic
-from porism.search.answers.model import Kind, load_model
+from porism.search.answers.model import load_model
 from porism.search.engine import Engine
+from porism.search.features.feature import Kind
 from porism.search.formulas.retriever import formula_query
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.systems.loading import DEFAULT, load_system
 
-SPARE = 2  # formulas that occur in comments only may not be returned, so more are searched than are needed
+SPARE = 2  # times as many formulas are searched as are needed, since those in comments only may not be returned
 
 
 def run_topics(

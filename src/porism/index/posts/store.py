@@ -26,7 +26,7 @@ FILTERS_KEPT = 16
 
 
 class EmbeddedPosts:
-    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Many threads may use it at once."""
+    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent use."""
 
     def __init__(self, directory: Path, collection: Collection, *, vectors: bool = True) -> None:
         self.directory = directory
@@ -86,12 +86,7 @@ class EmbeddedPosts:
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
-        found: list[StoredPost] = []
-        for number in ids:
-            post = self._collection.post(number)
-            question = post if post.kind == "question" else self._collection.post(post.thread_id)
-            found.append(StoredPost(post, question, question.accepted_id == post.id))
-        return found
+        return [stored_post(self._collection, number) for number in ids]
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
@@ -133,3 +128,10 @@ class EmbeddedPosts:
         mask = np.zeros(len(self._first) - 1, np.bool_)
         mask[self.terms.documents(Term(TAG_FAMILY, tag), EVERY_FIELD)] = True
         return mask
+
+
+def stored_post(collection: Collection, number: int) -> StoredPost:
+    """Read a post and its question from a collection."""
+    post = collection.post(number)
+    question = post if post.kind == "question" else collection.post(post.thread_id)
+    return StoredPost(post, question, question.accepted_id == post.id)

@@ -48,7 +48,7 @@ class _Lengths(NamedTuple):
 
 
 class EmbeddedTermIndex:
-    """An opened index; many threads may use it at once.
+    """An opened index. Safe for concurrent use.
 
     `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and `allowed` turns a
     filter into a mask over a unit's documents.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
@@ -94,13 +93,3 @@ def decode(data: Any, at: int, end: int, rows: Any, cells: Any) -> int:
         cells[size] = np.uint8((((value >> 1) & 7) << FIELD_SHIFT) | count)
         size += 1
     return size
-
-
-def decode_list(
-    data: npt.NDArray[np.uint8], start: int, end: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Return the rows and cells of one posting list."""
-    rows = np.empty(end - start, np.int64)
-    cells = np.empty(end - start, np.uint8)
-    size = decode(data, start, end, rows, cells)
-    return rows[:size], cells[:size]

@@ -1,4 +1,4 @@
-"""Candidate threads: the best of several different searches, united. Each search misses what another finds."""
+"""Candidate threads: the union of the best of several searches. Each search finds threads that the others miss."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ SOURCES = (
     TermSearch(CONCEPT_FAMILIES, concepts=True),
 )
 DEPTH = 1000  # threads of each source
-MOST_THREADS = DEPTH * len(SOURCES)  # threads that are re-ranked at most, whatever the size of the collection
+MOST_THREADS = DEPTH * len(
+    SOURCES
+)  # the largest number of threads that is re-ranked, whatever the size of the collection
 
 
 class ThreadCandidates(Retriever):
-    """Finds candidate threads, named by the ids of their questions."""
+    """Find candidate threads, identified by their questions."""
 
     def __init__(
         self, contexts: Contexts, sources: Sequence[TermSearch] = SOURCES, fusion: Fusion | None = None

@@ -1,4 +1,4 @@
-"""Concepts in a query: a name calls for the formulas that go with it, and a formula for its names."""
+"""Concepts in a query: a name adds the formulas that go with it to the query, and a formula adds its names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_CONCEPTS = 5  # of each direction that a query uses
 
 @dataclass(frozen=True, slots=True)
 class ConceptMatch:
-    """A concept that a query names (it then calls for the formula), or whose formula it contains (it then calls for the name)."""
+    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the name."""
 
     concept: Concept
     by_name: bool
@@ -33,14 +33,14 @@ class ConceptMatch:
 
 
 class ConceptTable:
-    """The concepts of an index, found by name and by formula."""
+    """The concepts of an index, by name and by formula."""
 
     def __init__(self, concepts: Sequence[Concept]) -> None:
         self._by_name: dict[str, list[Concept]] = defaultdict(list)
-        self._by_part: dict[str, list[Concept]] = defaultdict(list)
+        self._by_formula: dict[str, list[Concept]] = defaultdict(list)
         for concept in sorted(concepts, key=lambda one: -one.strength):
             self._by_name[concept.name].append(concept)
-            self._by_part[concept.formula_term].append(concept)
+            self._by_formula[concept.formula_term].append(concept)
 
     def matches(self, query: ReadQuery) -> list[ConceptMatch]:
         """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too many."""
@@ -55,7 +55,7 @@ class ConceptTable:
             for term in formula_terms(formula.parsed)["parts"][:2]
             if term.startswith(RENAMED)
         )
-        contained = [concept for part in parts for concept in self._by_part.get(part, ())]
+        contained = [concept for part in parts for concept in self._by_formula.get(part, ())]
         return [ConceptMatch(one, True) for one in _strongest(named)] + [
             ConceptMatch(one, False) for one in _strongest(contained)
         ]

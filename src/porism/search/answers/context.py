@@ -1,4 +1,4 @@
-"""What is known about a query (`QueryContext`), and a batch of candidate threads for it (`CandidateBatch`). Features read both."""
+"""What features read: a query and its statistics (`QueryContext`), and a batch of candidate threads (`CandidateBatch`)."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class QueryContext:
         return self.index.similar_formulas(self.query)
 
     def query_vector(self, family: str) -> Values:
-        """The vector of the query's terms in a family."""
+        """Return the vector of the query's terms in a family."""
         terms = self.terms[family]
         return self.index.vectors[family].query(terms.codes, terms.weights)
 
     def idf(self, family: str, codes: Ints) -> Values:
-        """The inverse document frequency, over threads, of terms by their codes."""
+        """Return the inverse document frequency, over threads, of terms by their codes."""
         documents = self.index.terms.frequencies(family, codes).astype(np.float64)
         return np.asarray(lucene_idf(self.index.documents.size("thread"), documents), np.float32)
 
@@ -73,7 +73,7 @@ class QueryContext:
 
 
 class Contexts:
-    """The contexts of recent queries, so that the parts of a system share what they compute. Many threads may use it at once."""
+    """The contexts of recent queries, so that the parts of a system share what they compute. Safe for concurrent use."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -90,7 +90,7 @@ class Contexts:
 
 
 class CandidateBatch:
-    """Candidate threads with their documents. Scores of terms are computed once, when a feature first asks for them."""
+    """Candidate threads with their documents. Scores of terms are computed once, when a feature first needs them."""
 
     def __init__(self, context: QueryContext, documents: Threads) -> None:
         self.context = context
@@ -104,12 +104,12 @@ class CandidateBatch:
         return len(self.documents.rows)
 
     def ids(self, kind: str) -> Ints:
-        """The ids of the questions or answers, in the order of the feature values."""
+        """Return the ids of the questions or answers, in the order of the feature values."""
         posts = self.documents.starts if kind == "questions" else self.answer_posts
         return self.documents.post_ids[posts]
 
     def term_scores(self, family: str, view: str) -> Values:
-        """BM25 of the query's terms of a family in a view: `answer` gives a value for each answer, the others for each thread."""
+        """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others."""
         if family not in self._term_scores:
             terms, rows = self.context.terms[family], self.documents.terms[family]
             index = self.context.index.terms
@@ -122,14 +122,14 @@ class CandidateBatch:
         return np.asarray(threads[list(THREAD_VIEWS).index(view)])
 
     def thread_scores(self, terms: QueryTerms) -> Values:
-        """BM25 of other terms (of concepts or feedback) in the view of whole threads."""
+        """Return BM25 of other terms (of concepts or feedback) in whole threads."""
         index = self.context.index.terms
         views, posts = view_table(index, terms.family, [THREAD]), view_table(index, terms.family, [ANSWER])
         rows = self.documents.terms[terms.family]
         return np.asarray(score_batch(self.documents, rows, terms.codes, terms.scores, views, posts)[0][0])
 
     def contributions(self, terms: QueryTerms, view: View, candidate: Candidate) -> dict[int, float]:
-        """What each term adds to the score of a candidate in a view, by its position in the terms."""
+        """Return what each term adds to the score of a candidate in a view, by the position of the term."""
         table = view_table(self.context.index.terms, terms.family, [view])
         posts = candidate.posts(self, view)
         rows = self.documents.terms[terms.family]
@@ -144,7 +144,7 @@ class Candidate:
     answer: int | None = None
 
     def posts(self, batch: CandidateBatch, view: View) -> range:
-        """The posts of the batch that a view of the candidate covers."""
+        """Return the posts of the batch that a view of the candidate covers."""
         if view.unit == "answer":
             post = -1 if self.answer is None else int(batch.answer_posts[self.answer])
             return range(post, post + 1) if post >= 0 else range(0)

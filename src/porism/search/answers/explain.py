@@ -80,11 +80,11 @@ class Explainer:
         for reason in reasons:
             if reason.formula >= 0:
                 by_formula[reason.formula][reason.text] += reason.value
-        return [self._formula(number, dict(own), fields) for number, own in sorted(by_formula.items())]
+        return [self._formula_part(number, dict(own), fields) for number, own in sorted(by_formula.items())]
 
-    def _formula(self, number: int, values: dict[str, float], fields: Sequence[Text]) -> Explanation:
+    def _formula_part(self, number: int, values: dict[str, float], fields: Sequence[Text]) -> Explanation:
         latex = self._scored.context.query.formulas[number].parsed.latex
-        shown, match = self._partner(number, fields)
+        shown, match = self._most_similar(number, fields)
         ending = f" is similar to ${shown}$" if shown else " shares parts with formulas of the thread"
         parts = tuple(Explanation(value, text) for text, value in values.items())
         return Explanation(
@@ -96,11 +96,11 @@ class Explainer:
             match.bindings,
         )
 
-    def _partner(self, number: int, fields: Sequence[Text]) -> tuple[str, Highlight]:
+    def _most_similar(self, number: int, fields: Sequence[Text]) -> tuple[str, Highlight]:
         """Return the formula of the post that is most similar to a formula of the query, and the match."""
-        given = [formula for field in fields for formula in field.formulas]
-        given.sort(key=lambda formula: -self._shared_weight(formula, number))
-        found = [(segment.text, self._highlighter.match(number, segment.text)) for segment in given[:COMPARED]]
+        formulas = [formula for field in fields for formula in field.formulas]
+        formulas.sort(key=lambda formula: -self._shared_weight(formula, number))
+        found = [(segment.text, self._highlighter.match(number, segment.text)) for segment in formulas[:COMPARED]]
         best = max(found, key=lambda pair: pair[1].share, default=("", NO_HIGHLIGHT))
         return best if best[1].share > 0 else ("", NO_HIGHLIGHT)
 

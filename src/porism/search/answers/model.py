@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +14,14 @@ import numpy.typing as npt
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.search.features import feature_names
+from porism.search.features.feature import KINDS, Kind
 
-Kind = Literal["answers", "questions"]
-KINDS: tuple[Kind, ...] = ("answers", "questions")
 SHIPPED = "model.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Weights by kind of post and feature; features that are not named weigh nothing."""
+    """Weights by kind of post and feature; a feature without a weight has weight 0."""
 
     weights: Mapping[str, Mapping[str, float]]
 

@@ -1,4 +1,4 @@
-"""Re-ranking by features: a bounded number of threads is fetched in one batch, every feature is computed, and a linear model sums them."""
+"""Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a linear model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy.typing as npt
 from porism.index.protocols import UNKNOWN, Filter
 from porism.search.answers.candidates import MOST_THREADS
 from porism.search.answers.context import CandidateBatch, Contexts, QueryContext
-from porism.search.answers.model import Kind, Model
+from porism.search.answers.model import Model
 from porism.search.answers.terms import QueryTerms
 from porism.search.features import all_features
-from porism.search.features.feature import Feature
+from porism.search.features.feature import Feature, Kind
 from porism.search.features.feedback import BEST, feedback_terms
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker
@@ -25,7 +25,7 @@ Matrix = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class FeatureTable:
-    """The features of a batch: one array a feature, over threads or over answers by the feature's level."""
+    """The features of a batch: one array for each feature, over threads or over answers depending on its level."""
 
     batch: CandidateBatch
     values: dict[str, Matrix]
@@ -48,7 +48,7 @@ class FeatureTable:
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuery:
-    """A query with everything that was computed for it: page 2 and explanations need no second search.
+    """A query with everything that was computed for it, so that page 2 and explanations need no second search.
 
     `factors` are the weights of the model over the standard deviations of the features; a score is the sum of factor x value.
     """
@@ -73,7 +73,7 @@ class ScoredQuery:
 
 
 class FeatureReranker(Reranker):
-    """Re-ranks threads, named by their questions, and returns answers or questions by the sum of their features."""
+    """Re-rank threads, identified by their questions; return answers or questions by the weighted sum of their features."""
 
     depth = MOST_THREADS
 
@@ -106,7 +106,7 @@ class FeatureReranker(Reranker):
         return ScoredQuery(context, table, weights / scales(table.matrix(self.kind), self._size(self.kind)))
 
     def score_more(self, scored: ScoredQuery, threads: Ints) -> ScoredQuery:
-        """Score other threads as those of a scored query: by the same features with the same factors."""
+        """Score further threads by the features and factors of a scored query."""
         features = [one for one in all_features() if one.name in scored.table.values]
         batch = self._batch(scored.context, threads, features)
         return ScoredQuery(scored.context, FeatureTable(batch, _values(features, batch)), scored.factors)
@@ -116,7 +116,7 @@ class FeatureReranker(Reranker):
         return [feature for feature, weight in pairs if every or weight > 0]
 
     def _batch(self, context: QueryContext, threads: Ints, features: Collection[Feature]) -> CandidateBatch:
-        families = {family for feature in features for family in feature.families} | {"parts"}  # snippets look at parts
+        families = {family for feature in features for family in feature.families} | {"parts"}  # snippets read parts
         vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
         return CandidateBatch(context, self.index.documents.fetch(threads, sorted(families), sorted(vectors)))
 
@@ -136,7 +136,7 @@ def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Mat
 
 
 def scales(matrix: Matrix, posts: int) -> Matrix:
-    """Return the standard deviation of each feature over all posts, those that are no candidates having 0 (1 where it is 0)."""
+    """Return the standard deviation of each feature over all posts; posts that are no candidates have the value 0. A deviation of 0 becomes 1."""
     number = max(1, posts, len(matrix))
     mean = matrix.sum(0, np.float64) / number
     square = (matrix.astype(np.float64) ** 2).sum(0) / number

@@ -1,6 +1,6 @@
-"""BM25 of a batch of threads and of their answers for the terms of a query, in several views at once. Compiled.
+"""BM25 of a batch of threads and of their answers for the terms of a query, in several views. Compiled.
 
-Each candidate's terms are read once: counts are summed per view with the weights of its fields, then saturated.
+The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then saturated.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature
@@ -9,6 +11,9 @@ from porism.search.features.feature import Feature
 
 class ConceptFeature(Feature):
     """BM25 of the terms that the query's concepts add, in one family."""
+
+    # Topics with judgments are long, so they say little about short queries, in which a name alone should find its formula.
+    least_weight: ClassVar[float] = 0.03
 
     def __init__(self, family: str) -> None:
         self.name = f"concepts.{family}"
@@ -20,7 +25,7 @@ class ConceptFeature(Feature):
         return batch.thread_scores(batch.context.concept_terms[self._family])
 
     def describe(self, batch: CandidateBatch) -> str:
-        """Name the concepts."""
+        """Return the concepts in words."""
         matched = [match.concept for match in batch.context.concepts if match.family == self._family]
         return "; ".join(dict.fromkeys(f"“{one.display_name}” goes with ${one.latex}$" for one in matched))
 

@@ -1,4 +1,4 @@
-"""What a feature is, and the reasons it gives."""
+"""The base class of features, and the reasons that explain their values."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import ClassVar, Literal
 from porism.search.answers.context import Candidate, CandidateBatch, Values
 
 Level = Literal["thread", "answer"]
+Kind = Literal["answers", "questions"]
+KINDS: tuple[Kind, ...] = ("answers", "questions")
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A part of a feature's value and what it comes from: a word of the query, a formula of the query (by number), or only `text`.
+    """A part of a feature's value and its cause: a word of the query, a formula of the query (by number), or what `text` says.
 
     Reasons about the same word or formula are shown together, whichever features they come from.
     """
@@ -27,8 +29,9 @@ class Reason:
 class Feature:
     """A number for every candidate. Subclasses set `name` and `level` and implement `compute`; `explain` may name finer reasons.
 
-    `families` and `vectors` declare what the feature reads of documents. A feature of stage 1 reads the ranking that the features of stage 0
-    give (through `context.feedback`).
+    `families` and `vectors` declare what the feature reads of documents. A feature of stage 1 depends on the ranking by the features of stage 0,
+    through `context.feedback`. `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes
+    the weight smaller than `least_weight`.
     """
 
     name: str
@@ -36,6 +39,8 @@ class Feature:
     stage: ClassVar[int] = 0
     families: Sequence[str] = ()
     vectors: Sequence[str] = ()
+    fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
+    least_weight: ClassVar[float] = 0.0
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return a value of at least 0 for each thread of the batch, or for each answer if the level is `answer`."""

@@ -1,4 +1,4 @@
-"""Pseudo-relevance feedback: terms that the best threads share are searched for as well."""
+"""Pseudo-relevance feedback: terms that the best threads share count as further terms of the query."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import BM25, saturation
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.terms import QueryTerms
-from porism.search.features.feature import Feature
+from porism.search.features.feature import Feature, Kind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-BEST = 10  # threads that are taken for relevant
+BEST = 10  # threads that are assumed to be relevant
 MOST_TERMS = {"words": 30, "tuples": 60}
 WEIGHTING = BM25()
 TEXTS = {"words": "words of the best threads: {}", "tuples": "symbols of the best threads' formulas"}
@@ -27,6 +27,8 @@ class Feedback(Feature):
     """BM25 of the feedback terms of one family."""
 
     stage: ClassVar[int] = 1
+    # It did not help to find answers to topics that it was not fitted on (docs/results).
+    fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
 
     def __init__(self, family: str) -> None:
         self.name = f"feedback.{family}"
@@ -50,10 +52,10 @@ FEATURES = tuple(Feedback(family) for family in MOST_TERMS)
 
 def feedback_terms(context: QueryContext, best: Threads) -> dict[str, QueryTerms]:
     """Return for each family the terms that weigh most in the best threads, with weights that sum to 1."""
-    return {family: _typical(context, best, family) for family in MOST_TERMS}
+    return {family: _feedback_terms(context, best, family) for family in MOST_TERMS}
 
 
-def _typical(context: QueryContext, best: Threads, family: str) -> QueryTerms:
+def _feedback_terms(context: QueryContext, best: Threads, family: str) -> QueryTerms:
     rows, field_weights = best.terms[family], np.array(THREAD.vector(FIELDS))
     mean = max(context.index.terms.count(family, THREAD).mean_length, 1e-9)
     codes, strengths = [], []
@@ -69,7 +71,7 @@ def _typical(context: QueryContext, best: Threads, family: str) -> QueryTerms:
 
 
 def _heaviest(context: QueryContext, family: str, codes: list[Ints], strengths: list[Floats]) -> QueryTerms:
-    """Return the terms that sum to most over the threads; a term of one thread alone says nothing of what they share."""
+    """Return the terms that sum to most over the threads; a term of a single thread is not what they share."""
     empty = QueryTerms(family, np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32), (), ())
     if not codes or not sum(map(len, codes)):
         return empty

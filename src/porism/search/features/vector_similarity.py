@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from porism.search.answers.context import CandidateBatch, Values
-from porism.search.features.feature import Feature
+from porism.search.features.feature import Feature, Kind
 
 TEXTS = {"words": "similar in meaning by its words", "tuples": "similar in kind by its formulas"}
 
 
 class VectorSimilarity(Feature):
     """The cosine of the query's and the thread's vector in one family."""
+
+    # It did not help to find duplicates of questions that it was not fitted on (docs/results).
+    fitted_for: ClassVar[tuple[Kind, ...]] = ("answers",)
 
     def __init__(self, family: str) -> None:
         self.name = f"vectors.{family}"

@@ -10,9 +10,9 @@ from porism.corpus.post import Comment, Link, Post
 from porism.errors import PorismError
 from porism.formula import Parsed, parse, parse_mathml
 from porism.records import Explanation
-from porism.search.answers.model import Kind
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
+from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
 from porism.text.query import QueryPart, split_query
 from porism.web.api.errors import BadRequest
