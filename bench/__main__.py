@@ -12,7 +12,7 @@ ALL = sorted(m.name for m in pkgutil.iter_modules(bench.__path__) if not m.name.
 
 
 def main(names: list[str]) -> None:
-    """Call `main()` of each benchmark, in the order of their names; scripts without one only serve others."""
+    """Call `main()` of each benchmark, in the order of their names. A module without one only serves others."""
     for name in names or ALL:
         module = importlib.import_module(f"bench.{name}")
         if hasattr(module, "main"):

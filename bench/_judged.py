@@ -1,6 +1,6 @@
-"""The judged sets that several benchmarks need: their topics, collections and indexes, made once for all that run together.
+"""The judged sets of several benchmarks: topics, collections and indexes, built once for all benchmarks that run together.
 
-PORISM_BENCH_KEEP names a folder in which collections and indexes stay; what is there already is used as it is.
+PORISM_BENCH_KEEP names a folder that keeps collections and indexes; those in it are used as they are.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ import time
 from functools import cache
 from pathlib import Path
 
+from bench._data import SHARED
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
+from porism.evaluate.runs.run import LIMIT, write_rankings
 from porism.index.build import build_index
 from porism.index.formulas.build import build_formula_index
 from porism.records import Topic
+from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.systems.run import formula_rankings
 
-SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
 YEARS = ("2020", "2021")
 SOURCES = {"pool": (POOL / "formulas.tsv",), "slice": (SLICE,), "pool-slice": (POOL / "formulas.tsv", SLICE)}
 FORMULA_SETS = {"pool": "pool", "pool-slice": "pool-slice", "t2-2021": "slice"}  # test: collection
 
 
-def missing(name: str) -> bool:
-    """Say so where the data is absent."""
+def is_missing(name: str) -> bool:
+    """Return whether the real data is missing, and print it."""
     if POOL.exists() and SLICE.exists():
         return False
     print(f"{name}: no data at {SHARED}; set PORISM_SHARED")
@@ -40,26 +43,26 @@ def missing(name: str) -> bool:
 
 @cache
 def folder() -> Path:
-    """Where collections and indexes lie until all benchmarks are done."""
+    """Return the folder of collections and indexes; a temporary one is deleted at exit."""
     if kept := os.environ.get("PORISM_BENCH_KEEP"):
         place = Path(kept)
         place.mkdir(parents=True, exist_ok=True)
         return place
-    made = tempfile.TemporaryDirectory()
-    atexit.register(made.cleanup)
-    return Path(made.name)
+    temporary = tempfile.TemporaryDirectory()
+    atexit.register(temporary.cleanup)
+    return Path(temporary.name)
 
 
 @cache
 def collection(name: str) -> Path:
-    """A collection of SOURCES."""
+    """Return a collection of SOURCES; build it if needed."""
     place = folder() / f"{name}.collection"
     return place if place.exists() else build([open_source(path, "") for path in SOURCES[name]], place)
 
 
 @cache
 def index(links: bool) -> Path:
-    """The whole index of the slice, with or without its list of links; its time and size are printed when it is made."""
+    """Return the index of the slice, with or without links. If it must be built, print the time and the size."""
     place = folder() / ("slice.index" if links else "slice-without-links.index")
     if not place.exists():
         began = time.perf_counter()
@@ -72,7 +75,7 @@ def index(links: bool) -> Path:
 
 @cache
 def formula_searcher(name: str) -> FormulaSearcher:
-    """The formulas of a collection of SOURCES; those of the slice stand in its whole index."""
+    """Return the searcher of the formulas of a collection; for the slice, that of its whole index."""
     if name == "slice":
         return FormulaSearcher.open(index(True) / "formulas")
     place = folder() / f"{name}.formulas"
@@ -83,11 +86,17 @@ def formula_searcher(name: str) -> FormulaSearcher:
 
 
 def formula_topics(test: str) -> list[Topic]:
-    """The topics of a test of FORMULA_SETS: Task 2 of 2020 for the pool, of 2021 for the slice."""
+    """Return the topics of a test of FORMULA_SETS: Task 2 of 2020 for the pool, of 2021 for the slice."""
     return list(read_topics(SLICE / "topics/task2-2021.xml" if test == "t2-2021" else POOL / "topics.tsv"))
 
 
+def write_formula_run(path: Path, searcher: FormulaSearcher, collection: Collection, test: str) -> None:
+    """Write the run of a searcher for the topics of a test, as `porism run` does."""
+    found = formula_rankings(FormulaRetriever(searcher), collection, formula_topics(test), LIMIT)
+    write_rankings(found, path, "task2", "porism")
+
+
 def scores(runs: Path) -> str:
-    """What the independent script says of the runs in a folder."""
+    """Return what the independent script prints for the runs in a folder."""
     command = [sys.executable, str(SHARED / "tools/score_dev.py"), str(runs)]
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""The lab's own key of a formula: the Tangent-S string of Presentation MathML to the letter, nothing normalised. Only to compare with ours."""
+"""The lab's own key of a formula: the exact Tangent-S string of Presentation MathML, without any normalisation. Only for comparison."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INVISIBLE = re.compile("[\u2061-\u2064]")
 
 
 class Symbol:
-    """A symbol and what is linked to it."""
+    """A symbol and the symbols that are linked to it."""
 
     def __init__(self, label: str, **links: Symbol) -> None:
         self.label = label
@@ -40,7 +40,7 @@ class Symbol:
 
 
 def lab_key(mathml: str) -> str:
-    """The string, or nothing where it cannot be made."""
+    """Return the key; empty if the MathML cannot be read."""
     try:
         return str(_symbol(fromstring(XMLNS.sub("", mathml))))
     except (ParseError, LookupError, RecursionError):

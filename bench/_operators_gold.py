@@ -1,4 +1,4 @@
-"""Trees of other converters in our forms, and how near two trees are."""
+"""Trees of other converters with our labels, and the similarity of two trees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tag(element: etree._Element) -> str:
 
 
 def content_tree(text: str) -> Node | None:
-    """The content tree inside parallel markup; names of concepts become the symbols that they annotate, equally for all converters."""
+    """Read the content tree of parallel markup. Names of concepts become the symbols that they annotate, for all converters in the same way."""
     root = etree.fromstring(text.encode(), _PARSER)
     if root is None:
         return None
@@ -56,7 +56,7 @@ def _name_symbols(root: etree._Element, shown: dict[str | None, etree._Element])
 
 
 def _apply_forms(element: etree._Element, shown: dict[str | None, etree._Element]) -> None:
-    """Annotated forms that name a concept where others show the notation: indices, sums, derivatives."""
+    """Rewrite applications that name a concept where other converters keep the notation: indices, sums, derivatives."""
     head = element[0]
     name = "".join(head.itertext()).strip() if tag(head) == "csymbol" else ""
     if name in ("semantic-sum", "semantic-product") and len(element) >= 3:
@@ -85,7 +85,7 @@ def _apply_forms(element: etree._Element, shown: dict[str | None, etree._Element
 
 
 def _bounded(element: etree._Element, name: str) -> None:
-    """(semantic-sum k 1 n) as the sum sign with bounds below and above."""
+    """Rewrite (semantic-sum k 1 n) as the sum sign with bounds below and above."""
     variable, lower, *upper = list(element)[1:]
     for child in list(element):
         element.remove(child)
@@ -112,7 +112,7 @@ def _single(element: etree._Element | None) -> etree._Element | None:
 
 
 def semantic_tree(text: str) -> Node | None:
-    """The semantic tree that Mathoid (speech-rule-engine) writes into its Presentation MathML."""
+    """Read the semantic tree that Mathoid (speech-rule-engine) writes into its Presentation MathML."""
     root = etree.fromstring(text.encode(), _PARSER)
     if root is None:
         return None
@@ -164,7 +164,7 @@ def _between(kind: str, labels: list[str], kids: list[Node]) -> Node:
 
 
 def _construct(kind: str, kids: list[Node]) -> Node | None:
-    """Nodes whose type alone says what they are."""
+    """Convert nodes whose type alone determines them."""
     simple = {
         "subscript": "O!SUB",
         "matrix": f"M!M-{len(kids)}x{len(kids[0].children)}",
@@ -204,7 +204,7 @@ def _applied(kind: str, kids: list[Node]) -> Node:
 
 
 def _punctuated(items: list[Node]) -> Node:
-    """A list; older versions read a factorial sign as punctuation."""
+    """Convert a list; older versions read a factorial sign as punctuation."""
     folded: list[Node] = []
     for item in items:
         if item.label == "O!factorial" and not item.children and folded:
@@ -248,7 +248,7 @@ _FONTS = {
 
 
 def _styled(text: str, font: str) -> str:
-    """A letter with the font that stands beside it, as the one character that our labels have."""
+    """Return a letter and its font as the single character of our labels."""
     kind = _FONTS.get(font)
     if kind is None or len(text) != 1 or not text.isascii() or not text.isalpha():
         return text
@@ -277,7 +277,7 @@ def _semantic_leaf(kind: str, text: str) -> Node:
 
 
 def distance(first: Node, second: Node) -> int:
-    """The tree edit distance of Zhang and Shasha (1989), every step costing one."""
+    """Return the tree edit distance of Zhang and Shasha (1989) with unit costs."""
     a, b = _postorder(first), _postorder(second)
     la, lb = a[1], b[1]
     n, m = len(la), len(lb)
@@ -289,7 +289,7 @@ def distance(first: Node, second: Node) -> int:
 
 
 def _postorder(root: Node) -> tuple[list[str], list[int], list[int]]:
-    """Labels in post-order, leftmost leaf of each, and the key roots."""
+    """Return the labels in post-order, the leftmost leaf of each node, and the key roots."""
     labels: list[str] = []
     left: list[int] = []
     stack: list[tuple[Node, int]] = [(root, -1)]
@@ -333,5 +333,5 @@ def _subtree(
 
 
 def similarity(first: Node, second: Node) -> float:
-    """1 for equal trees, 0 when nothing can stay: one minus the edit distance over the larger size."""
+    """Return 1 - edit distance / size of the larger tree: 1 for equal trees, 0 if nothing matches."""
     return 1 - distance(first, second) / max(first.size(), second.size())

@@ -1,7 +1,7 @@
-"""Runs under a Python that has pya0 (Approach Zero): indexes LaTeX lines, then answers queries, telling the seconds of each.
+"""Run by a Python that has pya0 (Approach Zero): index lines of LaTeX, then answer queries, and print the seconds of each.
 
 python _pya0.py FORMULAS DIRECTORY       (one formula a line; then on standard input one query a line, as JSON)
-Lines of ours begin with `pya0:`; the library prints others.
+Our lines begin with `pya0:`; the library prints others.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pya0
 K = 1000
 
 
-def say(value: object) -> None:
-    """One line of ours, on a line of its own whatever the library printed before it."""
+def report(value: object) -> None:
+    """Print one of our lines, after whatever the library printed."""
     print(f"\npya0:{json.dumps(value)}", flush=True)
 
 
 def build(formulas: str, directory: str) -> tuple[float, float]:
-    """Seconds by the clock and of processors."""
+    """Build the index; return wall-clock and processor seconds."""
     with open(formulas, encoding="utf-8") as file:
         documents = file.read().split("\n")
     start, used = time.perf_counter(), time.process_time()
@@ -37,14 +37,14 @@ def build(formulas: str, directory: str) -> tuple[float, float]:
 
 
 def main(formulas: str, directory: str) -> None:
-    """Build, then answer."""
-    say(build(formulas, directory))
+    """Build the index, then answer queries."""
+    report(build(formulas, directory))
     index = pya0.index_open(directory, option="r")
     for line in sys.stdin:
         latex = json.loads(line)
         start = time.perf_counter()
         pya0.search(index, [{"str": latex, "type": "tex"}], verbose=False, topk=K)
-        say(time.perf_counter() - start)
+        report(time.perf_counter() - start)
 
 
 if __name__ == "__main__":

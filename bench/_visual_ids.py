@@ -1,4 +1,4 @@
-"""Visual ids of the slice: our groups beside the official ids, by every usual measure, and where the difference comes from."""
+"""Visual ids of the slice: compare our groups with the official ids by the usual measures, and print causes of the differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from porism.formula import parse, parse_mathml
 
 
 class Formula(Protocol):
-    """What is compared: LaTeX, the official visual id, and LaTeXML's Presentation MathML."""
+    """A formula to compare: LaTeX, the official visual id, and LaTeXML's Presentation MathML."""
 
     @property
     def latex(self) -> str: ...
@@ -24,10 +24,10 @@ class Formula(Protocol):
 
 
 class Agreement(NamedTuple):
-    """Shares of formulas, but `pairs`.
+    """Agreement of two groupings, as shares of formulas (`pairs`: of pairs).
 
-    `mutual`: the formula's group and its official id are each other's main partner; `purity`: its official id is the commonest one of its
-    group; `inverse`: its group is the commonest one of its official id; `pairs`: F1 over pairs of formulas put together.
+    `mutual`: the formula's group and its official id are each other's main partner; `purity`: its official id is the most frequent one of its
+    group; `inverse`: its group is the most frequent one of its official id; `pairs`: F1 over pairs of formulas in one group.
     """
 
     mutual: float
@@ -37,9 +37,9 @@ class Agreement(NamedTuple):
 
 
 def agreement(keys: Sequence[Hashable], ids: Sequence[str]) -> Agreement:
-    """How far two groupings of the same formulas agree."""
+    """Return how far two groupings of the same formulas agree."""
     both, ours, theirs = Counter(zip(keys, ids, strict=True)), Counter(keys), Counter(ids)
-    of_key, of_id = _main(both), _main({(visual, key): count for (key, visual), count in both.items()})
+    of_key, of_id = _main_partner(both), _main_partner({(visual, key): count for (key, visual), count in both.items()})
     mutual = sum(n for (key, visual), n in both.items() if of_key[key] == visual and of_id[visual] == key)
     purity = sum(n for (key, visual), n in both.items() if of_key[key] == visual)
     inverse = sum(n for (key, visual), n in both.items() if of_id[visual] == key)
@@ -47,13 +47,13 @@ def agreement(keys: Sequence[Hashable], ids: Sequence[str]) -> Agreement:
     return Agreement(mutual / len(ids), purity / len(ids), inverse / len(ids), pairs)
 
 
-def _main(both: Mapping[Any, int]) -> dict[Hashable, Hashable]:
-    """The commonest partner of each first; a tie goes to the one seen first."""
+def _main_partner(both: Mapping[Any, int]) -> dict[Hashable, Hashable]:
+    """Return the most frequent partner of each first element; the first one wins a tie."""
     best: dict[Hashable, tuple[int, Hashable]] = {}
-    for (one, other), count in both.items():
-        if count > best.get(one, (0, ""))[0]:
-            best[one] = (count, other)
-    return {one: other for one, (_, other) in best.items()}
+    for (first, second), count in both.items():
+        if count > best.get(first, (0, ""))[0]:
+            best[first] = (count, second)
+    return {first: second for first, (_, second) in best.items()}
 
 
 def _pairs(counts: Mapping[Any, int]) -> int:
@@ -64,8 +64,8 @@ _WRAPPER = re.compile(r"</?(?:math|semantics|mrow|mstyle)\b[^>]*>|<mo[^>]*>[\u20
 _ATTRIBUTES = re.compile(r"<(\w+)\s[^>]*?(/?)>")
 
 
-def drawn(slt: str) -> str:
-    """Official MathML without what the lab's own key leaves out: attributes, rows, invisible operators."""
+def visible_mathml(slt: str) -> str:
+    """Return official MathML without attributes, rows and invisible operators, which the lab's own key leaves out too."""
     return _ATTRIBUTES.sub(r"<\1\2>", _WRAPPER.sub("", slt))
 
 
@@ -87,19 +87,19 @@ def visual_ids(formulas: Iterable[Formula]) -> None:
     )
     _bound("the best that any function of the LaTeX can do", [row.latex for row in rows], ids)
     _bound("the best that any function of the official MathML can do", text, ids)
-    fair = _true(rows, ids)
-    sound = [at for at in fair if "<merror" not in rows[at].slt]
-    for name, kept in (("ids that contradict each other apart", fair), ("and LaTeXML's errors apart", sound)):
+    consistent = _consistent(rows, ids)
+    without_errors = [at for at in consistent if "<merror" not in rows[at].slt]
+    for name, kept in (("without contradictory ids", consistent), ("and without LaTeXML's errors", without_errors)):
         for origin, keys in (("LaTeX", latex), ("official MathML", official)):
             _line(f"{name}, from {origin}", [keys[at] for at in kept], [ids[at] for at in kept])
     _merges(rows, latex)
     _splits(rows, latex)
 
 
-def _true(rows: list[Formula], ids: list[str]) -> list[int]:
-    """Formulas whose official id is the commonest one of those with the same official MathML (else the same LaTeX)."""
-    keys = [drawn(row.slt) or row.latex for row in rows]
-    main = _main(Counter(zip(keys, ids, strict=True)))
+def _consistent(rows: list[Formula], ids: list[str]) -> list[int]:
+    """Return the positions of formulas whose official id is the most frequent one of those with the same official MathML (or LaTeX)."""
+    keys = [visible_mathml(row.slt) or row.latex for row in rows]
+    main = _main_partner(Counter(zip(keys, ids, strict=True)))
     return [at for at, key in enumerate(keys) if main[key] == ids[at]]
 
 
@@ -108,14 +108,14 @@ def _line(name: str, keys: Sequence[Hashable], ids: Sequence[str]) -> None:
 
 
 def _bound(name: str, keys: Sequence[Hashable], ids: Sequence[str]) -> None:
-    """Formulas with one input and several ids: whatever the function, only the commonest can agree."""
+    """Print an upper bound: if equal inputs have several ids, a function of the input can agree with the most frequent one only."""
     best = agreement(keys, ids).purity
     print(f"{name:60}{len(ids):9,}{best:9.2%}{best:9.2%}")
 
 
 def _merges(rows: list[Formula], keys: list[tuple[str, str]]) -> None:
-    """Formulas that share our group with a commoner official id, by cause."""
-    main = _main(Counter((key, row.visual) for key, row in zip(keys, rows, strict=True)))
+    """Print formulas that share our group with a more frequent official id, by cause."""
+    main = _main_partner(Counter((key, row.visual) for key, row in zip(keys, rows, strict=True)))
     partners: defaultdict[Hashable, list[Formula]] = defaultdict(list)
     for key, row in zip(keys, rows, strict=True):
         if main[key] == row.visual:
@@ -124,7 +124,7 @@ def _merges(rows: list[Formula], keys: list[tuple[str, str]]) -> None:
     for key, row in zip(keys, rows, strict=True):
         if main[key] != row.visual:
             causes[_cause(row, partners[key])].append((partners[key][0].latex[:40], row.latex[:40]))
-    _print_causes("together here, apart in the lab", causes)
+    _print_causes("one group here, several ids in the lab", causes)
 
 
 _MARKS = (r"\|", r"\Vert", r"\lVert", "||", r"\ast", "*", r"\mathrm{d}")
@@ -135,7 +135,7 @@ def _cause(row: Formula, partners: list[Formula]) -> str:
         return "the same LaTeX has several official ids"
     if "<merror" in row.slt or all("<merror" in other.slt for other in partners):
         return "LaTeXML did not know a command of one"
-    if any(drawn(other.slt) == drawn(row.slt) for other in partners):
+    if any(visible_mathml(other.slt) == visible_mathml(row.slt) for other in partners):
         return "the same official MathML has several official ids"
     if not row.latex.isascii() or not any(other.latex.isascii() for other in partners):
         return "a sign typed as a character and as a command"
@@ -145,8 +145,8 @@ def _cause(row: Formula, partners: list[Formula]) -> str:
 
 
 def _splits(rows: list[Formula], keys: list[tuple[str, str]]) -> None:
-    """Formulas that share an official id with a commoner group of ours, by cause."""
-    main = _main(Counter((row.visual, key) for key, row in zip(keys, rows, strict=True)))
+    """Print formulas that share an official id with a more frequent group of ours, by cause."""
+    main = _main_partner(Counter((row.visual, key) for key, row in zip(keys, rows, strict=True)))
     first: dict[tuple[Hashable, Hashable], Formula] = {}
     for key, row in zip(keys, rows, strict=True):
         first.setdefault((row.visual, key), row)
@@ -158,11 +158,11 @@ def _splits(rows: list[Formula], keys: list[tuple[str, str]]) -> None:
                 "LaTeXML did not know a command of one"
                 if "<merror" in row.slt + other.slt
                 else "the official MathML differs"
-                if drawn(row.slt) != drawn(other.slt)
+                if visible_mathml(row.slt) != visible_mathml(other.slt)
                 else "the same official MathML"
             )
             causes[cause].append((other.latex[:40], row.latex[:40]))
-    _print_causes("apart here, together in the lab", causes)
+    _print_causes("several groups here, one id in the lab", causes)
 
 
 def _print_causes(name: str, causes: dict[str, list[tuple[str, str]]]) -> None:

@@ -1,7 +1,7 @@
 """Answer search as the collection grows: indexing, memory, disk and latency at 10k, 100k and more generated posts.
 
-PORISM_BENCH_SIZES (default 10000,100000) names the sizes; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a folder in which dumps,
-collections and indexes stay, so that what is there already is not made again.
+PORISM_BENCH_SIZES (default 10000,100000) names the sizes; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a folder that keeps dumps,
+collections and indexes for the next time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from bench._watched import memory, watch
+from bench._resources import memory, run_measured
 from bench.generate_dump import Generator, generate
 from bench.growth_plot import draw
 from porism.corpus.build.pipeline import build
@@ -47,20 +47,20 @@ COLUMNS = (
 )
 WIDTH = 12
 QUESTIONS = 100
-SEED = 5  # of the questions that are asked; the posts have another
+SEED = 5  # of the queries; the posts have another seed
 
 
 def main() -> None:
-    """Print the table and, where matplotlib is at hand, draw it."""
+    """Print the table, and draw it if matplotlib is installed."""
     print("  ".join(name.rjust(WIDTH) for name, _, _ in COLUMNS))
-    with tempfile.TemporaryDirectory() as passing:
-        place = Path(os.environ.get("PORISM_BENCH_FOLDER", passing))
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(os.environ.get("PORISM_BENCH_FOLDER", temporary))
         rows = [measure(place / str(size), size) for size in SIZES]
     draw(rows, {at: drawn for at, (_, _, drawn) in enumerate(COLUMNS) if drawn}, PLOT, "posts")
 
 
 def measure(folder: Path, size: int) -> tuple[float, ...]:
-    """One line of the table; indexing and searching run in processes of their own, so that their memory is their own."""
+    """Print and return one line of the table. Indexing and searching run in processes of their own, so that memory is measured separately."""
     made = folder / "collection"
     if not (made / "manifest.json").exists():
         generate(folder / "dump", size)
@@ -68,7 +68,7 @@ def measure(folder: Path, size: int) -> tuple[float, ...]:
     costs = folder / "index.json"
     if not costs.exists():
         command = [sys.executable, "-m", "porism.cli", "index", str(made), "-o", str(folder / "index"), "--quiet"]
-        costs.write_text(json.dumps(watch(command)), "utf-8")
+        costs.write_text(json.dumps(run_measured(command)), "utf-8")
     seconds, processor, peak = json.loads(costs.read_text("utf-8"))
     with Collection.open(made) as collection:
         formulas, distinct = collection.count("formulas"), collection.count("expressions")
@@ -82,8 +82,8 @@ def measure(folder: Path, size: int) -> tuple[float, ...]:
 
 
 def search(index: Path) -> None:
-    """Print, as JSON: memory of its own and with mapped pages (MB), seconds to open; of whole questions the median and 95th percentile
-    (ms) and the median of processor time (ms)."""
+    """Print as JSON: memory without and with mapped pages (MB), seconds to open the index, and for whole questions as queries the median and
+    95th percentile of latency (ms) and the median of processor time (ms)."""
     from porism.search.engine import Engine
     from porism.search.query import read_query
 
@@ -95,21 +95,21 @@ def search(index: Path) -> None:
         start, used = time.perf_counter(), time.process_time()
         engine.rank(read_query(title, body, tags))
         times.append((1000 * (time.perf_counter() - start), 1000 * (time.process_time() - used)))
-    waited, worked = np.array(times[1:]).T  # the first one loads what is compiled
+    latency, processor = np.array(times[1:]).T  # the first query loads compiled code
     mapped = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    p50, p95 = np.percentile(waited, (50, 95))
-    print(json.dumps([memory(os.getpid()), mapped, opened, p50, p95, float(np.median(worked))]))
+    p50, p95 = np.percentile(latency, (50, 95))
+    print(json.dumps([memory(os.getpid()), mapped, opened, p50, p95, float(np.median(processor))]))
 
 
 def questions(number: int) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Questions that no dump has: title, body and tags."""
+    """Return questions that no dump contains: title, body and tags."""
     rows = (ElementTree.fromstring(row) for name, row in Generator(100 * number, SEED).rows() if name == "Posts")
-    asked = islice((row for row in rows if row.get("Title")), number)
-    return [(row.get("Title", ""), row.get("Body", ""), tags(row.get("Tags", ""))) for row in asked]
+    found = islice((row for row in rows if row.get("Title")), number)
+    return [(row.get("Title", ""), row.get("Body", ""), tags(row.get("Tags", ""))) for row in found]
 
 
 def tags(text: str) -> tuple[str, ...]:
-    """The tags of a row: `<a><b>`."""
+    """Parse the tags of a row: `<a><b>`."""
     return tuple(text.strip("<>|").replace("><", "|").split("|"))
 
 

@@ -1,7 +1,7 @@
-"""Answer and question search on the slice: bars, prime measures, figures on topics that were held out, latency, memory.
+"""Answer and question search on the slice: measures, cross-validation, latency, memory.
 
-Held out: answers fitted on one year and tested on the other, questions fitted on four fifths of the topics and tested on the last. The same again
-with a group of features left out says what the group gives.
+Cross-validation fits answers on one year and tests on the other; it fits questions on four fifths of the topics and tests on the last fifth.
+Repeating it without a group of features shows what the group contributes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._judged import SLICE, YEARS, folder, index, missing, scores
+from bench._judged import SLICE, YEARS, folder, index, is_missing, scores
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features import feature_names
@@ -32,7 +32,7 @@ from porism.search.train import (
 )
 from porism.systems.run import run_topics
 
-# A group is left out by the beginnings and the ends of its features' names.
+# The features of a group, by prefix or suffix of their names.
 GROUPS = {
     "none left out": (),
     "words": (".words",),
@@ -50,7 +50,7 @@ GROUPS = {
     "concepts": ("concepts.",),
     "feedback": ("feedback.",),
 }
-# Answers use no feedback; a fit on 600 titles takes its time, so of them fewer groups.
+# Answers use no feedback. A fit on 600 titles takes long, so questions have fewer groups.
 GROUPS_OF = {
     "answers": tuple(group for group in GROUPS if group != "feedback"),
     "questions": ("none left out", "formulas as wholes", "feedback"),
@@ -58,8 +58,8 @@ GROUPS_OF = {
 
 
 def main() -> None:
-    """Build, run, score."""
-    if missing("answer_search"):
+    """Build the index, write runs, print all figures."""
+    if is_missing("answer_search"):
         return
     runs = folder() / "answer-runs"
     for year in YEARS:
@@ -82,23 +82,23 @@ def main() -> None:
 
 
 def topic_file(year: str) -> Path:
-    """The topics of Task 1."""
+    """Return the file of the topics of Task 1."""
     return SLICE / "topics" / f"task1-{year}.xml"
 
 
 def qrels_file(year: str) -> Path:
-    """Their judgments in the slice."""
+    """Return the file of their judgments in the slice."""
     return SLICE / "qrels" / f"task1-{year}.core.txt"
 
 
 def prime_measures(year: str, runs: Path) -> None:
-    """The lab's own measures by the project's own evaluator."""
+    """Print the lab's measures, computed by `porism eval`."""
     command = [sys.executable, "-m", "porism.cli", "eval", str(qrels_file(year)), str(runs / f"t1-{year}.tsv")]
     subprocess.run([*command, "--measures", "nDCG'", "MAP'", "P'@10", "MAP", "R@100"], check=False)
 
 
 def latency(engine: Engine) -> None:
-    """Whole questions as queries, one after another, after one that is not counted."""
+    """Print the latency of whole questions as queries, without the first one, which loads compiled code."""
     seconds = []
     for topic in read_topics(topic_file("2021")):
         began = time.perf_counter()
@@ -109,19 +109,21 @@ def latency(engine: Engine) -> None:
 
 
 def judged(engine: Engine, topics: Path, qrels: Path, kind: Kind) -> list[Example]:
-    """Topics with the features of their candidates."""
+    """Return the judged topics with the features of their candidates."""
     return make_examples(engine, read_topics(topics), read_grades(qrels), kind)
 
 
 def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure) -> None:
-    """Figures on topics that were not fitted on, with all features and without each group of them."""
+    """Print cross-validated figures with all features and without each group."""
     for group in GROUPS_OF[kind]:
         names = GROUPS[group]
-        blind = np.array(
+        left_out = np.array(
             [any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in feature_names()]
         )
-        cut = [[replace(one, features=np.where(blind, 0.0, one.features)) for one in each] for each in sets]
-        figures = "  ".join(f"{figure:.3f}" for figure in cross_validate(cut, kind, measure))
+        reduced = [
+            [replace(one, features=np.where(left_out, 0.0, one.features)) for one in examples] for examples in sets
+        ]
+        figures = "  ".join(f"{figure:.3f}" for figure in cross_validate(reduced, kind, measure))
         print(f"  {figures}  {'without ' + group if names else group}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Assessment under load: 20 assessors save 50 judgments each at once; how long a save and the next item take.
+"""Assessment under load: 20 assessors save 50 judgments each at the same time. Measures how long a save and the next item take.
 
 `python -m bench assess` builds the sample collection, starts the real server and drives it over HTTP.
 """
@@ -30,7 +30,7 @@ SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 
 @dataclass
 class Load:
-    """A journal with work for everyone, and where its server listens."""
+    """A journal with items for every assessor, and the address of its server."""
 
     journal: Path
     collection: Path
@@ -69,7 +69,7 @@ class Load:
 
 @dataclass
 class Times:
-    """Seconds of every save and of every next item; retries are counted."""
+    """Seconds of every save and of every next item, and the number of retries."""
 
     saves: list[float] = field(default_factory=list)
     items: list[float] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Times:
 
 
 def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgments: int = JUDGMENTS) -> Load:
-    """A journal in which every assessor has the same answers of the collection to judge."""
+    """Make a journal in which every assessor has the same answers of the collection to judge."""
     from porism.corpus.store.collection import Collection
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.accounts import add_account
@@ -97,14 +97,14 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
         add_account(journal, f"a{number}", "assessor", PASSWORD)
         assign_items(journal, f"a{number}", 1, TOPIC, "dual", keys)
     journal.close()
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = int(one.getsockname()[1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
     return Load(folder / "load.journal", collection, port, assessors, judgments)
 
 
-def patiently(times: Times, call: Callable[[], httpx.Response]) -> httpx.Response:
-    """Repeat a request until it is answered, as a person's browser and patience would: the server may be gone for a while."""
+def retry(times: Times, call: Callable[[], httpx.Response]) -> httpx.Response:
+    """Repeat a request until it is answered, as a person would: the server may be down for a while."""
     while True:
         try:
             answer = call()
@@ -116,8 +116,8 @@ def patiently(times: Times, call: Callable[[], httpx.Response]) -> httpx.Respons
         time.sleep(0.1)
 
 
-def hidden(page: str) -> dict[str, str]:
-    """The hidden fields of the judging form, or of the only form."""
+def hidden_fields(page: str) -> dict[str, str]:
+    """Return the hidden fields of the judging form, or of the only form."""
     form = page[page.index('id="judging"') :] if 'id="judging"' in page else page
     return {
         name: html.unescape(value)
@@ -126,36 +126,36 @@ def hidden(page: str) -> dict[str, str]:
 
 
 def grade_of(assessor: int, place: int) -> int:
-    """What this assessor says of the item at this place: known in advance, so that nothing can get lost or mixed up unseen."""
+    """Return the grade that this assessor gives to this item. It is fixed, so that a lost or mixed-up judgment is noticed."""
     return (assessor * 7 + place * 3) % 4
 
 
 def judge_all(load: Load, assessor: int, times: Times, ready: threading.Barrier) -> None:
-    """Log in, then judge every item: load the next one, save it, be led to the one after."""
+    """Log in, then judge every item: load it, save it, follow to the next one."""
     with httpx.Client(base_url=load.url, timeout=60) as http:
-        fields = hidden(patiently(times, lambda: http.get("/login")).text)
+        fields = hidden_fields(retry(times, lambda: http.get("/login")).text)
         data = {**fields, "name": f"a{assessor}", "password": PASSWORD}
-        patiently(times, lambda: http.post("/login", data=data))
+        retry(times, lambda: http.post("/login", data=data))
         job = assessor + 1
         ready.wait()
         for place in range(1, load.judgments + 1):
             start = time.perf_counter()
-            page = patiently(times, lambda place=place: http.get(f"/judge/{job}/{place}"))
+            page = retry(times, lambda place=place: http.get(f"/judge/{job}/{place}"))
             times.items.append(time.perf_counter() - start)
             form = {
-                **hidden(page.text),
+                **hidden_fields(page.text),
                 "grade_1": str(grade_of(assessor, place)),
-                "comment_1": f"said by {assessor}",
+                "comment_1": f"comment of {assessor}",
                 "go": "next",
             }
             start = time.perf_counter()
-            answer = patiently(times, lambda place=place, form=form: http.post(f"/judge/{job}/{place}", data=form))
+            answer = retry(times, lambda place=place, form=form: http.post(f"/judge/{job}/{place}", data=form))
             times.saves.append(time.perf_counter() - start)
             assert answer.status_code == 303, answer.text
 
 
 def drive(load: Load, during: Callable[[Times], None] = lambda times: None) -> tuple[Times, float]:
-    """All assessors at once; `during` runs beside them. Returns the times and the seconds it took."""
+    """Run all assessors at the same time, and `during` beside them; return the times and the seconds of the whole."""
     times = Times()
     ready = threading.Barrier(load.assessors + 1)
     threads = [threading.Thread(target=judge_all, args=(load, n, times, ready)) for n in range(load.assessors)]
@@ -170,7 +170,7 @@ def drive(load: Load, during: Callable[[Times], None] = lambda times: None) -> t
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which this share lies."""
+    """Return the value below which this share of the values is."""
     return statistics.quantiles(values, n=100)[round(share * 100) - 1]
 
 

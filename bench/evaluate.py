@@ -1,4 +1,4 @@
-"""Runs checked and scored: 1,000 topics of 1,000 hits; agreement with the trec_eval program where it is at hand."""
+"""Check and score runs of 1,000 topics with 1,000 hits; compare with the trec_eval program if it is installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
 
 TOPICS, HITS, JUDGED = 1000, 1000, 450
 CASES = 100
-ASKED = {
+TREC_EVAL_MEASURES = {  # names on the command line of trec_eval
     "ndcg": "nDCG'",
     "map": "MAP'",
     "P.10": "P'@10",
@@ -32,23 +32,23 @@ ASKED = {
 }
 
 
-def big_case(folder: Path) -> tuple[Path, Path]:
-    """A run of a million hits, and qrels of 450 judgments a topic, most of them of hits."""
+def write_big_case(folder: Path) -> tuple[Path, Path]:
+    """Write a run of a million hits, and qrels of 450 judgments a topic, most of them of hits."""
     chance = np.random.default_rng(1)
     rankings: dict[str, Ranking] = {}
     qrels: Qrels = {}
     for number in range(1, TOPICS + 1):
         items = [str(item) for item in chance.choice(3_000_000, HITS, replace=False)]
         rankings[f"A.{number}"] = Ranking(items, (-np.sort(-chance.random(HITS)) * 20).tolist())
-        some = [*chance.permutation(items)[: JUDGED - 100], *(f"{item}" for item in range(4_000_000, 4_000_100))]
-        qrels[f"A.{number}"] = dict(zip(map(str, some), chance.integers(0, 4, JUDGED).tolist(), strict=True))
+        judged = [*chance.permutation(items)[: JUDGED - 100], *(f"{item}" for item in range(4_000_000, 4_000_100))]
+        qrels[f"A.{number}"] = dict(zip(map(str, judged), chance.integers(0, 4, JUDGED).tolist(), strict=True))
     write_run(Run("big", "task1", rankings, "big"), folder / "T-task1-big-auto-both-P.tsv")
     write_qrels(qrels, folder / "qrels.txt")
     return folder / "T-task1-big-auto-both-P.tsv", folder / "qrels.txt"
 
 
-def best(work: Callable[[], object], times: int = 3) -> tuple[float, float]:
-    """Shortest wall-clock and processor seconds of some tries."""
+def best_time(work: Callable[[], object], times: int = 3) -> tuple[float, float]:
+    """Return the shortest wall-clock and processor seconds of several attempts."""
     tries = []
     for _ in range(times):
         wall, processor = time.perf_counter(), time.process_time()
@@ -58,8 +58,8 @@ def best(work: Callable[[], object], times: int = 3) -> tuple[float, float]:
 
 
 def speed(folder: Path) -> None:
-    """The table of seconds."""
-    run_path, qrels_path = big_case(folder)
+    """Print the table of seconds."""
+    run_path, qrels_path = write_big_case(folder)
     qrels, run = read_qrels(qrels_path), read_run(run_path)
     plain = parse_all(["nDCG MAP P@10 RR"])
     rows = {
@@ -72,12 +72,12 @@ def speed(folder: Path) -> None:
     print(f"{TOPICS:,} topics x {HITS:,} hits, {JUDGED} judgments a topic, best of 3")
     print(f"{'step':48}  {'wall s':>7}  {'cpu s':>7}")
     for name, work in rows.items():
-        wall, processor = best(work)
+        wall, processor = best_time(work)
         print(f"{name:48}  {wall:7.2f}  {processor:7.2f}")
 
 
 def random_case(seed: int) -> tuple[Qrels, Run]:
-    """Ties, unjudged hits, missing topics and topics without judgments."""
+    """Return a random case with ties, unjudged hits, missing topics and topics without judgments."""
     chance = random.Random(seed)
     docs = [str(number) for number in chance.sample(range(10**6), 120)]
     qrels: Qrels = {}
@@ -93,7 +93,7 @@ def random_case(seed: int) -> tuple[Qrels, Run]:
 
 
 def agreement(folder: Path) -> None:
-    """Every mean against the program's four decimals."""
+    """Compare every mean with the four decimals of the program."""
     program = os.environ.get("PORISM_TREC_EVAL") or shutil.which("trec_eval")
     if not program:
         print(
@@ -101,8 +101,8 @@ def agreement(folder: Path) -> None:
         )
         return
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    measures = parse_all(ASKED.values())
-    flags = [word for name in ASKED for word in ("-m", name)]
+    measures = parse_all(TREC_EVAL_MEASURES.values())
+    flags = [word for name in TREC_EVAL_MEASURES for word in ("-m", name)]
     same = different = 0
     for seed in range(CASES):
         qrels, run = random_case(seed)
@@ -118,7 +118,7 @@ def agreement(folder: Path) -> None:
             printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
             theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
             ours = score(qrels, run, measures, average)  # type: ignore[arg-type]
-            equal = sum(f"{ours.mean(measure):.4f}" == theirs[measure.engine] for measure in measures)
+            equal = sum(f"{ours.mean(measure):.4f}" == theirs[measure.trec_eval] for measure in measures)
             same, different = same + equal, different + len(measures) - equal
     print(
         f"agreement with {(version.stdout + version.stderr).strip()}: {same} means equal to four decimals, {different} different ({CASES} random runs)"
@@ -126,7 +126,7 @@ def agreement(folder: Path) -> None:
 
 
 def main() -> None:
-    """Print both."""
+    """Print speed and agreement."""
     with tempfile.TemporaryDirectory() as name:
         speed(Path(name))
         agreement(Path(name))

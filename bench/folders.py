@@ -1,6 +1,6 @@
-"""Folders of documents: an encyclopedia in LaTeX, and notes in Markdown and notebooks, built, indexed and asked for known facts.
+"""Folders of documents: build, index and search an encyclopedia in LaTeX, and notes in Markdown and notebooks.
 
-python -m bench folders; PORISM_BENCH_KEEP names a folder in which the documents, collections and indexes stay, to be used as they are.
+python -m bench folders; PORISM_BENCH_KEEP names a folder that keeps documents, collections and indexes for the next time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 from xml.etree.ElementTree import iterparse
 
 import porism
-from bench._judged import SHARED, folder
+from bench._data import DATA, SHARED
+from bench._judged import folder
 from porism.corpus.build.pipeline import build
 from porism.corpus.build.report import report_lines
 from porism.corpus.sources.detect import open_source
@@ -21,12 +22,12 @@ from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 
 ROOT = Path(__file__).resolve().parents[1]
-ENTRIES = SHARED / "data/planetmath/entries.jsonl"
+ENTRIES = DATA / "planetmath/entries.jsonl"
 HISTORY = ROOT / "sample/dump/PostHistory.xml"
 TITLE, BODY = "1", "2"
 
-# What is asked, and a word of the title that the first hits must show.
-FACTS = {
+# Queries, each with a word that the title of a first hit must contain.
+QUERIES = {
     "encyclopedia": (
         (r"$a^{p-1}\equiv 1\pmod p$", "Fermat"),
         (r"$(p-1)!\equiv -1\pmod p$", "Wilson"),
@@ -43,7 +44,7 @@ FACTS = {
 
 
 def write_encyclopedia(place: Path) -> int:
-    """One .tex file per entry, in a folder for each field; how many."""
+    """Write a .tex file for each entry, in a folder for each field; return how many."""
     written, used = 0, set[Path]()
     with open(ENTRIES, encoding="utf-8") as lines:
         for entry in map(json.loads, lines):
@@ -59,7 +60,7 @@ def write_encyclopedia(place: Path) -> int:
 
 
 def write_notes(place: Path) -> int:
-    """The posts of the sample as their authors typed them: a Markdown file or a notebook each, in turn; how many."""
+    """Write the posts of the sample as their authors typed them, as Markdown files and notebooks in turn; return how many."""
     place.mkdir(parents=True, exist_ok=True)
     texts: dict[str, dict[str, str]] = {}
     for _, row in iterparse(HISTORY):
@@ -79,17 +80,17 @@ def write_notes(place: Path) -> int:
     return len(texts)
 
 
-def ask(index: Path, facts: tuple[tuple[str, str], ...]) -> Iterator[str]:
-    """Where the first title with the word stands, and what is first."""
+def search(index: Path, queries: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    """Yield for each query the rank of the first title with the word, and the first title."""
     engine = porism.open(index)
-    for query, word in facts:
+    for query, word in queries:
         titles = ["".join(part.text for part in hit.title) for hit in engine.search(query, 10, kind="questions").hits]
         rank = next((at for at, title in enumerate(titles, 1) if word in title), None)
         yield f"  {query}: {f'rank {rank}' if rank else 'not in the first 10'}; first: {titles[0] if titles else '-'}"
 
 
 def measure(name: str, place: Path) -> None:
-    """Build, index and ask one folder of documents."""
+    """Build, index and search one folder of documents."""
     collection, index = place / f"{name}.collection", place / f"{name}.index"
     start = time.perf_counter()
     if not collection.exists():
@@ -102,12 +103,12 @@ def measure(name: str, place: Path) -> None:
             print(f"  indexed in {time.perf_counter() - start:.0f} s")
         for line in report_lines(made.manifest):
             print("  " + line)
-    for line in ask(index, FACTS[name]):
+    for line in search(index, QUERIES[name]):
         print(line)
 
 
 def main() -> None:
-    """Both folders."""
+    """Measure both folders."""
     place = folder()
     if ENTRIES.exists():
         print(f"encyclopedia: {write_encyclopedia(place / 'encyclopedia'):,} files of LaTeX")

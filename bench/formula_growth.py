@@ -28,7 +28,7 @@ from porism.search.formulas.searcher import FormulaSearcher
 SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
 PLOT = Path(__file__).parents[1] / "docs/results/formula-growth.svg"
 SEED = 4
-# Shapes with places for letters (@), numbers (#) and parts (~), from which formulas of any number are made.
+# Templates of random formulas, with placeholders for letters (@), numbers (#) and sub-expressions (~).
 SHAPES = (
     "@^{#}+@^{#}=@^{#}", r"\frac{~}{~}", r"\sum_{@=#}^{@}~", r"\int_{#}^{@}~\,d@", r"\sqrt{~+#}", r"\lim_{@\to\infty}~",
     r"\sin(~)+\cos(~)", r"@_{#}\leq ~", r"\binom{@}{#}~", r"e^{~}-#", r"~=~", r"@(@+#)=~", r"\log_{#}(~)", r"|~|<@", r"@\in @_{#}",
@@ -37,14 +37,14 @@ LEAVES = ("@", "#", "@^{#}", "@_{@}", "#@", "@+#", r"\frac{#}{@}", "@!")
 
 
 def main() -> None:
-    """Print the table and, where matplotlib is at hand, draw it."""
+    """Print the table, and draw it if matplotlib is installed."""
     print("formulas   index s   formulas/s   disk MB   memory MB   p50 ms   p95 ms")
     rows = [measure(size) for size in SIZES]
     draw(rows, {4: "median ms", 3: "memory MB", 2: "disk MB"}, PLOT)
 
 
 def measure(size: int) -> tuple[float, ...]:
-    """One line of the table; the search runs in a process of its own, so that its memory is its own."""
+    """Print and return one line of the table. The search runs in a process of its own, so that its memory is measured separately."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seconds = make(folder, size)
@@ -60,7 +60,7 @@ def measure(size: int) -> tuple[float, ...]:
 
 
 def make(folder: Path, size: int) -> float:
-    """Index that many generated formulas; seconds of indexing alone."""
+    """Index so many generated formulas; return the seconds of indexing alone."""
     source = random.Random(SEED)
     with (folder / "formulas.tsv").open("w", encoding="utf-8") as out:
         out.write("visual_id\tlatex\n")
@@ -74,7 +74,7 @@ def make(folder: Path, size: int) -> float:
 
 
 def formula(source: random.Random) -> str:
-    """A random formula."""
+    """Return a random formula."""
     text = source.choice(SHAPES)
     for _ in range(2):
         text = re.sub("~", lambda _: source.choice(SHAPES if source.random() < 0.3 else LEAVES), text)

@@ -1,4 +1,4 @@
-"""What each part of the score of formulas gives: alone, summed, and with weights chosen on one year and tested on the other."""
+"""What each feature of formula search contributes: alone, summed, and with weights chosen on one year and tested on the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench._judged import (
     folder,
     formula_searcher,
     formula_topics,
-    missing,
+    is_missing,
     scores,
 )
 from porism.corpus.store.collection import Collection
@@ -24,28 +24,30 @@ from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
-from porism.systems.run import SPARE, place_of
+from porism.systems.run import SPARE, returnable_instance
 
 Array = npt.NDArray[np.float64]
-TESTS = {"pool": (POOL / "qrels.txt", True), "t2-2021": (SLICE / "qrels/task2-2021.core.txt", False)}  # prime?
+TESTS = {
+    "pool": (POOL / "qrels.txt", True),
+    "t2-2021": (SLICE / "qrels/task2-2021.core.txt", False),
+}  # whether the measure is a prime one
 CHOICES = (0.5, 1.0, 1.5, 2.0)
-SIMILARITIES = len(FEATURES) - 1  # the last part is given on top of them
+SIMILARITIES = len(FEATURES) - 1  # the last feature is added to the similarities
 
 
 class Topic(NamedTuple):
-    """The candidates of a topic (by row of the store, which is by visual id): their parts, each between 0 and 1, and their grades (-1
-    where not judged); and the grades of all that was judged."""
+    """The candidates of a topic: visual ids, features (each between 0 and 1) and grades (-1: not judged); and the grades of all judged formulas."""
 
     name: str
     visual_ids: npt.NDArray[np.int64]
-    parts: Array
+    features: Array
     grades: npt.NDArray[np.int64]
     pool: list[int]
 
 
 def main() -> None:
-    """Print both tables."""
-    if missing("formula_parts"):
+    """Print the tables."""
+    if is_missing("formula_parts"):
         return
     tests = {name: read(name) for name in TESTS}
     print("nDCG' / MAP' / P'@10 on the pool, MAP on the slice in 2021 (unjudged = not relevant)")
@@ -59,18 +61,19 @@ def main() -> None:
     )
     for name in TESTS:
         chosen = max(
-            product(CHOICES, repeat=SIMILARITIES), key=lambda weights: figure(name, tests[name], scaled(weights))
+            product(CHOICES, repeat=SIMILARITIES),
+            key=lambda weights: mean_average_precision(name, tests[name], scaled(weights)),
         )
         report(f"chosen on {name}: {chosen}", tests, scaled(chosen))
 
 
 def scaled(weights: tuple[float, ...]) -> Array:
-    """Weights with the sum of those that ship."""
+    """Scale weights to the sum of those that ship."""
     return np.append(np.array(weights) / sum(weights), WEIGHTS[-1])
 
 
 def read(test: str) -> list[Topic]:
-    """The judged topics of a test, each with the candidates that `porism run` would rank."""
+    """Return the judged topics of a test, each with the candidates that `porism run` would rank."""
     name = FORMULA_SETS[test]
     searcher = formula_searcher(name)
     grades = read_qrels(TESTS[test][0])
@@ -80,7 +83,7 @@ def read(test: str) -> list[Topic]:
             if judged := grades.get(topic.id):
                 scored = searcher.score(searcher.analyse(topic.latex), SPARE * LIMIT)
                 ids = searcher.store.columns["visual"][scored.batch.rows].astype(np.int64)
-                kept = np.array([place_of(opened, number) is not None for number in ids.tolist()])
+                kept = np.array([returnable_instance(opened, number) is not None for number in ids.tolist()])
                 found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
                 topics.append(
                     Topic(topic.id, ids[kept], scored.contributions[kept] / WEIGHTS, found, list(judged.values()))
@@ -89,12 +92,12 @@ def read(test: str) -> list[Topic]:
 
 
 def order(topic: Topic, weights: Array) -> npt.NDArray[np.int64]:
-    """The best candidates, best first."""
-    return np.lexsort((topic.visual_ids, -(topic.parts @ weights)))[:LIMIT]
+    """Return the positions of the best candidates, best first."""
+    return np.lexsort((topic.visual_ids, -(topic.features @ weights)))[:LIMIT]
 
 
-def figure(test: str, topics: list[Topic], weights: Array) -> float:
-    """The mean average precision of a test."""
+def mean_average_precision(test: str, topics: list[Topic], weights: Array) -> float:
+    """Return the mean average precision of a test."""
     found = []
     for topic in topics:
         grades = topic.grades[order(topic, weights)]
@@ -105,7 +108,7 @@ def figure(test: str, topics: list[Topic], weights: Array) -> float:
 
 
 def report(title: str, tests: dict[str, list[Topic]], weights: Array) -> None:
-    """One line of figures by the independent script."""
+    """Print one line of figures, computed by the independent script."""
     runs = folder() / "part-runs"
     for test, topics in tests.items():
         write_rankings(
@@ -116,10 +119,10 @@ def report(title: str, tests: dict[str, list[Topic]], weights: Array) -> None:
 
 
 def ranking(topic: Topic, weights: Array) -> Ranking:
-    """The candidates in order, by visual id."""
+    """Return the ranking of the candidates, by visual id."""
     best = order(topic, weights)
     ids = [str(number) for number in topic.visual_ids[best].tolist()]
-    return Ranking(ids, (topic.parts @ weights)[best].tolist(), ["-"] * len(ids))
+    return Ranking(ids, (topic.features @ weights)[best].tolist(), ["-"] * len(ids))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Formula search: quality on judged topics, speed of building and of answering, beside Approach Zero (pya0) where it is at hand.
+"""Formula search: quality on judged topics, and speed of indexing and searching, compared with Approach Zero (pya0) if it is installed.
 
-PORISM_PYA0 names a Python that has pya0 0.3.7; without it that row is left out, and said so. PORISM_BENCH_FORMULAS limits how many
-formulas the speed is measured on. Queries of both systems are asked by turns, each first by one and then by the other, so that what else
-runs meets both. Processor seconds (all processes) are given beside the rates, since rates depend on what else runs.
+PORISM_PYA0 names a Python that has pya0 0.3.7. PORISM_BENCH_FORMULAS limits the number of formulas for the measurement of speed. The two
+systems answer each query one after the other, so that other load on the machine affects both. Rates are also given per processor second (of
+all processes), which other load affects less.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ from bench._judged import (
     folder,
     formula_searcher,
     formula_topics,
-    missing,
+    is_missing,
     scores,
+    write_formula_run,
 )
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.evaluate.runs.run import write_rankings
 from porism.index.formulas.build import build_formula_index
-from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.systems.run import formula_rankings
 
 K = 1000
 SCRIPT = Path(__file__).with_name("_pya0.py")
 
 
 class Used(NamedTuple):
-    """Seconds by the clock, and of processors."""
+    """Wall-clock and processor seconds."""
 
     clock: float
     processor: float
@@ -51,24 +49,23 @@ class Used(NamedTuple):
 
 def main() -> None:
     """Print all tables."""
-    if not missing("formula_search"):
+    if not is_missing("formula_search"):
         quality()
         speed()
 
 
 def quality() -> None:
-    """Runs as `porism run` makes them, scored by the independent script."""
+    """Print the measures of runs, computed by the independent script."""
     runs = folder() / "formula-runs"
     for test, name in FORMULA_SETS.items():
         with Collection.open(collection(name)) as opened:
-            found = formula_rankings(FormulaRetriever(formula_searcher(name)), opened, formula_topics(test), K)
-            write_rankings(found, runs / f"{test}.tsv", "task2", "porism")
+            write_formula_run(runs / f"{test}.tsv", formula_searcher(name), opened, test)
     print("quality (nDCG' MAP' P'@10; MAP with unjudged = 0 for t2-2021)")
     print(scores(runs), end="", flush=True)
 
 
 def speed() -> None:
-    """From LaTeX to an index, and from a query to 1,000 re-ranked formulas, on pool + slice."""
+    """Measure indexing from LaTeX, and searching for 1,000 re-ranked formulas, on pool + slice."""
     store = formula_searcher("pool-slice").store
     number = min(store.formulas, int(os.environ.get("PORISM_BENCH_FORMULAS", store.formulas)))
     latex = [store.latex(row).replace("\n", " ") for row in range(number)]
@@ -80,16 +77,16 @@ def speed() -> None:
     searcher = FormulaSearcher.open(place / "index")
     python = os.environ.get("PORISM_PYA0")
     if not python:
-        print("pya0: set PORISM_PYA0 to a Python that has it to see it here")
+        print("pya0: not measured; set PORISM_PYA0 to a Python that has it")
         report(len(latex), built, {"porism": list(latencies(searcher, queries))})
         return
     with pya0(python, place, latex) as other:
         built["pya0, from LaTeX to an index"] = other.built
-        report(len(latex), built, by_turns(searcher, other, queries))
+        report(len(latex), built, alternate(searcher, other, queries))
 
 
 def report(formulas: int, built: dict[str, Used], times: dict[str, list[float]]) -> None:
-    """Both tables."""
+    """Print both tables."""
     print(f"\nbuilding on {formulas} formulas\n  formulas/s   per processor second")
     for what, used in built.items():
         print(f"{formulas / used.clock:12.0f} {formulas / used.processor:22.0f}   {what}")
@@ -100,19 +97,19 @@ def report(formulas: int, built: dict[str, Used], times: dict[str, list[float]])
 
 
 def used_since(start: tuple[float, float]) -> Used:
-    """What was used since `now()`."""
+    """Return what was used since a call of `now()`."""
     clock, processor = now()
     return Used(clock - start[0], processor - start[1])
 
 
 def now() -> tuple[float, float]:
-    """The clock, and processor seconds of this process and of those it has waited for."""
+    """Return the wall clock, and the processor seconds of this process and of finished child processes."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def porism_build(place: Path, latex: list[str]) -> dict[str, Used]:
-    """From LaTeX to a finished formula index, and of it what follows the parsed and stored collection."""
+    """Measure indexing from LaTeX, and the part of it that follows the parsed collection."""
     table = place / "latex.tsv"
     rows = (f"{at}\t{text}\n" for at, text in enumerate(latex, 1))
     table.write_text("visual_id\tlatex\n" + "".join(rows), "utf-8")
@@ -128,7 +125,7 @@ def porism_build(place: Path, latex: list[str]) -> dict[str, Used]:
 
 
 def latencies(searcher: FormulaSearcher, queries: list[str]) -> Iterator[float]:
-    """Seconds of each query, after one that is not counted (it loads the compiled code)."""
+    """Yield the seconds of each query, after one that is not counted because it loads compiled code."""
     searcher.search("x+1", K)
     for latex in queries:
         start = time.perf_counter()
@@ -137,21 +134,21 @@ def latencies(searcher: FormulaSearcher, queries: list[str]) -> Iterator[float]:
 
 
 class Pya0(NamedTuple):
-    """Approach Zero in a process of its own: what its index took, and the pipes to ask it."""
+    """Approach Zero in a process of its own: what its indexing took, and the pipes for queries and answers."""
 
     built: Used
-    asked: IO[str]
+    queries: IO[str]
     answers: IO[str]
 
     def seconds(self, latex: str) -> float:
-        """Ask; the seconds that it says it took."""
-        self.asked.write(json.dumps(latex) + "\n")
-        self.asked.flush()
-        return float(_said(self.answers))
+        """Send a query; return the seconds that the process reports."""
+        self.queries.write(json.dumps(latex) + "\n")
+        self.queries.flush()
+        return float(_next_report(self.answers))
 
 
-def _said(answers: IO[str]) -> Any:
-    """The next line that is ours: its library prints lines of its own."""
+def _next_report(answers: IO[str]) -> Any:
+    """Read the next line of our script; the library prints lines of its own."""
     for line in answers:
         if line.startswith("pya0:"):
             return json.loads(line.removeprefix("pya0:"))
@@ -160,23 +157,23 @@ def _said(answers: IO[str]) -> Any:
 
 @contextmanager
 def pya0(python: str, place: Path, latex: list[str]) -> Iterator[Pya0]:
-    """Index the formulas, parsing included, and stay to be asked."""
+    """Index the formulas, parsing included, and keep the process open for queries."""
     (place / "formulas.txt").write_text("\n".join(latex), "utf-8")
     command = [python, str(SCRIPT), str(place / "formulas.txt"), str(place / "pya0")]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, errors="replace"
-    ) as done:
-        assert done.stdin is not None
-        assert done.stdout is not None
-        yield Pya0(Used(*_said(done.stdout)), done.stdin, done.stdout)
-        done.stdin.close()
-        for _ in done.stdout:  # what it still prints must not block it
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield Pya0(Used(*_next_report(process.stdout)), process.stdin, process.stdout)
+        process.stdin.close()
+        for _ in process.stdout:  # drain its output, or it would block
             pass
 
 
-def by_turns(searcher: FormulaSearcher, other: Pya0, queries: list[str]) -> dict[str, list[float]]:
-    """Seconds of each query, one system after the other."""
+def alternate(searcher: FormulaSearcher, other: Pya0, queries: list[str]) -> dict[str, list[float]]:
+    """Return the seconds of each query for both systems, which answer in turn."""
     other.seconds("x+1")
     ours, theirs = [], []
     for seconds, latex in zip(latencies(searcher, queries), queries, strict=True):

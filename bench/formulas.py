@@ -1,7 +1,7 @@
-"""Formulas: how many are read in full, agreement with LaTeXML and with the official visual ids, speed.
+"""Formulas: how many are parsed completely, agreement with LaTeXML and with the official visual ids, speed.
 
-python -m bench formulas [needs the real data folder; PORISM_SHARED names it]
-PORISM_BENCH_PYA0 names a Python that has pya0 0.3.7, to time its parser beside ours.
+python -m bench formulas needs the real data; PORISM_SHARED names its folder.
+PORISM_BENCH_PYA0 names a Python that has pya0 0.3.7, to compare the speed of its parser.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from bench._data import DATA
 from bench._visual_ids import visual_ids
 from porism.formula import Parsed, parse, parse_mathml, tangent, tree
 from porism.formula.latex.macros import Macros, definitions
 
-DATA = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
-# Formulas of an entry in LaTeX: between dollars, brackets, or in a display environment.
+# Formulas in the LaTeX of an entry: between dollars or brackets, or in a display environment.
 IN_TEXT = re.compile(
     r"(?<!\\)\$\$(.+?)(?<!\\)\$\$|(?<!\\)\$(.+?)(?<!\\)\$|\\\[(.+?)\\\]|\\\((.+?)\\\)"
     r"|(\\begin\{(equation\*?|align\*?|eqnarray\*?|gather\*?|displaymath|multline\*?)\}.+?\\end\{\6\})",
@@ -57,7 +57,7 @@ def _lines(name: str) -> Iterator[str]:
 
 
 def topic_formulas() -> Iterator[tuple[str, str]]:
-    """LaTeX and LaTeXML's MathML of every topic formula of 2020 and 2021."""
+    """Yield LaTeX and LaTeXML's MathML of every topic formula of 2020 and 2021."""
     csv.field_size_limit(10**9)
     folder = DATA / "arqmath-format" / "topic-formulas"
     for year in ("2020", "2021"):
@@ -76,8 +76,8 @@ def planetmath() -> Iterator[tuple[str, Macros | None]]:
             yield next(group for group in found.groups() if group), macros
 
 
-def full(parsed: Parsed) -> bool:
-    """No part of the layout tree is opaque."""
+def is_complete(parsed: Parsed) -> bool:
+    """Return whether no part of the layout tree is opaque."""
     return not any(node.label[:2] == "E!" for node in parsed.layout.walk())
 
 
@@ -91,7 +91,7 @@ def coverage(name: str, formulas: Iterable[tuple[str, Macros | None]]) -> None:
         count += 1
         paths[parsed.path] += 1
         repairs.update(parsed.repairs)
-        whole = full(parsed)
+        whole = is_complete(parsed)
         layouts += whole
         operators += whole and not any(node.label[:2] == "E!" for node in parsed.operators.walk())
         unknown += any(problem.message.startswith("unknown command") for problem in parsed.problems)
@@ -103,21 +103,21 @@ def coverage(name: str, formulas: Iterable[tuple[str, Macros | None]]) -> None:
     print(f"{'':22} paths {dict(paths)}")
     print(f"{'':22} repairs {dict(repairs.most_common(12))}")
     if causes:
-        print(f"{'':22} not by math-core, commonest causes: {causes.most_common(6)}")
+        print(f"{'':22} not by math-core, most frequent causes: {causes.most_common(6)}")
 
 
 def agreement(name: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """How often our layout of our conversion is our layout of LaTeXML's MathML."""
+    """Print how often the layout tree from our conversion equals the layout tree from LaTeXML's MathML."""
     same: Counter[bool] = Counter()
-    apart: Counter[bool] = Counter()
+    without_errors: Counter[bool] = Counter()
     for latex, slt in pairs:
         if not slt.lstrip().startswith("<"):
             continue
         equal = tangent(parse(latex).layout) == tangent(parse_mathml(slt).layout)
         same[equal] += 1
         if "<merror" not in slt:
-            apart[equal] += 1
-    print(f"{name:22} {_share(same)}; without those that LaTeXML marked merror {_share(apart)}")
+            without_errors[equal] += 1
+    print(f"{name:22} {_share(same)}; without those that LaTeXML marked merror {_share(without_errors)}")
 
 
 def _share(counts: Counter[bool]) -> str:
@@ -130,13 +130,13 @@ BATCH = 500  # formulas at a time, as an index is built
 Step = Callable[[list[str]], object]
 
 
-def rate(name: str, formulas: list[str], step: Step) -> None:
-    """Formulas per second of one core in one pass; nothing is kept, as in a build."""
-    said(name, (len(formulas) - BATCH) / passed(formulas, step))
+def print_rate(name: str, formulas: list[str], step: Step) -> None:
+    """Measure a step over all formulas on one core and print the rate. Results are dropped, as in a build."""
+    print_line(name, (len(formulas) - BATCH) / seconds_of_pass(formulas, step))
 
 
-def passed(formulas: list[str], step: Step) -> float:
-    """Processor seconds of a pass over formulas of which each comes once, without the first batch, which loads what all need."""
+def seconds_of_pass(formulas: list[str], step: Step) -> float:
+    """Return the processor seconds of one pass over distinct formulas, without the first batch, which fills caches."""
     step(formulas[:BATCH])
     gc.collect()
     gc.disable()
@@ -147,25 +147,25 @@ def passed(formulas: list[str], step: Step) -> float:
     return time.process_time() - start
 
 
-def indexed(some: list[str]) -> list[Parsed]:
-    """All that an index needs of some formulas."""
+def parse_and_analyse(batch: list[str]) -> list[Parsed]:
+    """Compute everything that an index needs of formulas."""
     from porism.index.analysis.features import features_of_many
 
-    parsed = [parse(latex) for latex in some]
+    parsed = [parse(latex) for latex in batch]
     features_of_many([(one.layout, one.operators) for one in parsed])
     return parsed
 
 
 def best_of_new_processes(formulas: list[str], step: Step) -> float:
-    """As `passed`, the best of three, each in a process that remembers nothing of the formulas: other machines on the same hardware
-    make a pass up to half as slow again."""
+    """Return the least of three `seconds_of_pass`, each in a new process without caches. Other load on shared hardware makes a pass up to
+    half as slow again."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, spawned, max_tasks_per_child=1) as pool:
-        return min(pool.submit(passed, formulas, step).result() for _ in range(3))
+        return min(pool.submit(seconds_of_pass, formulas, step).result() for _ in range(3))
 
 
-def said(name: str, per_second: float) -> None:
-    """A line of the table."""
+def print_line(name: str, per_second: float) -> None:
+    """Print a line of the table."""
     print(f"{name:62} {per_second:10,.1f} per second {1e6 / per_second:12,.1f} µs each")
 
 
@@ -176,29 +176,32 @@ def speeds(formulas: list[str]) -> None:
     from porism.formula.canonical.forms import canonical
     from porism.formula.latex.convert import to_mathml
 
-    def other(latex: str) -> None:
-        with contextlib.suppress(Exception):
-            convert(latex)
+    def convert_batch(batch: list[str]) -> None:
+        for latex in batch:
+            with contextlib.suppress(Exception):
+                convert(latex)
 
     compiled = "not compiled" if str(tree.__file__).endswith(".py") else "compiled"
     print(f"the formula package is {compiled}; load {os.getloadavg()[0]:.1f}")
-    seconds = best_of_new_processes(formulas, indexed)
-    said("LaTeX to trees, canonical forms and all features of the index", (len(formulas) - BATCH) / seconds)
-    rate("  to MathML alone (repairs and fallback included)", formulas, lambda some: [to_mathml(one) for one in some])
-    rate("  to MathML and layout tree", formulas, lambda some: [parse(one) for one in some])
-    rate("  to MathML, layout and operator tree", formulas, lambda some: [parse(one).operators for one in some])
-    rate(
+    seconds = best_of_new_processes(formulas, parse_and_analyse)
+    print_line("LaTeX to trees, canonical forms and all features of the index", (len(formulas) - BATCH) / seconds)
+    print_rate(
+        "  to MathML alone (repairs and fallback included)", formulas, lambda batch: [to_mathml(one) for one in batch]
+    )
+    print_rate("  to MathML and layout tree", formulas, lambda batch: [parse(one) for one in batch])
+    print_rate("  to MathML, layout and operator tree", formulas, lambda batch: [parse(one).operators for one in batch])
+    print_rate(
         "  all, and the renamed canonical tree as a tree",
         formulas,
-        lambda some: [canonical(one.operators, "renamed") for one in indexed(some)],
+        lambda batch: [canonical(one.operators, "renamed") for one in parse_and_analyse(batch)],
     )
     packed = [pack(parse(latex)) for latex in formulas]
     start = time.process_time()
     for data in packed:
         unpack_operators(data)
-    said("  an operator tree read back from bytes", len(packed) / (time.process_time() - start))
+    print_line("  an operator tree read back from bytes", len(packed) / (time.process_time() - start))
     print(f"{'  bytes of both trees, mean':62} {sum(map(len, packed)) / len(packed):10,.1f}")
-    rate("latex2mathml, to MathML (2,000 formulas)", formulas[:2000], lambda some: [other(one) for one in some])
+    print_rate("latex2mathml, to MathML (2,000 formulas)", formulas[:2000], convert_batch)
     peers(formulas[:2000])
 
 
@@ -213,12 +216,12 @@ print(len(formulas) / (time.process_time() - start))
 
 
 def peers(formulas: list[str]) -> None:
-    """pya0's parser and LaTeXML, where they are installed; each times its own loop in processor seconds."""
+    """Measure pya0's parser and LaTeXML if they are installed. Each measures its own loop in processor seconds."""
     python = os.environ.get("PORISM_BENCH_PYA0")
     if python:
         run = subprocess.run([python, "-c", PYA0], input=json.dumps(formulas), capture_output=True, text=True)
         if run.returncode == 0:
-            said("pya0 0.3.7, to its operator tree (2,000 formulas)", float(run.stdout.split()[-1]))
+            print_line("pya0 0.3.7, to its operator tree (2,000 formulas)", float(run.stdout.split()[-1]))
         else:
             print(f"pya0 failed: {run.stderr[-100:]}")
     else:
@@ -232,7 +235,7 @@ def peers(formulas: list[str]) -> None:
         run = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=folder)
     if run.returncode == 0:
         count, good, seconds = run.stdout.split()
-        said(f"LaTeXML, to both MathMLs ({count} formulas, {good} converted)", int(count) / float(seconds))
+        print_line(f"LaTeXML, to both MathMLs ({count} formulas, {good} converted)", int(count) / float(seconds))
     else:
         print(f"LaTeXML failed: {run.stderr[-200:]}")
 
@@ -244,7 +247,7 @@ def main() -> None:
     rows = slice_rows()
     distinct = {row.latex: row for row in rows[::-1]}
     early = (line.rstrip("\n").split("\t")[-1] for line in _lines("arqmath-format/latex_representation_sample.tsv"))
-    print("\nread in full")
+    print("\nparsed completely")
     coverage("slice, distinct", ((latex, None) for latex in distinct))
     coverage("as authors wrote", ((latex, None) for number, latex in enumerate(early) if number))
     coverage("topics 2020, 2021", ((latex, None) for latex, _ in topic_formulas()))

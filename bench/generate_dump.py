@@ -1,4 +1,4 @@
-"""A large dump that looks like a real one, made by varying the sample: python -m bench.generate_dump FOLDER POSTS.
+"""Generate a large, realistic dump by varying the sample: python -m bench.generate_dump FOLDER POSTS.
 
 Threads take their shape from the sample's threads. Bodies are paragraphs of the sample in new order, so that a post has about
 eleven formulas as on Mathematics Stack Exchange; variables are renamed and numbers changed, so that about a third of the formulas
@@ -20,7 +20,7 @@ SAMPLE = Path(__file__).resolve().parents[1] / "sample" / "dump"
 PARAGRAPH = re.compile(r"<(p|ul|ol|blockquote|pre)>.*?</\1>", re.DOTALL)
 FORMULA = re.compile(r"(\${1,2}[^$]+\${1,2})")
 TOKEN = re.compile(r"(&\w+;|\\[A-Za-z]+\*?|\\.|(?:begin|end|text|mathrm|operatorname)\{[^{}]*\}|[A-Za-z]|\d+)")
-# Letters that can stand for each other; d, e and i mean too much.
+# Letters that may replace each other; d, e and i have fixed meanings too often.
 LETTERS = ("abcfghjklmnpqrstuvwxyz", "ABCDEFGHIJKLMNPQRSTUVWXYZ")
 FORMULAS_PER_POST = 11
 COMMENTS_PER_POST = 1.5
@@ -29,14 +29,14 @@ ANSWERS = (0, 1, 1, 1, 2, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What the sample gives: paragraphs, titles, comments, tags."""
+    """Paragraphs, titles with tags, and comments of the sample."""
 
     paragraphs: list[str]
     titles: list[tuple[str, str]]
     comments: list[str]
 
 
-def material(sample: Path = SAMPLE) -> Material:
+def read_material(sample: Path = SAMPLE) -> Material:
     """Read the sample."""
     posts = [row.attrib for row in ElementTree.parse(sample / "Posts.xml").getroot()]
     bodies = [post.get("Body", "") for post in posts]
@@ -46,15 +46,15 @@ def material(sample: Path = SAMPLE) -> Material:
     return Material(paragraphs, titles, comments)
 
 
-class Varied:
-    """Renames variables and changes numbers of formulas, consistently in one post."""
+class FormulaVariation:
+    """Rename variables and change numbers of formulas, consistently within a post."""
 
     def __init__(self, choice: random.Random) -> None:
         self.choice = choice
         self.start()
 
     def start(self) -> None:
-        """A new post: new names."""
+        """Choose new names, for a new post."""
         self.names: dict[str, str] = {}
         for letters in LETTERS:
             if self.choice.random() < 0.6:
@@ -62,13 +62,13 @@ class Varied:
         self.number = self.choice.random() < 0.4
 
     def text(self, text: str) -> str:
-        """A text with varied formulas."""
+        """Return a text with varied formulas."""
         parts = FORMULA.split(text)
         parts[1::2] = [self.formula(part) for part in parts[1::2]]
         return "".join(parts)
 
     def formula(self, latex: str) -> str:
-        """One formula."""
+        """Return a varied formula."""
         parts = TOKEN.split(latex)
         for at in range(1, len(parts), 2):
             part = parts[at]
@@ -84,32 +84,32 @@ def _row(**cells: object) -> str:
 
 
 class Generator:
-    """Writes Posts.xml, Comments.xml and the small files."""
+    """Generate the rows of Posts.xml and Comments.xml."""
 
     def __init__(self, posts: int, seed: int) -> None:
         self.posts = posts
         self.choice = random.Random(seed)
-        self.from_sample = material()
-        self.varied = Varied(self.choice)
+        self.from_sample = read_material()
+        self.variation = FormulaVariation(self.choice)
         count = sum(p.count("$") for p in self.from_sample.paragraphs) / 2
         self.paragraphs = FORMULAS_PER_POST / (count / len(self.from_sample.paragraphs))
 
     def body(self) -> str:
-        """Paragraphs at random."""
+        """Return a body of random paragraphs."""
         number = max(1, round(self.choice.expovariate(1 / self.paragraphs)))
-        return "\n\n".join(self.varied.text(self.choice.choice(self.from_sample.paragraphs)) for _ in range(number))
+        return "\n\n".join(self.variation.text(self.choice.choice(self.from_sample.paragraphs)) for _ in range(number))
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """(file, row) in the order of ids."""
+        """Yield the name of a file and a row of it, in the order of ids."""
         number = comment = 0
         while number < self.posts:
             number += 1
             question = number
             answers = min(self.choice.choice(ANSWERS), self.posts - number)
             year = 2010 + 9 * question // (self.posts + 1)
-            self.varied.start()
+            self.variation.start()
             title, tags = self.choice.choice(self.from_sample.titles)
-            cells = {"Title": self.varied.text(title), "Tags": tags, "AnswerCount": answers}
+            cells = {"Title": self.variation.text(title), "Tags": tags, "AnswerCount": answers}
             yield "Posts", self.post(number, 1, year, **cells, **({"AcceptedAnswerId": number + 1} if answers else {}))
             for post in range(question, question + answers + 1):
                 if post > question:
@@ -117,7 +117,7 @@ class Generator:
                     yield "Posts", self.post(post, 2, year, ParentId=question)
                 for _ in range(min(20, int(self.choice.expovariate(1 / COMMENTS_PER_POST)))):
                     comment += 1
-                    text = self.varied.text(self.choice.choice(self.from_sample.comments))
+                    text = self.variation.text(self.choice.choice(self.from_sample.comments))
                     yield (
                         "Comments",
                         _row(
@@ -131,7 +131,7 @@ class Generator:
                     )
 
     def post(self, number: int, kind: int, year: int, **more: object) -> str:
-        """One row of Posts.xml."""
+        """Return one row of Posts.xml."""
         date = f"{year}-0{1 + number % 9}-1{number % 10}T12:00:00.000"
         return _row(
             Id=number,

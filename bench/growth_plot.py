@@ -1,4 +1,4 @@
-"""Draws what grows with a collection: one small plot for each column of a table, against its first column."""
+"""Draw how costs grow with a collection: one small plot for each column of a table, against its first column."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-WIDE = 3  # plots beside each other
+PLOTS_PER_ROW = 3
 
 
 def draw(rows: Sequence[Sequence[float]], columns: Mapping[int, str], path: Path, what: str = "formulas") -> None:
-    """Draw the named columns (number of the column: its title) against column 0, which counts `what`; without matplotlib say so."""
+    """Draw the named columns (number of the column: its title) against column 0, which counts `what`. Without matplotlib print how to install it."""
     try:
         import matplotlib
     except ImportError:
@@ -22,7 +22,7 @@ def draw(rows: Sequence[Sequence[float]], columns: Mapping[int, str], path: Path
     from matplotlib import pyplot
 
     table = np.array(rows, np.float64)
-    across, down = min(WIDE, len(columns)), -(-len(columns) // WIDE)
+    across, down = min(PLOTS_PER_ROW, len(columns)), -(-len(columns) // PLOTS_PER_ROW)
     figure, axes = pyplot.subplots(down, across, figsize=(3.4 * across, 3 * down), squeeze=False)
     for axis in axes.flat[len(columns) :]:
         axis.set_axis_off()

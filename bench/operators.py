@@ -1,17 +1,16 @@
-"""Operator trees: how many formulas are understood, how near official and gold trees, how fast."""
+"""Operator trees: how many formulas are parsed completely, how similar the trees are to official and gold trees, speed."""
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
+from bench._data import DATA
 from bench._operators_gold import content_tree, semantic_tree, similarity
 from porism.formula import parse, parse_mathml
 from porism.formula.canonical.forms import canonical
@@ -20,14 +19,13 @@ from porism.formula.mathml.content_reader import from_content
 from porism.formula.operators.parse import is_opaque, operator_tree
 from porism.formula.tree import Node
 
-SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 csv.field_size_limit(sys.maxsize)
 
 
 def main() -> None:
     """Print all tables."""
-    if not SHARED.exists():
-        print(f"operators: no data at {SHARED}; set PORISM_SHARED")
+    if not DATA.exists():
+        print(f"operators: no data at {DATA}; set PORISM_SHARED")
         return
     coverage()
     official()
@@ -35,15 +33,15 @@ def main() -> None:
 
 
 def slice_formulas() -> list[str]:
-    """The distinct LaTeX strings of the slice."""
-    with open(SHARED / "slice/formulas.tsv", encoding="utf-8") as file:
+    """Return the distinct LaTeX strings of the slice."""
+    with open(DATA / "slice/formulas.tsv", encoding="utf-8") as file:
         next(file)
         return list(dict.fromkeys(line.rstrip("\n").split("\t")[5] for line in file))
 
 
 def topic_formulas() -> Iterator[tuple[str, str]]:
-    """LaTeX and official operator tree (Content MathML) of every topic formula."""
-    folder = SHARED / "arqmath-format/topic-formulas"
+    """Yield LaTeX and official operator tree (Content MathML) of every topic formula."""
+    folder = DATA / "arqmath-format/topic-formulas"
     for year in (2020, 2021):
         with open(folder / f"{year}_formulas_latex.tsv", encoding="utf-8") as file:
             latex = dict(line.rstrip("\n").split("\t")[0::4][:2] for line in file)
@@ -61,9 +59,9 @@ _FORMULA = re.compile(
 
 
 def planetmath_formulas() -> list[str]:
-    """The distinct formulas of the encyclopedia, macros not expanded."""
+    """Return the distinct formulas of the encyclopedia; macros are not expanded."""
     found: dict[str, None] = {}
-    with open(SHARED / "planetmath/entries.jsonl", encoding="utf-8") as file:
+    with open(DATA / "planetmath/entries.jsonl", encoding="utf-8") as file:
         for line in file:
             for match in _FORMULA.finditer(json.loads(line)["body"]):
                 found[next(part for part in match.groups() if part)] = None
@@ -71,7 +69,7 @@ def planetmath_formulas() -> list[str]:
 
 
 def coverage() -> None:
-    """The share of formulas without an opaque node, causes of the rest, and the time of what follows the layout."""
+    """Print the share of formulas without an opaque node, the causes of opaque nodes, and the time of the steps after the layout tree."""
     print("\nset\tformulas\tfull operator tree\t%\tnodes\toperators µs\thashes µs")
     causes: Counter[str] = Counter()
     sets: dict[str, list[str]] = {
@@ -105,10 +103,10 @@ def coverage() -> None:
     print(
         f"one step of a plain loop took {(time.process_time() - begin) * 1000:.0f} ns meanwhile (about 45 on an idle machine of 2023)"
     )
-    print("commonest causes:", ", ".join(f"{label} {number}" for label, number in causes.most_common(12)))
+    print("most frequent causes:", ", ".join(f"{label} {number}" for label, number in causes.most_common(12)))
 
 
-# What our trees say otherwise on purpose: a label of ours that marks the difference, and its name.
+# Where our trees differ on purpose: a label of ours that marks the difference, and a description.
 DESIGN = {
     "O!apply": "f(x) is an application, not a product",
     "O!modulo": "a congruence has its modulus",
@@ -128,32 +126,32 @@ DESIGN = {
 
 
 def official() -> None:
-    """Ours beside the official trees of the topic formulas, those apart that LaTeXML itself did not understand."""
-    equal = count = apart = 0
-    near = 0.0
+    """Compare our trees with the official trees of topic formulas, without those that LaTeXML itself did not parse."""
+    equal = count = unparsed = 0
+    total = 0.0
     causes: Counter[str] = Counter()
     for latex, opt in topic_formulas():
         theirs = from_content(opt)
         labels = {node.label for node in theirs.walk()}
         if any(label[:3] == "T!\\" or label in ("V!&", "W!") or label[:2] == "E!" for label in labels):
-            apart += 1
+            unparsed += 1
             continue
         ours = operator_tree(parse(latex).layout)
         value = similarity(_comparable(ours), _comparable(theirs))
         count += 1
-        near += value
+        total += value
         equal += value == 1
         if value < 1:
             marks = [DESIGN[node.label] for node in ours.walk() if node.label in DESIGN and node.label not in labels]
             causes[marks[0] if marks else "other"] += 1
-    print(f"\nofficial OPT of {count} topic formulas ({apart} apart that LaTeXML did not understand)")
-    print(f"similarity {near / count:.4f}, equal {equal / count:.2%}; the others, by the first difference by design:")
+    print(f"\nofficial OPT of {count} topic formulas (without {unparsed} that LaTeXML did not parse)")
+    print(f"similarity {total / count:.4f}, equal {equal / count:.2%}; the others, by the first difference by design:")
     for cause, number in causes.most_common():
         print(f"\t{number}\t{cause}")
 
 
 def _comparable(tree: Node) -> Node:
-    """The canonical form in which all converters are compared; words are symbols, since converters type them differently."""
+    """Return the canonical form in which all converters are compared. Words become symbols, since converters differ in the type of words."""
     for node in tree.walk():
         if node.label[:2] == "T!":
             node.label = "V!" + node.label[2:].strip()
@@ -161,7 +159,7 @@ def _comparable(tree: Node) -> Node:
 
 
 def gold() -> None:
-    """MathMLben: similarity to the gold content trees, ours beside the stored converters that have a content tree."""
+    """Print the similarity to the gold content trees of MathMLben, for our trees and for the stored converters with a content tree."""
     converters: dict[str, Callable[[dict[str, str]], Node | None]] = {
         "Porism": lambda row: operator_tree(parse(row.get("correct_tex") or row["math_inputtex"]).layout),
         "LaTeXML": lambda row: content_tree(row["mml_latexml"]) if row.get("mml_latexml") else None,
@@ -169,7 +167,7 @@ def gold() -> None:
             semantic_tree(row["mml_mathoid"]) if row.get("mml_mathoid") else None
         ),
     }
-    with open(SHARED / "mathml/gold.jsonl", encoding="utf-8") as file:
+    with open(DATA / "mathml/gold.jsonl", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     scores: dict[str, list[float | None]] = {name: [] for name in converters}
     for row in rows:
@@ -189,7 +187,7 @@ def gold() -> None:
 
 
 def _presentation_only(rows: list[dict[str, str]]) -> None:
-    """The other stored converters wrote no content tree; what our reader makes of the Presentation MathML of all six."""
+    """Print the similarity of the trees that we read from the Presentation MathML of all six stored converters."""
     print("\nPresentation MathML of the converters, read by Porism\ttrees\tsimilarity\tequal")
     for name in ("latexml", "mathoid", "snuggletex", "mathematical", "latex2mathml", "mathtoweb"):
         values = []

@@ -1,49 +1,45 @@
-"""Formula search over trees from LaTeX and over trees from the MathML that came with the formulas (`porism build --trees`)."""
+"""Formula search over trees parsed from LaTeX and over trees from the MathML of the collection (`porism build --trees`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bench._judged import FORMULA_SETS, SOURCES, folder, formula_topics, missing, scores, write_formula_run
-from porism.corpus.build.options import Options, Trees
+from bench._judged import FORMULA_SETS, SOURCES, folder, is_missing, scores, write_formula_run
+from porism.corpus.build.options import Options, TreesFrom
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.index.formulas.build import build_formula_index
 from porism.search.formulas.searcher import FormulaSearcher
 
-K = 1000
 TESTS = ("pool", "t2-2021")
-KINDS: tuple[Trees, ...] = ("latex", "official")
+KINDS: tuple[TreesFrom, ...] = ("latex", "official")
 
 
-def searcher(name: str, trees: Trees) -> FormulaSearcher:
-    """The formulas of a collection, with trees of one kind."""
-    place = folder() / f"{name}-{trees}.formulas"
-    if not place.exists():
-        sources = [open_source(path) for path in SOURCES[name]]
-        made = build(sources, place.with_suffix(".collection"), Options(trees=trees))
-        with Collection.open(made) as opened:
-            build_formula_index(opened, place)
-    return FormulaSearcher.open(place)
+def built_collection(name: str, trees: TreesFrom) -> Path:
+    """Return the collection of SOURCES with trees of one kind; build it if needed."""
+    path = folder() / f"{name}-{trees}.collection"
+    if not path.exists():
+        build([open_source(source) for source in SOURCES[name]], path, Options(trees=trees))
+    return path
 
 
-def write_runs(trees: Trees) -> Path:
-    """A run of the default engine for each test; the folder that holds them."""
+def write_runs(trees: TreesFrom) -> Path:
+    """Write a run of the default engine for each test; return the folder of the runs."""
     runs = folder() / f"runs-{trees}"
     for test in TESTS:
-        found = searcher(FORMULA_SETS[test], trees)
-        hits = (
-            (topic, [(hit.visual_id, hit.score) for hit in found.search(latex, K)])
-            for topic, latex in formula_topics(test).items()
-        )
-        write_formula_run(runs / f"{test}.tsv", hits)
+        name = FORMULA_SETS[test]
+        index = folder() / f"{name}-{trees}.formulas"
+        with Collection.open(built_collection(name, trees)) as collection:
+            if not index.exists():
+                build_formula_index(collection, index)
+            write_formula_run(runs / f"{test}.tsv", FormulaSearcher.open(index), collection, test)
     return runs
 
 
 def main() -> None:
-    """Print the measures of both."""
-    if missing("trees"):
+    """Print the measures of both kinds of trees."""
+    if is_missing("trees"):
         return
     for trees in KINDS:
         print(f"trees from {trees} (nDCG' MAP' P'@10; MAP with unjudged = 0 for t2-2021)\n{scores(write_runs(trees))}")

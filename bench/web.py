@@ -1,7 +1,7 @@
-"""The server under load on the slice's index: 8 connections for 30 seconds, by wrk (Debian's package), with its memory before and after.
+"""The server under load on the index of the slice: 8 connections for 30 seconds by wrk (a package of Debian), and its memory before and after.
 
-Each kind of request twice: `new`, no two queries the same, so that nothing the server remembers of a query helps; and `again`, the same
-hundred over and over. PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
+Each kind of request is measured twice: `new` sends no query twice, so that no cache helps; `again` repeats the same hundred queries.
+PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-from bench._watched import ALL, memory, processes
+from bench._data import SHARED
+from bench._resources import ALL, memory, processes
 
 CONNECTIONS, SECONDS = 8, int(os.environ.get("PORISM_BENCH_SECONDS", "30"))
-SETTLE = 10  # seconds after the first process answers, in which the others start
-SHARED = Path(os.environ.get("PORISM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-# Each connection goes through all requests in turn; at the end the latencies are printed in microseconds.
+SETTLE = 10  # seconds that the other processes need to start after the first one answers
+# Each connection sends all requests in turn; at the end wrk prints the latencies in microseconds.
 SCRIPT = """
 local paths, at = {}, 0
 for line in io.lines("%s") do paths[#paths + 1] = line end
@@ -40,7 +40,7 @@ KINDS = {
 
 
 def queries() -> dict[str, list[str]]:
-    """What is asked: the formulas of Task 2 topics, the titles of Task 1 topics."""
+    """Return the queries: formulas of Task 2 topics, titles of Task 1 topics."""
     from porism.corpus.topics.files import read_topics
     from porism.text.read import read_official
 
@@ -53,14 +53,14 @@ def queries() -> dict[str, list[str]]:
     }
 
 
-def work(pid: int) -> float:
-    """Milliseconds that the server's processes have computed; other programs on the machine do not change them much."""
-    stats = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes(pid)]
+def processor_time(pid: int) -> float:
+    """Return the processor milliseconds of the server's processes, on which other programs have little influence."""
+    stats = [Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split() for process in processes(pid)]
     return sum(int(row[11]) + int(row[12]) for row in stats) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def build(folder: Path) -> Path:
-    """The slice, built and indexed."""
+    """Build and index the slice; return the index."""
     for command in (
         ["build", SHARED / "data/slice", "-o", folder / "slice"],
         ["index", folder / "slice", "-o", folder / "index"],
@@ -74,10 +74,10 @@ def build(folder: Path) -> Path:
     return folder / "index"
 
 
-def load(url: str, folder: Path, template: str, asked: list[str], seconds: int = SECONDS) -> list[float]:
-    """One run of wrk: requests, seconds, errors, p50, p95, p99, max (milliseconds)."""
+def load(url: str, folder: Path, template: str, texts: list[str], seconds: int = SECONDS) -> list[float]:
+    """Run wrk; return requests, seconds, errors, p50, p95, p99 and max (milliseconds)."""
     paths, script = folder / "paths.txt", folder / "load.lua"
-    paths.write_text("\n".join(template.format(quote(text[:1520])) for text in asked))
+    paths.write_text("\n".join(template.format(quote(text[:1520])) for text in texts))
     script.write_text(SCRIPT % paths)
     command = [
         "wrk",
@@ -99,21 +99,23 @@ def load(url: str, folder: Path, template: str, asked: list[str], seconds: int =
 
 
 HEAD = f"{'request':24s} {'queries':8s} {'per s':>7s} {'p50 ms':>8s} {'p95 ms':>8s} {'p99 ms':>8s} {'max ms':>8s} {'errors':>6s} {'work ms':>7s}"
-ROUNDS = 60  # so many times the queries are told apart by a number after them
+ROUNDS = 60  # times that every query is sent as a new one, with another number appended
 
 
 def measure(url: str, folder: Path, pid: int) -> None:
     """Load the server with each kind of request and print a row for each."""
     print(f"{HEAD} {'MB before':>9s} {'after':>6s}")
     for kind, template in KINDS.items():
-        asked = queries()[kind]
-        different = [f"{text[:1500]} {number}" for number in range(ROUNDS) for text in asked]
-        load(url, folder, template, asked[:5], 5)  # memory is compared after the first pages are loaded
-        for name, texts in (("new", different), ("again", asked)):
-            before, done = memory(pid, ALL), work(pid)
+        repeated = queries()[kind]
+        different = [f"{text[:1500]} {number}" for number in range(ROUNDS) for text in repeated]
+        load(
+            url, folder, template, repeated[:5], 5
+        )  # so that the first measurement starts after the first pages are loaded
+        for name, texts in (("new", different), ("again", repeated)):
+            before, done = memory(pid, ALL), processor_time(pid)
             requests, seconds, errors, *latencies = load(url, folder, template, texts)
             figures = " ".join(f"{value:8.1f}" for value in latencies)
-            cost = (work(pid) - done) / requests
+            cost = (processor_time(pid) - done) / requests
             print(
                 f"{kind:24s} {name:8s} {requests / seconds:7.1f} {figures} {errors:6.0f} {cost:7.1f} {before:9.0f} {memory(pid, ALL):6.0f}",
                 flush=True,
@@ -121,7 +123,7 @@ def measure(url: str, folder: Path, pid: int) -> None:
 
 
 def main() -> None:
-    """Start the server, load it, print a table and how busy the machine was."""
+    """Start the server, put load on it, and print a table and the load of the machine."""
     if shutil.which("wrk") is None:
         print("wrk is not installed (Debian's package wrk); no load was measured")
         return
@@ -140,7 +142,7 @@ def main() -> None:
 
 
 def wait(url: str) -> None:
-    """Until the server answers."""
+    """Wait until the server answers."""
     for _ in range(600):
         try:
             urllib.request.urlopen(url + "/v1/health", timeout=5).read()
