@@ -5,11 +5,25 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
+from porism.corpus.store.rows import (
+    CommonVisual,
+    Expression,
+    FormulaMathML,
+    Occurrence,
+    TagCount,
+    Visual,
+    VisualKey,
+    VisualUse,
+    VoteCount,
+    to_comment,
+    to_expression,
+    to_formula,
+    to_post,
+)
 from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
 from porism.errors import PorismError
 from porism.hashing import fingerprint
@@ -19,91 +33,6 @@ POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
 CHUNK = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """A distinct LaTeX string, parsed once.
-
-    `trees` are both trees, packed by `porism.formula.binary`; `path` is the converter that understood it. `mathml` and `content` are the
-    Presentation and Content MathML of its source, if any. `visual_id` is that of its first formula: where ids are official, formulas of
-    one LaTeX may rarely have several.
-    """
-
-    id: int
-    latex: str
-    mathml: str | None
-    content: str | None
-    trees: bytes
-    path: str
-    problem: str
-    visual_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Visual:
-    """A group of formulas that look the same: its visual id, the expression of its first formula, and its numbers of formulas and posts."""
-
-    id: int
-    expression_id: int
-    formulas: int
-    posts: int
-
-
-class VisualUse(NamedTuple):
-    """A formula of a post by its visual id: `kind` is title, question, answer or comment."""
-
-    kind: str
-    visual_id: int
-
-
-class FormulaMathML(NamedTuple):
-    """A formula with the Presentation and Content MathML of its source."""
-
-    formula: Formula
-    mathml: str | None
-    content: str | None
-
-
-class Occurrence(NamedTuple):
-    """A formula that a search may return."""
-
-    formula_id: int
-    post_id: int
-    expression_id: int
-    visual_id: int
-
-
-class VisualKey(NamedTuple):
-    """A formula with its visual id and the hash of its visual key."""
-
-    formula_id: int
-    visual_id: int
-    key: int
-
-
-class CommonVisual(NamedTuple):
-    """A group of formulas that look the same: the LaTeX of one, their number, and their visual id."""
-
-    latex: str
-    formulas: int
-    visual_id: int
-
-
-class TagCount(NamedTuple):
-    """A tag and its number of questions."""
-
-    name: str
-    posts: int
-
-
-class VoteCount(NamedTuple):
-    """The votes of one type on a post; `bounty` is the sum of its bounties."""
-
-    post_id: int
-    type: int
-    number: int
-    bounty: int
 
 
 def formulas_fingerprint() -> str:
@@ -199,7 +128,7 @@ class Collection:
     def posts(self, kind: str = "") -> Iterator[Post]:
         """Yield all posts, or only questions or answers."""
         where = "WHERE kind = ?" if kind else "WHERE ? = ''"
-        return map(_post, self._rows(f"SELECT {POST} FROM posts {where} ORDER BY id", kind))
+        return map(to_post, self._rows(f"SELECT {POST} FROM posts {where} ORDER BY id", kind))
 
     def question_ids(self) -> Iterator[int]:
         """Yield the ids of all questions."""
@@ -214,12 +143,12 @@ class Collection:
         row = self._one(f"SELECT {POST} FROM posts WHERE id = ?", number)
         if row is None:
             raise self._missing("post", number)
-        return _post(row)
+        return to_post(row)
 
     def answers(self, question_id: int) -> list[Post]:
         """Return the answers to a question."""
         query = f"SELECT {POST} FROM posts WHERE thread_id = ? AND kind = 'answer' ORDER BY id"
-        return [_post(row) for row in self._rows(query, question_id)]
+        return [to_post(row) for row in self._rows(query, question_id)]
 
     def thread(self, number: int) -> Thread:
         """Return the thread of a question or an answer."""
@@ -236,11 +165,11 @@ class Collection:
     def comments(self, post_id: int) -> list[Comment]:
         """Return the comments on a post."""
         query = f"SELECT {COMMENT} FROM comments WHERE post_id = ? ORDER BY id"
-        return [_comment(row) for row in self._rows(query, post_id)]
+        return [to_comment(row) for row in self._rows(query, post_id)]
 
     def all_comments(self) -> Iterator[Comment]:
         """Yield all comments."""
-        return map(_comment, self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
+        return map(to_comment, self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
 
     def links(self, post_id: int) -> list[Link]:
         """Return the links of a post; the other question may be outside the collection."""
@@ -263,23 +192,23 @@ class Collection:
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
-        return map(_formula, self._rows(FORMULA + "ORDER BY f.id"))
+        return map(to_formula, self._rows(FORMULA + "ORDER BY f.id"))
 
     def formulas_with_mathml(self) -> Iterator[FormulaMathML]:
         """Yield all formulas with the Presentation and Content MathML of their source."""
         query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
-        return (FormulaMathML(_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
+        return (FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
 
     def formula(self, number: int) -> Formula:
         """Return a formula."""
         row = self._one(FORMULA + "WHERE f.id = ?", number)
         if row is None:
             raise self._missing("formula", number)
-        return _formula(row)
+        return to_formula(row)
 
     def formulas_of(self, post_id: int) -> list[Formula]:
         """Return the formulas of a post: title, body and comments."""
-        return [_formula(row) for row in self._rows(FORMULA + "WHERE f.post_id = ? ORDER BY f.id", post_id)]
+        return [to_formula(row) for row in self._rows(FORMULA + "WHERE f.post_id = ? ORDER BY f.id", post_id)]
 
     def visuals_of(self, post_id: int) -> Iterator[VisualUse]:
         """Yield the visual ids of a post's formulas (title, body and comments), and the kind of text each occurs in."""
@@ -288,18 +217,18 @@ class Collection:
 
     def instances(self, visual_id: int) -> Iterator[Formula]:
         """Yield the formulas with a visual id."""
-        return map(_formula, self._rows(FORMULA + "WHERE f.visual_id = ? ORDER BY f.id", visual_id))
+        return map(to_formula, self._rows(FORMULA + "WHERE f.visual_id = ? ORDER BY f.id", visual_id))
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
-        return map(_expression, self._rows("SELECT * FROM expressions ORDER BY id"))
+        return map(to_expression, self._rows("SELECT * FROM expressions ORDER BY id"))
 
     def expression(self, number: int) -> Expression:
         """Return an expression."""
         row = self._one("SELECT * FROM expressions WHERE id = ?", number)
         if row is None:
             raise self._missing("expression", number)
-        return _expression(row)
+        return to_expression(row)
 
     def expression_of(self, formula_id: int) -> Expression:
         """Return the expression of a formula."""
@@ -359,38 +288,3 @@ class Collection:
         return map(
             VoteCount._make, self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
         )
-
-
-def _post(row: tuple[Any, ...]) -> Post:
-    stored = StoredPost._make(row)
-    return Post(
-        id=stored.id,
-        kind=stored.kind,
-        thread_id=stored.thread_id,
-        body=Text(stored.body),
-        title=Text(stored.title),
-        tags=tuple(stored.tags.split()),
-        score=stored.score,
-        created=stored.created,
-        owner_id=stored.owner_id,
-        parent_id=stored.parent_id,
-        accepted_id=stored.accepted_id,
-        views=stored.views,
-        closed=stored.closed,
-        source=stored.source,
-    )
-
-
-def _comment(row: tuple[Any, ...]) -> Comment:
-    stored = StoredComment._make(row)
-    return Comment(stored.id, stored.post_id, Text(stored.body), stored.score, stored.created, stored.owner_id)
-
-
-def _formula(row: tuple[Any, ...]) -> Formula:
-    number, post_id, thread_id, kind, *rest = row
-    return Formula(number, post_id, thread_id, FORMULA_KINDS[kind], *rest)
-
-
-def _expression(row: tuple[Any, ...]) -> Expression:
-    number, latex, mathml, content, trees, path, problem, _, visual_id = row
-    return Expression(number, latex, mathml, content, trees, path, problem, visual_id)
