@@ -1,4 +1,4 @@
-"""Compile functions over arrays with numba, once on each machine (cached on disk), to run without the interpreter's lock."""
+"""Compile functions over arrays with numba. The machine code is cached on disk and runs without the interpreter lock."""
 
 from __future__ import annotations
 

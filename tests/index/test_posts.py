@@ -13,7 +13,7 @@ from porism.formula import parse
 from porism.index.analysis.terms import formula_terms
 from porism.index.formulas.codes import CodesWriter, FormulaCodes, encode_expressions
 from porism.index.posts.occurrences import Occurrences, VisualUse
-from porism.index.posts.pieces import pieces_of
+from porism.index.posts.pieces import split_thread
 from porism.index.schema import FIELDS, FORMULA_FAMILIES
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.terms.blocks import LocalRows
@@ -67,7 +67,7 @@ def counts(found: LocalRows) -> Counts:
 def made(folder: Path, collection: Collection, *latex: str, links: bool = True) -> dict[str, LocalRows]:
     occurrences = Occurrences()
     thread = collection.thread(1)
-    pieces = pieces_of(thread, [read_plain("Squares")], links)
+    pieces = split_thread(thread, [read_plain("Squares")], links)
     occurrences.add(thread, pieces, [VisualUse(1, "answer", 42), VisualUse(0, "title", 42)])
     return occurrences.rows(known(folder, collection, *latex), collection)
 

@@ -20,7 +20,7 @@ from porism.corpus.store.collection import Collection
 from porism.formula.binary import unpack
 from porism.index.analysis.features import features
 from porism.index.analysis.terms import feature_terms
-from porism.index.posts.pieces import Piece, pieces_of
+from porism.index.posts.pieces import Piece, split_thread
 from porism.index.posts.store import stored_post
 from porism.index.protocols import (
     UNKNOWN,
@@ -77,7 +77,7 @@ def read_posts(collection: Collection, *, links: bool = True) -> list[MemoryPost
 
 def _read_thread(collection: Collection, thread: Thread, number: int, links: bool) -> list[MemoryPost]:
     titles = [collection.title(link.other_id) for link in thread.links] if links else []
-    pieces = pieces_of(thread, [title for title in titles if title], links)
+    pieces = split_thread(thread, [title for title in titles if title], links)
     accepted = thread.question.accepted_id
     posts = []
     for position, post in enumerate((thread.question, *thread.answers)):

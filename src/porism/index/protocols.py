@@ -62,7 +62,7 @@ class Filter:
         return bool(self.tags or self.years or self.accepted)
 
     def passes(self, years: npt.NDArray[Any], accepted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return which posts, by their attributes, have an allowed year and acceptance; tags are a matter of the thread."""
+        """Return which posts, by their attributes, have an allowed year and acceptance; tags belong to threads and are checked there."""
         passed = np.ones(len(years), np.bool_)
         if self.years is not None:
             passed &= (years >= self.years[0]) & (years <= self.years[1])

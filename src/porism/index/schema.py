@@ -1,8 +1,8 @@
-"""What an index of posts holds: families of terms, fields with raw counts, and views that weigh the fields.
+"""The schema of an index of posts: families of terms, fields with raw counts, and views that weight the fields.
 
 The document is the post: a question with its title, body, tags, comments and the titles of linked questions, or an answer with its body and
 comments. A thread is a question and its answers, whose rows follow each other. Counts are stored raw per field; a view combines fields
-with weights when a query runs, over threads, questions or answers. A change in FAMILIES or FIELDS is a change of format.
+with weights when a query runs, over threads, questions or answers. If you change FAMILIES or FIELDS, change the format.
 """
 
 from __future__ import annotations

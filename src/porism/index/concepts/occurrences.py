@@ -15,7 +15,7 @@ from porism.corpus.post import Thread
 from porism.hashing import hash64
 from porism.index.concepts.concept import find_names
 from porism.index.formulas.codes import FormulaCodes
-from porism.index.posts.pieces import Piece, Pieces, piece, tag_text
+from porism.index.posts.pieces import Piece, Pieces, make_piece, tag_text
 from porism.index.storage.columns import ColumnWriter, OpenFiles, read_columns
 from porism.text.segment import Segment
 
@@ -65,7 +65,7 @@ class ConceptCollector:
         shared = dict(find_names(pieces.title.text, pieces.title.stems))
         for tag in thread.question.tags:
             if "-" in tag:
-                words = piece(tag_text((tag,)), [])
+                words = make_piece(tag_text((tag,)), [])
                 shared[" ".join(words.stems)] = words.text
         self._add_post(shared, pieces.body, [*pieces.title.formulas, *pieces.body.formulas])
         for answer in pieces.answers:

@@ -16,7 +16,7 @@ from porism.corpus.store.collection import Collection
 from porism.index.concepts.occurrences import ConceptBlock, ConceptCollector
 from porism.index.formulas.codes import FormulaCodes
 from porism.index.posts.occurrences import Occurrences, VisualUse
-from porism.index.posts.pieces import Pieces, pieces_of
+from porism.index.posts.pieces import Pieces, split_thread
 from porism.index.schema import FAMILIES
 from porism.index.storage.columns import read_array, read_columns
 from porism.index.storage.rows import Rows
@@ -69,7 +69,7 @@ def make_threads(task: Task) -> ThreadResult:
         thread = collection.thread(number)
         titles = _linked_titles(collection, thread) if task.links else []
         signature = _signature(thread, titles)
-        pieces = pieces_of(thread, titles, task.links)
+        pieces = split_thread(thread, titles, task.links)
         concepts.add(thread, pieces)
         row = None if base is None else base.row(signature)
         if base is not None and row is not None:

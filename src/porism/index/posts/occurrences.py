@@ -1,4 +1,4 @@
-"""Occurrences of terms in the posts of some threads, gathered per field and folded into rows of counts. Loops are compiled."""
+"""Occurrences of terms in the posts of threads, collected per field and folded into rows of counts. Loops are compiled."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from porism.index.terms.dictionary import Hashes
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
-NUMBER = {field: number for number, field in enumerate(FIELDS)}
-NAMED_FAMILIES = ("words", TAG_FAMILY)  # whose terms people see
+FIELD_NUMBER = {field: number for number, field in enumerate(FIELDS)}
+NAMED_FAMILIES = ("words", TAG_FAMILY)  # families whose terms are shown to people
 
 
 class VisualUse(NamedTuple):
@@ -32,7 +32,7 @@ class VisualUse(NamedTuple):
     visual_id: int
 
 
-class _Terms:
+class _FamilyOccurrences:
     """Occurrences of one family: term, row and field of each."""
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class _Terms:
 
 
 class Occurrences:
-    """Gathers the pieces of threads, then makes the rows of their posts in every family."""
+    """Collect the pieces of threads, then make the rows of their posts in every family."""
 
     def __init__(self) -> None:
         self.posts = 0
-        self._terms = {family: _Terms() for family in (*TEXT_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)}
+        self._terms = {family: _FamilyOccurrences() for family in (*TEXT_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)}
         self._expressions: list[int] = []  # of each formula
         self._formula_places: list[tuple[int, int, int]] = []  # row, field, number of formulas
 
@@ -68,24 +68,24 @@ class Occurrences:
         self._add(row, "title", pieces.title)
         self._add(row, "question", pieces.body)
         self._add(row, "tags", pieces.tags)
-        self._terms[TAG_FAMILY].add(row, NUMBER["tags"], question.tags)
-        for one in pieces.linked:
-            self._add(row, "linked_titles", one)
-        for one in pieces.comments.get(question.id, ()):
-            self._add(row, "question_comments", one)
+        self._terms[TAG_FAMILY].add(row, FIELD_NUMBER["tags"], question.tags)
+        for title in pieces.linked:
+            self._add(row, "linked_titles", title)
+        for comment in pieces.comments.get(question.id, ()):
+            self._add(row, "question_comments", comment)
         for number, (post, answer) in enumerate(zip(thread.answers, pieces.answers, strict=True), row + 1):
             self._add(number, "answer", answer)
-            for one in pieces.comments.get(post.id, ()):
-                self._add(number, "answer_comments", one)
+            for comment in pieces.comments.get(post.id, ()):
+                self._add(number, "answer_comments", comment)
         for use in visuals:
-            self._terms[VISUAL_FAMILY].add(row + use.post, NUMBER[use.field], [str(use.visual_id)])
+            self._terms[VISUAL_FAMILY].add(row + use.post, FIELD_NUMBER[use.field], [str(use.visual_id)])
         self.posts += 1 + len(thread.answers)
 
-    def _add(self, row: int, field: str, one: Piece) -> None:
-        for family, terms in one.terms.items():
-            self._terms[family].add(row, NUMBER[field], terms)
-        self._expressions += [formula.expression_id for formula in one.formulas]
-        self._formula_places.append((row, NUMBER[field], len(one.formulas)))
+    def _add(self, row: int, field: str, piece: Piece) -> None:
+        for family, terms in piece.terms.items():
+            self._terms[family].add(row, FIELD_NUMBER[field], terms)
+        self._expressions += [formula.expression_id for formula in piece.formulas]
+        self._formula_places.append((row, FIELD_NUMBER[field], len(piece.formulas)))
 
     def rows(self, known: FormulaCodes, collection: Collection) -> dict[str, LocalRows]:
         """Return the rows of all posts by family."""
@@ -96,13 +96,13 @@ class Occurrences:
         items = known.items(expressions)
         extra = encode_expressions(collection, expressions[items == MISSING].tolist())
         for family in FORMULA_FAMILIES:
-            own = _Source(items, known.ends[family], known.codes[family], known.hashes[family])
+            own = _CodeSource(items, known.ends[family], known.codes[family], known.hashes[family])
             new = _extra_source(items, extra, family)
             found[family] = _formula_rows(rows, fields, numbers, (own, new), self.posts)
         return found
 
 
-class _Source(NamedTuple):
+class _CodeSource(NamedTuple):
     """Codes of expressions: the item of each (MISSING: not here), where the codes of an item end, the codes, and the hashes of the codes."""
 
     items: Ints
@@ -111,21 +111,21 @@ class _Source(NamedTuple):
     hashes: Hashes
 
 
-def _extra_source(items: Ints, extra: ExtraFormulas, family: str) -> _Source:
-    """Expressions whose terms are computed now: those of an index that is added to were computed for it alone."""
+def _extra_source(items: Ints, extra: ExtraFormulas, family: str) -> _CodeSource:
+    """Return the source of expressions whose codes were not stored, because an index that this one continues had computed their terms."""
     missing = np.flatnonzero(items == MISSING)
     own = np.full(len(items), MISSING, np.int64)
     own[missing] = np.arange(len(missing))
     lists = extra.encoded.lists[family]
     ends, codes = np.cumsum(lists.sizes), lists.codes
     for array in (ends, codes):
-        array.setflags(write=False)  # as mapped arrays are: loops are compiled once for both
-    return _Source(own, ends, codes, extra.hashes[family])
+        array.setflags(write=False)  # like mapped arrays, so that loops are compiled once for both
+    return _CodeSource(own, ends, codes, extra.hashes[family])
 
 
 @compiled
 def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
-    """Return row, field and code of each term of each formula; formulas of negative number are elsewhere."""
+    """Return row, field and code of each term of each formula. Formulas with a negative item belong to another source."""
     size = 0
     for at in range(len(items)):
         item = items[at]
@@ -142,7 +142,7 @@ def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
     return out_rows, out_fields, out_codes
 
 
-def _formula_rows(rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_Source], documents: int) -> LocalRows:
+def _formula_rows(rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_CodeSource], documents: int) -> LocalRows:
     """Return the rows of one family of formula terms."""
     all_rows, all_fields, all_codes, hashes = [], [], [], []
     before = 0

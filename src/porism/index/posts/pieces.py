@@ -16,8 +16,8 @@ from porism.text.segment import Segment, Text
 POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 
 
-def read(text: Text) -> tuple[str, list[Segment]]:
-    """Return the text of a field with the mark FORMULA at each formula, and the formulas."""
+def text_and_formulas(text: Text) -> tuple[str, list[Segment]]:
+    """Return the text of a field, in which the mark FORMULA replaces each formula, and the formulas."""
     words: list[str] = []
     formulas: list[Segment] = []
     for segment in prose(text):
@@ -43,10 +43,10 @@ class Piece(NamedTuple):
     formulas: list[Segment]
 
 
-def piece(text: str, formulas: list[Segment]) -> Piece:
-    """Make a piece of a text whose formulas were cut out."""
-    row = stems(text)
-    return Piece(text, row, stem_terms(row), formulas)
+def make_piece(text: str, formulas: list[Segment]) -> Piece:
+    """Analyse a text whose formulas are replaced by the mark FORMULA."""
+    text_stems = stems(text)
+    return Piece(text, text_stems, stem_terms(text_stems), formulas)
 
 
 class Pieces(NamedTuple):
@@ -60,22 +60,22 @@ class Pieces(NamedTuple):
     comments: dict[int, list[Piece]]
 
 
-def pieces_of(thread: Thread, linked_titles: Sequence[Text], links: bool) -> Pieces:
-    """Cut a thread into pieces. Without `links`, leave out comments that point to other questions."""
+def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> Pieces:
+    """Split a thread into pieces. Without `links`, leave out comments that point to other questions."""
     question = thread.question
     comments: dict[int, list[Piece]] = {}
     for comment in thread.comments:
-        if links or not _points(comment):
-            comments.setdefault(comment.post_id, []).append(piece(*read(comment.body)))
+        if links or not _has_link(comment):
+            comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))
     return Pieces(
-        piece(*read(question.title)),
-        piece(*read(question.body)),
-        piece(tag_text(question.tags), []),
-        [piece(*read(title)) for title in linked_titles],
-        [piece(*read(answer.body)) for answer in thread.answers],
+        make_piece(*text_and_formulas(question.title)),
+        make_piece(*text_and_formulas(question.body)),
+        make_piece(tag_text(question.tags), []),
+        [make_piece(*text_and_formulas(title)) for title in linked_titles],
+        [make_piece(*text_and_formulas(answer.body)) for answer in thread.answers],
         comments,
     )
 
 
-def _points(comment: Comment) -> bool:
+def _has_link(comment: Comment) -> bool:
     return POINTER.search(comment.body.stored) is not None

@@ -1,4 +1,4 @@
-"""Reading the index of posts: `TermIndex` and `DocumentStore` over mapped files and the collection."""
+"""Read the index of posts: `TermIndex` and `DocumentStore` over mapped files and the collection."""
 
 from __future__ import annotations
 

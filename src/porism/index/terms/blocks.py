@@ -1,4 +1,4 @@
-"""Blocks: the rows of some documents as worker processes make them, with term codes that are local to the block."""
+"""Blocks: rows of documents that a worker process made, with term codes that are local to the block."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Ints = npt.NDArray[np.int64]
 
 
 class LocalRows(NamedTuple):
-    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` names them where people see them. Rows taken
-    over from another index have the ids of its dictionary already, and no hashes."""
+    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are shown to people.
+    Rows copied from another index have the ids of its dictionary already, and no hashes."""
 
     rows: RowBlock
     hashes: Hashes | None

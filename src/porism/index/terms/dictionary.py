@@ -1,6 +1,6 @@
 """Dictionaries: each distinct term of a family gets an id, 0, 1, 2, ..., in the order of first appearance.
 
-Terms are known by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary is the sorted hashes
+Terms are identified by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary is the sorted hashes
 with their ids; a family whose terms are shown to people also keeps their texts in the order of ids.
 """
 
@@ -105,7 +105,7 @@ class DictionaryWriter:
 
 
 class Dictionary:
-    """Read a dictionary: mapped arrays, nothing is loaded."""
+    """A dictionary on disk, as mapped arrays."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

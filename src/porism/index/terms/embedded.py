@@ -189,7 +189,7 @@ def _by_family(terms: Sequence[Term]) -> dict[str, list[int]]:
 
 
 def _merged(terms: Sequence[Term]) -> list[Term]:
-    """Terms that are given several times become one with the sum of their weights."""
+    """Merge equal terms into one with the sum of their weights."""
     weights: dict[tuple[str, str], float] = {}
     for term in terms:
         weights[term.family, term.text] = weights.get((term.family, term.text), 0.0) + term.weight

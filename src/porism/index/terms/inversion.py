@@ -1,8 +1,8 @@
 """Inversion: rows of documents become posting lists, with bounded memory.
 
-The ids of a family are cut into ranges of at most SORTED entries. For each range the rows are scanned once and its entries are sorted by
-counting, so that besides 8 bytes a term memory does not grow with the collection and lists come out in the order of rows. Lists of an index that is added to are
-continued: its bytes stay as they are.
+The ids of a family are cut into ranges of at most SORTED entries. For each range the rows are scanned once, and its entries are sorted by
+counting, which keeps the order of rows. Besides 8 bytes a term, memory does not grow with the collection. The lists of a base are continued:
+their bytes stay as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adding up the weights of posting lists over documents, and choosing the best. Compiled.
+"""Add up the weights of posting lists over documents, and choose the best. Compiled.
 
 BM25 and its relatives are computed while a list is read. Any other weighting gets the counts and lengths of a list as arrays.
 """
