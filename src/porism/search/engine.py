@@ -189,11 +189,12 @@ class Engine:
         builder = SnippetBuilder(scored.context.terms, self._highlighter(scored.context.query))
         batch = scored.table.batch
         rows, parts = batch.documents.terms["parts"], scored.context.terms["parts"].codes
-        position = {number: at for at, number in enumerate(batch.documents.post_ids.tolist())}
+        order = np.argsort(batch.documents.post_ids, kind="stable")
+        positions = order[np.searchsorted(batch.documents.post_ids, hits.ids, sorter=order)].tolist()
         page: list[SearchHit] = []
         stored = self.index.documents.posts(hits.ids.tolist())
-        for (post, question, accepted), score in zip(stored, hits.scores.tolist(), strict=True):
-            formulas = contains_any(rows, position[post.id], parts)
+        for (post, question, accepted), score, at in zip(stored, hits.scores.tolist(), positions, strict=True):
+            formulas = contains_any(rows, at, parts)
             page.append(
                 SearchHit(
                     post.id,

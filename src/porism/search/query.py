@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from porism.formula import Parsed, parse, parse_mathml
@@ -17,6 +18,7 @@ from porism.text.query import QueryPart, split_query
 Field = Literal["title", "body"]
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")
 MAX_FORMULAS = 40  # of one query; in a post with more they are mostly repetitions
+QUERIES_KEPT = 128  # parsed queries that are kept: page 2 and explanations parse nothing again
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class ReadQuery:
         return not (self.formulas or self.title.replace(FORMULA, "").strip() or self.body.strip() or self.tags)
 
 
+@lru_cache(QUERIES_KEPT)
 def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQuery:
     """Parse a query: a typed line, or title, body and tags of a whole post."""
     formulas: dict[str, QueryFormula] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,7 @@ class FeatureTable:
         return matrix
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ScoredQuery:
     """A query with everything that was computed for it, so that page 2 and explanations need no second search.
 
@@ -64,6 +65,16 @@ class ScoredQuery:
 
     def ranking(self, kind: Kind, allow: Filter | None = None) -> Ranking:
         """Return all questions or answers with a positive score that a filter allows, best first."""
+        key = (kind, allow or None)
+        if key not in self._rankings:
+            self._rankings[key] = self._ranked(kind, allow)
+        return self._rankings[key]
+
+    @cached_property
+    def _rankings(self) -> dict[tuple[Kind, Filter | None], Ranking]:
+        return {}
+
+    def _ranked(self, kind: Kind, allow: Filter | None) -> Ranking:
         batch, scores = self.table.batch, self.scores(kind)
         kept = scores > 0
         if allow:

@@ -168,6 +168,8 @@ def contributions(
 
 
 def contains_any(rows: TermRows, post: int, codes: Ints) -> bool:
-    """Return whether a post of the batch contains one of the terms."""
+    """Return whether a post of the batch contains one of the terms, whose codes are ascending."""
     own = rows.codes[int(rows.starts[post]) : int(rows.ends[post])]
-    return bool(np.isin(own, codes).any()) if len(codes) else False
+    if not len(codes):
+        return False
+    return bool((codes[np.minimum(np.searchsorted(codes, own), len(codes) - 1)] == own).any())
