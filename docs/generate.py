@@ -1,6 +1,6 @@
-"""Write the generated pages of the reference: `make docs`. A test fails when they are not what this writes.
+"""Write the generated pages of the reference (`make docs`). A test fails if a page is not up to date.
 
-Commands come from the parser, the API from its own OpenAPI document: nothing here is typed twice.
+The page of commands comes from the argument parser, that of the API from its OpenAPI document.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WIDTH = "100"
 
 
 def parsers(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """A parser and all parsers of its actions, each with the words that reach it."""
+    """Yield a parser and the parsers of all its actions, each with its command."""
     yield path, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -25,22 +25,22 @@ def parsers(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, a
 
 
 def commands_page() -> str:
-    """Every command with its help, as the terminal shows it."""
+    """Return the page of commands: the help of each, as a terminal shows it."""
     from porism.cli import make_parser
 
     os.environ["COLUMNS"] = WIDTH
-    pages = ["# Commands\n\nWritten by `make docs` from the commands' own help.\n"]
+    pages = ["# Commands\n\n`make docs` writes this page from the commands' own help.\n"]
     for path, parser in parsers(make_parser(), "porism"):
         pages.append(f"## {path}\n\n```text\n{parser.format_help().rstrip()}\n```\n")
     return "\n".join(pages)
 
 
 def api_page() -> str:
-    """Every route of the HTTP API with its parameters."""
+    """Return the page of the HTTP API: each route with its parameters."""
     from porism.web.api.openapi import document
 
     pages = [
-        "# HTTP API\n\nWritten by `make docs` from the OpenAPI document that the server publishes at `/v1/openapi.json`.\n"
+        "# HTTP API\n\n`make docs` writes this page from the OpenAPI document, which the server publishes at `/v1/openapi.json`.\n"
     ]
     for path, methods in document()["paths"].items():
         for method, operation in methods.items():
@@ -52,7 +52,7 @@ def api_page() -> str:
 
 
 def parameter_row(parameter: dict[str, object]) -> str:
-    """One parameter as a row of a table."""
+    """Return a parameter as a row of a table."""
     schema = parameter["schema"]
     assert isinstance(schema, dict)
     kind = " ".join(map(str, schema.get("enum", [schema.get("type", "")])))

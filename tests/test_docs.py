@@ -1,4 +1,4 @@
-"""What the documentation says is true: every block runs and prints what it shows, and nothing that exists is left out."""
+"""The documentation is true and complete: every block runs and prints what the page shows, and every command, route, measure and feature is documented."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def name_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(b.language in RUN for b in blocks(page))], ids=name_of)
-def test_page_does_what_it_says(page: Path, demo: Path, tmp_path: Path) -> None:
-    """A reader with a fresh copy of the sample and its index follows the page from top to bottom."""
+def test_page_shows_what_is_printed(page: Path, demo: Path, tmp_path: Path) -> None:
+    """Follow the page from top to bottom, with a fresh copy of the sample and its index."""
     differences = Reader.of(tmp_path, demo).read(page)
     assert not differences, "\n\n".join(map(str, differences))
 
@@ -46,7 +46,7 @@ def test_blocks_that_are_not_run_say_why(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Links within the project name a file that is there, and a heading of it."""
+    """A link within the project names an existing file and, after #, one of its headings."""
     prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
     wrong = []
     for target in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", prose):
@@ -58,7 +58,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The headings of a page, as links name them."""
+    """Return the headings of a page, as links name them."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -117,7 +117,7 @@ def test_every_part_of_the_engine_is_documented() -> None:
 
 
 def generated() -> dict[str, Callable[[], str]]:
-    """The pages that docs/generate.py writes."""
+    """Return the pages that docs/generate.py writes."""
     specification = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert specification is not None
     assert specification.loader is not None
@@ -182,7 +182,7 @@ print(x)
 """
 
 
-def test_what_a_page_says_wrongly_is_seen(tmp_path: Path) -> None:
+def test_differences_are_reported(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
     found = blocks(page)
