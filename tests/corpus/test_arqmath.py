@@ -153,6 +153,10 @@ def test_listed_formulas_are_located_in_text_without_ids(tmp_path: Path) -> None
     made = built(tmp_path / "c", place)
     assert made.post(1).title.html() == f"On {span(1, 't')}"
     assert made.post(1).body.html() == f"<p>{span(2, 'x')} or {span(3, 'y')}, {span(9, 'z')}</p>"
-    assert [each.body.html() for each in made.comments(1)] == ["no", f"yes {span(4, 'c')}", "$c$ again"]
+    assert [each.body.html() for each in made.comments(1)] == [
+        "no",
+        f"yes {span(4, 'c')}",
+        f"{span(OWN_IDS, 'c')} again",
+    ]
     assert made.formula(4).comment_id == 4
     assert [f.id for f in made.formulas() if f.issue] == [10]

@@ -86,6 +86,12 @@ def test_an_environment_outside_the_official_spans_is_a_formula(form: Form, clos
     assert len(make_field(text, form, True).text.formulas) == 1, "the lab has no such formulas"
 
 
+def test_dollar_signs_outside_the_official_spans_are_formulas() -> None:
+    span = '<span class="math-container" id="5">x</span>'
+    field = make_field(f"<p>{span}: $a &lt; b$ or \\(c\\), $d {span} e$</p>", "placed", False)
+    assert field_html(field) == "<p>{5:x}: {0:a < b} or {0:c}, $d {5:x} e$</p>"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -30,8 +30,8 @@ from porism.text.sanitize import OPEN, placeholder
 
 # What the text around formulas is.
 Syntax = Literal["html", "text", "latex", "query"]
-# Which formulas are looked for: all, only official spans, or only environments without dollar signs.
-Scope = Literal["all", "spans", "environments"]
+# Which formulas are looked for: all, or only official spans.
+Scope = Literal["all", "spans"]
 
 # The classes in the order in which their formulas are numbered. A formula in a span has the class of the signs inside it.
 CLASSES = ("span$$", "span$", "span", "$$", "$", "\\[", "\\(", "begin")
@@ -154,16 +154,18 @@ class _Reader:
                 at = end
                 continue
             formula = self._formula(match)
-            if formula is not None and formula.end <= start and formula.latex.strip():
+            if formula is not None and formula.end <= start and self._is_whole(formula):
                 yield formula
                 at = formula.end
             else:
                 at = match.end()
 
+    def _is_whole(self, formula: Match) -> bool:
+        """Return whether a formula has content, and none of it was cut out before as another formula."""
+        return bool(formula.latex.strip()) and OPEN not in self.text[formula.start : formula.end]
+
     def _formula(self, match: re.Match[str]) -> Match | None:
         """Return the formula that starts at a match, if it is one of those that are looked for."""
-        if self.scope == "environments":
-            return self._environment(match) if match["begin"] else None
         if self.has_spans and match["span"]:
             return self._span(match)
         return self._opened(match) if self.scope == "all" else None
@@ -212,13 +214,12 @@ class _Reader:
         return Match(match.start(), end + len(closer), self._latex(start, end), CLASSES.index(group))
 
     def _environment(self, match: re.Match[str]) -> Match | None:
-        """Return `\\begin{x}..\\end{x}` as a formula, unless another formula was already cut out of it."""
         edges = re.compile(rf"\\(begin|end)\s*\{{{re.escape(match['environment'])}\}}")
         depth = 1
         for edge in islice(edges.finditer(self.text, match.end(), match.end() + LONGEST), DEEPEST):
             depth += 1 if edge[1] == "begin" else -1
             if depth == 0:
-                if self._crosses_block(match.end(), edge.end()) or OPEN in self.text[match.end() : edge.end()]:
+                if self._crosses_block(match.end(), edge.end()):
                     return None
                 bare = match["environment"] in WRAPPERS
                 latex = self._latex(match.end(), edge.start()) if bare else self._latex(match.start(), edge.end())

@@ -18,6 +18,7 @@ from porism.text.segment import Segment, Text
 
 # Formulas of posts have numbers as ids, those of topics `q_12`.
 NUMBER = re.compile(r"(?:q_)?([0-9]{1,18})")
+UNMARKED = re.compile(r"\$|\\(?:begin|\(|\[)")
 
 
 class Cut(NamedTuple):
@@ -47,16 +48,17 @@ def cut_official(text: str) -> Cut:
 
 
 def segment_official(
-    text: str, syntax: Syntax = "html", to_html: Callable[[str], str] = clean, environments: bool = True
+    text: str, syntax: Syntax = "html", to_html: Callable[[str], str] = clean, unmarked: bool = True
 ) -> Segmented:
     """Segment the official form; `to_html` makes clean HTML of what is not a formula.
 
-    With `environments`, `\\begin{..}..\\end{..}` outside the official spans is a formula too, without an id: pages render it as one.
+    With `unmarked`, formulas outside the official spans are found too, since pages render them: `$..$`, or an environment such as
+    `\\begin{align}` without dollar signs. They have no id.
     """
     cut = cut_official(without_placeholders(text))
-    if environments and "\\begin" in cut.text:
+    if unmarked and UNMARKED.search(cut.text):
         first = len(cut.formulas)
-        found = find_formulas(cut.text, syntax, "environments", first=first)
+        found = find_formulas(cut.text, syntax, first=first)
         more = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex, first)]
         cut = Cut(found.text, [*cut.formulas, *more])
     return segment_html(to_html(cut.text), cut.formulas, keep_all=True)

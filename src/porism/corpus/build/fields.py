@@ -74,8 +74,8 @@ def text_to_html(text: str) -> str:
 def _placed(text: str, is_text: bool, compat: bool) -> Field:
     """Segment a field in the official form; titles and comments are text, not HTML."""
     if is_text:
-        return _field(segment_official(text, "text", _decoded_to_html, environments=not compat))
-    return _field(segment_official(text, environments=not compat))
+        return _field(segment_official(text, "text", _decoded_to_html, unmarked=not compat))
+    return _field(segment_official(text, unmarked=not compat))
 
 
 def _decoded_to_html(text: str) -> str:
