@@ -36,7 +36,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 def places(collection: Collection) -> list[int]:
-    """The ids of all formulas that stand somewhere in the text."""
+    """Return the ids of all formulas in the texts."""
     found = [
         number
         for post in collection.posts()

@@ -19,7 +19,7 @@ CLOSING = re.compile(r"</([a-z0-9]+)>")
 ATTRIBUTE = re.compile(r' ([a-z]+)="([^"<>]*)"')
 SAFE_ADDRESS = re.compile(rf"(?:{'|'.join(sorted(SCHEMES))}):|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 VOID = frozenset(("br", "hr", "img"))
-# Elements that are a block of their own; what lies between them becomes a paragraph.
+# Elements that are a block of their own; anything between them becomes a paragraph.
 BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"])
 
 
@@ -69,7 +69,7 @@ class PageRenderer:
         return self._html(text.segments)
 
     def blocks(self, text: Text) -> list[str]:
-        """Return the top-level blocks of a text (paragraphs, lists, ...); what lies between them becomes paragraphs."""
+        """Return the top-level blocks of a text (paragraphs, lists, ...); anything between them becomes paragraphs."""
         return [f"<p>{self._html(group)}</p>" if loose else self._html(group) for group, loose in _top_level(text)]
 
     def _html(self, segments: Iterable[Segment]) -> str:

@@ -17,7 +17,7 @@ class Segment(NamedTuple):
     """A piece of text (without entities), one clean HTML tag, or the LaTeX of a formula.
 
     A formula has its id and the id of its expression (the collection's distinct LaTeX); both are 0 for text that no collection holds.
-    `display` tells a formula that is set on a line of its own.
+    `display` is true for a formula that is set on a line of its own.
     """
 
     kind: SegmentKind
@@ -32,7 +32,7 @@ class Segment(NamedTuple):
         return self.kind == "formula"
 
 
-# The stored form of a text: each segment is a mark, which tells its kind, and its content. The content of a formula is
+# The stored form of a text: each segment is a mark (its kind) and its content. The content of a formula is
 # `FORMULA_ID EXPRESSION_ID LATEX`. The marks are control characters that no text of a person contains.
 TAG, WORDS, INLINE, DISPLAY = "\x1c", "\x1d", "\x1e", "\x1f"
 MARK = re.compile("[\x1c-\x1f]")

@@ -107,7 +107,7 @@ def test_latex() -> None:
     assert first.body == f"<p>Let {span(cyclic)}, 50% of “it”—Gödel's <strong>own</strong>&nbsp;[a].</p>\n"
     assert second.title == f"Inverses {span('g^{-1}')}"
     assert "<strong>Theorem (Lagrange).</strong>" in second.body
-    assert span(r"$|H| \mid |G|$") in second.body, "two signs: it stands on a line of its own"
+    assert span(r"$|H| \mid |G|$") in second.body, "two signs: it is displayed on a line of its own"
     assert f"<li>two {span('h^{-1}')} </li>" in second.body
     assert span("not") not in second.body
     assert "not read" not in second.body

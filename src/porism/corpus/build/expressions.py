@@ -55,5 +55,5 @@ class ExpressionIds:
 
 
 def expression_key(latex: str, mathml: str | None) -> str:
-    """Return what tells expressions apart: the LaTeX, or the MathML where there is no LaTeX."""
+    """Return what identifies an expression: its LaTeX, or its MathML if there is no LaTeX."""
     return latex if latex or mathml is None else "\0" + mathml

@@ -15,7 +15,7 @@ from porism.text.sanitize import Segmented, clean, segment_html, without_placeho
 from porism.text.segment import EMPTY, Segment, Text
 
 MARK = re.compile(r"[`*\[]")
-# The marks that comments of the site know.
+# The marks that the site supports in comments.
 COMMENT_MARKS = (
     (re.compile(r"(`+)(.+?)\1"), r"<code>\2</code>"),
     (
