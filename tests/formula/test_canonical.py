@@ -156,3 +156,10 @@ def test_equal_hashes_mean_equal_trees(left: Node, right: Node) -> None:
         same = tree_text(canonical(left, level).tree) == tree_text(canonical(right, level).tree)
         hashes = [getattr(subexpression_hashes(tree)[0], level) for tree in (left, right)]
         assert same == (hashes[0] == hashes[1])
+
+
+@pytest.mark.parametrize("term", ["x", "3x", r"\sin x", r"\frac{1}{x}", "-x"])
+def test_operands_are_sorted_by_their_last_symbols(term: str) -> None:
+    """A coefficient or a function before an operand does not change its place among the others."""
+    operands = canonical(tree_of(f"y+a+{term}"), "commutative").tree.children
+    assert [tree_text(one) for one in (operands[0], operands[2])] == ["V!a", "V!y"]

@@ -16,6 +16,8 @@ from porism.hashing import combine, digest64
 # Commutative functions; labels of commutative operators begin with `U!`, those of sets with `M!S-`.
 _COMMUTATIVE = frozenset(("F!gcd", "F!lcm", "F!max", "F!min"))
 _MAX_LABELS = 100_000
+# Characters of the labels of an operand that decide its place among others; operands that agree in them are sorted by hash.
+_TAIL = 64
 
 
 class Label:
@@ -52,6 +54,7 @@ class HashedNode:
     __slots__ = (
         "_ordered",
         "_renamed",
+        "_tail",
         "commutative",
         "label",
         "normalised",
@@ -79,7 +82,8 @@ class HashedNode:
         self.shape = shape
         self.variables = variables
         self._renamed: bytes | None = None
-        self._ordered: Sequence[HashedNode] | None = None
+        self._ordered: Sequence[HashedNode] | None = None if operands else operands
+        self._tail = label
 
     def renamed(self) -> bytes:
         """Return the hash of the sub-expression up to renaming of its variables."""
@@ -90,12 +94,14 @@ class HashedNode:
         return self._renamed
 
     def ordered(self) -> Sequence[HashedNode]:
-        """Return the operands in the order of level `commutative`."""
+        """Return the operands in the order of level `commutative`.
+
+        They are sorted by their labels from the last leaf back to the root. In this order `x`, `3x` and `sin x` are neighbours: a coefficient
+        or function before an operand seldom changes its place, so similar formulas have their operands in a similar order.
+        """
         if self._ordered is None:
-            operands = self.operands
-            commutes = len(operands) > 1 and label_of(self.label).commutative
-            self._ordered = sorted(operands, key=_order) if commutes else operands
-        return self._ordered
+            _sort_operands(self)
+        return self.operands if self._ordered is None else self._ordered
 
     def tree(self) -> Node:
         """Return a plain operator tree, however deep it is."""
@@ -111,8 +117,26 @@ class HashedNode:
         return root
 
 
+def _sort_operands(root: HashedNode) -> None:
+    """Sort the operands of every node of a sub-expression, from the leaves to the root."""
+    order = [root]
+    for node in order:
+        for operand in node.operands:
+            if operand._ordered is None:
+                order.append(operand)
+    for node in reversed(order):
+        ordered = node.operands
+        if len(ordered) > 1 and label_of(node.label).commutative:
+            ordered = sorted(ordered, key=_order)
+        labels = [operand._tail for operand in reversed(ordered)]
+        labels.append(node.label)
+        # Text that sorts like the list of labels.
+        node._tail = "\0".join(labels)[:_TAIL]
+        node._ordered = ordered
+
+
 def _order(node: HashedNode) -> tuple[str, bytes]:
-    return node.label, node.commutative
+    return node._tail, node.commutative
 
 
 def hashed_leaf(label: str, places: tuple[int, ...] = ()) -> HashedNode:
