@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from porism.text.delimiters import math_span
 from porism.text.page import PageRenderer
-from porism.text.read import read_official
+from porism.text.read import _cut_any, cut_official, read_official
 from porism.text.render import comment_source, plain_text, prose, terminal_text
 from porism.text.sanitize import clean, placeholder, segment_html
 from porism.text.segment import Segment, Text
@@ -108,3 +108,16 @@ def test_a_page_trusts_no_stored_tag() -> None:
     ]
     shown = [page.render(Text.of([Segment("tag", tag)])) for tag in forged]
     assert shown == ["", "<p>", "<a>", "<a>", "", '<td align="left">']
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ['<span class="math-container" id="7">', '<span class="display">', "</span>", "x", "<b>", "$", "&lt;"]
+        ),
+        max_size=12,
+    )
+)
+def test_spans_in_the_usual_form_are_cut_like_any_other(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert cut_official(text) == _cut_any(text)

@@ -30,7 +30,7 @@ def decode_latex(latex: str) -> str:
     ('a &= b', 'x&\\displaystyle =y', 'x<y')
     """
     latex = decode_entities(latex)
-    return BROKEN.sub(_joined, latex) if HINT.search(latex) else latex
+    return BROKEN.sub(_joined, latex) if ";" in latex and HINT.search(latex) else latex
 
 
 def _joined(match: re.Match[str]) -> str:

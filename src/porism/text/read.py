@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from porism.text.delimiters import math_spans
+from porism.text.delimiters import MATH_CLASS, USUAL_SPAN, math_spans
 from porism.text.entities import decode_latex
 from porism.text.find import Syntax, find_formulas, one_line
 from porism.text.sanitize import Segmented, clean, placeholder, segment_html, without_placeholders
@@ -36,6 +36,24 @@ def official_number(identifier: str) -> int:
 
 def cut_official(text: str) -> Cut:
     """Cut out the official spans; the LaTeX of each is decoded once."""
+    if MATH_CLASS not in text:
+        return Cut(text, [])
+    # Text, display span, id and LaTeX in turn; only a span in another form than usual leaves its class in the text.
+    pieces = USUAL_SPAN.split(text)
+    if any(MATH_CLASS in words for words in pieces[::4]):
+        return _cut_any(text)
+    formulas = [
+        Segment("formula", one_line(decode_latex(latex)), int(identifier), display=bool(display))
+        for display, identifier, latex in zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True)
+    ]
+    out = [pieces[0]]
+    for at, words in enumerate(pieces[4::4]):
+        out += (placeholder(at), words)
+    return Cut("".join(out), formulas)
+
+
+def _cut_any(text: str) -> Cut:
+    """Cut out official spans in any form: other attributes, no id, tags inside."""
     pieces: list[str] = []
     formulas: list[Segment] = []
     at = 0
