@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from porism.text.delimiters import math_span
-from porism.text.segment import Segment, Text
+from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 
 # Tags that end a line of plain text.
 BLOCK = re.compile(r"</?(?:p|div|li|br|h[1-6]|pre|blockquote|tr|dd|dt|hr|table|ul|ol|dl)\b", re.IGNORECASE)
@@ -22,19 +23,26 @@ def prose(text: Text) -> list[Segment]:
     """Return text and formulas in turn, without mark-up: tags of blocks become line ends, other tags disappear."""
     found: list[Segment] = []
     words: list[str] = []
-    for segment in text.segments:
-        if segment.kind == "text":
-            words.append(segment.text)
-        elif segment.kind == "formula":
+    # The stored form is read directly: a post has hundreds of tags, and most of them leave nothing.
+    for mark, content in STORED.findall(text.stored):
+        if mark == WORDS:
+            words.append(content)
+        elif mark == TAG:
+            if _ends_line(content):
+                words.append("\n")
+        else:
             if words:
                 found.append(Segment("text", "".join(words)))
                 words = []
-            found.append(segment)
-        elif BLOCK.match(segment.text):
-            words.append("\n")
+            found.append(stored_formula(mark, content))
     if words:
         found.append(Segment("text", "".join(words)))
     return found
+
+
+@lru_cache(1000)
+def _ends_line(tag: str) -> bool:
+    return BLOCK.match(tag) is not None
 
 
 def plain_text(text: Text, formula: Callable[[Segment], str] = lambda segment: f"${segment.text}$") -> str:

@@ -75,7 +75,7 @@ class Text:
     def with_formulas(self, formulas: Sequence[Segment]) -> Text:
         """Return the text with these formulas in place of its own, in order of position."""
         replacement = iter(formulas)
-        return Text(FORMULA.sub(lambda _: _stored_formula(next(replacement)), self.stored))
+        return Text(FORMULA.sub(lambda _: _written(next(replacement)), self.stored))
 
     def plain(self) -> str:
         """Return the text without mark-up, each formula between dollar signs."""
@@ -117,7 +117,7 @@ class TextWriter:
 
     def formula(self, segment: Segment) -> None:
         """Add a formula."""
-        self._out.append(_stored_formula(segment))
+        self._out.append(_written(segment))
         self._after_words = False
 
     def text(self) -> Text:
@@ -130,7 +130,7 @@ def without_marks(text: str) -> str:
     return MARK.sub(" ", text)
 
 
-def _stored_formula(segment: Segment) -> str:
+def _written(segment: Segment) -> str:
     mark = DISPLAY if segment.display else INLINE
     return f"{mark}{segment.formula_id} {segment.expression_id} {without_marks(segment.text)}"
 
@@ -138,7 +138,10 @@ def _stored_formula(segment: Segment) -> str:
 def _segment(mark: str, content: str) -> Segment:
     if mark == WORDS:
         return Segment("text", content)
-    if mark == TAG:
-        return Segment("tag", content)
+    return Segment("tag", content) if mark == TAG else stored_formula(mark, content)
+
+
+def stored_formula(mark: str, content: str) -> Segment:
+    """Return the formula that is stored with this mark and content."""
     number, expression, latex = content.split(" ", 2)
     return Segment("formula", latex, int(number), int(expression), mark == DISPLAY)
