@@ -89,3 +89,5 @@ def test_other_types_with_the_same_meaning_are_accepted(engine: Engine) -> None:
     expected = engine.search("integral", k=3, tags=("calculus",), years=(2010, 2020)).hits
     same = engine.search("integral", k=np.int64(3), tags=["calculus"], years=[2010, np.int32(2020)])  # type: ignore[arg-type]
     assert same.hits == expected
+    tagged = engine.search(Query("integral", tags=["calculus"]), k=3)  # type: ignore[arg-type]
+    assert tagged.hits == engine.search(Query("integral", tags=("calculus",)), k=3).hits

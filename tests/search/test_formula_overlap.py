@@ -11,7 +11,7 @@ from porism.index.schema import FIELDS
 from porism.index.storage.rows import FIELD_SHIFT
 from porism.search.engine import Engine
 from porism.search.features.formula_overlap import best_similarity
-from porism.search.formulas.overlap import MOST_FORMULAS, MOST_THREADS, SimilarFormulas
+from porism.search.formulas.overlap import MAX_FORMULAS, MAX_THREADS, SimilarFormulas
 from porism.search.query import read_query
 
 
@@ -35,7 +35,7 @@ def test_a_post_gets_its_best_similarity_and_comments_do_not_count() -> None:
 
 def test_the_largest_formulas_are_looked_up(engine: Engine) -> None:
     many = " ".join(f"$x^{number}+{number}y$" for number in range(2, 12))
-    assert len(engine.index.similar_formulas(read_query(f"{many} $x$"))) == MOST_FORMULAS
+    assert len(engine.index.similar_formulas(read_query(f"{many} $x$"))) == MAX_FORMULAS
     assert engine.index.similar_formulas(read_query("words and $x$ alone")) == ()
 
 
@@ -44,7 +44,7 @@ def test_similar_formulas_occur_in_few_threads(engine: Engine) -> None:
     assert found.similarities.max() > 1.0
     frequencies = engine.index.terms.frequencies("formula", found.codes)
     assert frequencies.min() >= 1
-    assert frequencies.max() <= MOST_THREADS
+    assert frequencies.max() <= MAX_THREADS
 
 
 def test_a_formula_as_a_whole_is_a_reason(engine: Engine) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from porism.errors import ArgumentTypeError, ArgumentValueError
@@ -26,8 +27,7 @@ def check_query(query: object, method: str) -> str | Query:
     for name, text in (("query.title", query.title), ("query.text", query.text)):
         if not isinstance(text, str):
             raise _wrong_type(method, name, "a string", text, fix)
-    check_tags(query.tags, method, "query.tags")
-    return query
+    return replace(query, tags=check_tags(query.tags, method, "query.tags"))
 
 
 def check_text(text: object, method: str, name: str, example: str) -> str:

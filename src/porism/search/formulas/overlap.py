@@ -12,10 +12,10 @@ from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery
 
-MOST_FORMULAS = 5  # of a query that are looked for, the largest ones
-LEAST_NODES = 3  # smaller formulas occur everywhere
+MAX_FORMULAS = 5  # of a query that are searched, the largest ones
+MIN_NODES = 3  # smaller formulas occur everywhere
 DEPTH = 300  # similar formulas of each
-MOST_THREADS = 100  # a formula that occurs in more of them tells none of them apart
+MAX_THREADS = 100  # more frequent formulas do not distinguish threads
 
 
 class SimilarFormulas(NamedTuple):
@@ -29,13 +29,13 @@ class SimilarFormulas(NamedTuple):
 def similar_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[SimilarFormulas, ...]:
     """Return the formulas most similar to each of the largest formulas of a query."""
     sized = [(one.parsed.latex, one.parsed.operators.size()) for one in query.formulas if one.parsed.operators]
-    largest = sorted((one for one in sized if one[1] >= LEAST_NODES), key=lambda one: -one[1])[:MOST_FORMULAS]
+    largest = sorted((one for one in sized if one[1] >= MIN_NODES), key=lambda one: -one[1])[:MAX_FORMULAS]
     return tuple(_similar(latex, size, searcher, index) for latex, size in largest)
 
 
 def _similar(latex: str, size: int, searcher: FormulaSearcher, index: TermIndex) -> SimilarFormulas:
     hits = searcher.most_similar(latex, DEPTH)
     found = index.statistics([Term(VISUAL_FAMILY, str(number)) for number in hits.visual_ids.tolist()], EVERY_FIELD)
-    kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MOST_THREADS))
+    kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MAX_THREADS))
     kept = kept[np.argsort(found.codes[kept], kind="stable")]
     return SimilarFormulas(size, found.codes[kept], hits.scores[kept])

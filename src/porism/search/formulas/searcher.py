@@ -62,7 +62,7 @@ class ScoredCandidates(NamedTuple):
         return ScoredCandidates(self.batch.select(mask), self.contributions[mask])
 
 
-class SimilarFormulas(NamedTuple):
+class ScoredFormulas(NamedTuple):
     """Distinct formulas, best first: their visual ids and their scores."""
 
     visual_ids: npt.NDArray[np.int64]
@@ -109,14 +109,14 @@ class FormulaSearcher:
             hits = self._hits(scored, order[offset : offset + k])
         return FormulaPage(hits, min(depth, len(order)))
 
-    def most_similar(self, latex: str, k: int) -> SimilarFormulas:
+    def most_similar(self, latex: str, k: int) -> ScoredFormulas:
         """Return the k most similar formulas as arrays; fewer candidates are examined than in `search`."""
         if not self.store.formulas:
-            return SimilarFormulas(np.empty(0, np.int64), np.empty(0))
+            return ScoredFormulas(np.empty(0, np.int64), np.empty(0))
         scored = self.score(self.analyse(latex), min(k, self.store.formulas))
         order = scored.order()[:k]
         visual_ids = self.store.columns["visual"][scored.batch.rows[order]].astype(np.int64)
-        return SimilarFormulas(visual_ids, scored.contributions[order].sum(axis=1))
+        return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1))
 
     def analyse(self, latex: str) -> FormulaContext:
         """Analyse a query, which may be any string."""
