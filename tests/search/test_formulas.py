@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import porism
 from formula_indexes import make_index, visual_id
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
@@ -202,3 +203,13 @@ def test_a_page_is_a_slice_of_all_hits(searcher: FormulaSearcher, mode: Mode) ->
     whole = searcher.search(r"\sum_{k=0}^n ?x", 100, mode)
     assert searcher.page(r"\sum_{k=0}^n ?x", 1, 3, mode) == (whole[1:4], len(whole))
     assert searcher.page(r"\sum_{k=0}^n ?x", 200, 3, mode) == ([], len(whole))
+
+
+def test_mathml_and_latex_of_one_formula_find_the_same(demo: Path) -> None:
+    engine = porism.open(demo / "index")
+    mathml = engine.formulas(parse("a^2+b^2=c^2").mathml, k=5)
+    latex = engine.formulas("a^2+b^2=c^2", k=5)
+    assert mathml.hits == latex.hits
+    assert mathml.notes == ()
+    found = engine.search(parse("a^2+b^2=c^2").mathml, k=5).hits
+    assert [hit.id for hit in found] == [hit.id for hit in engine.search("$a^2+b^2=c^2$", k=5).hits]

@@ -61,6 +61,11 @@ def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQue
     return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)))
 
 
+def parse_part(part: QueryPart) -> Parsed:
+    """Parse a formula of a query, LaTeX with wildcards or MathML."""
+    return parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+
+
 def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], notes: list[str]) -> str:
     text: list[str] = []
     for part in split_query(content):
@@ -71,7 +76,7 @@ def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], no
             continue
         text.append(f" {FORMULA} ")
         if part.source and part.source not in formulas:
-            formula = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+            formula = parse_part(part)
             formulas[part.source] = QueryFormula(formula, name)
             notes.extend(_notes(part, formula))
     return "".join(text)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from porism.corpus.post import Formula
 from porism.corpus.store.collection import Collection
-from porism.formula import parse
+from porism.formula import Parsed, parse
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
+from porism.search.query import parse_part
 from porism.text.query import split_query
 from porism.text.segment import EMPTY
 
@@ -24,25 +25,26 @@ NO_HITS = ("search for similar formulas", "replace a part of the formula by a wi
 
 
 class FormulaInput(NamedTuple):
-    """The formula of a query that may contain words as well, and notes on what is ignored."""
+    """The formula of a query that may contain words as well (None if it is empty), and notes on what is ignored."""
 
-    latex: str
+    formula: Parsed | None
     notes: tuple[str, ...]
 
 
 def read_formula(text: str) -> FormulaInput:
     """Return the first formula of a query; a query without a recognisable formula is one as a whole."""
     pieces = list(split_query(text))
-    found = [piece.source for piece in pieces if piece.kind == "formula"]
+    found = [piece for piece in pieces if piece.kind == "formula"]
     if not found:
-        return FormulaInput(text.strip(), ())
+        latex = text.strip()
+        return FormulaInput(parse(latex, wildcards=True) if latex else None, ())
     words = " ".join(piece.source.strip() for piece in pieces if piece.kind == "text").strip()
     notes = []
     if words:
         notes.append(f"only the formula is searched, not the words “{words[:80]}”")
     if len(found) > 1:
         notes.append("only the first formula is searched")
-    return FormulaInput(found[0], tuple(notes))
+    return FormulaInput(parse_part(found[0]) if found[0].source else None, tuple(notes))
 
 
 def formula_page(
@@ -50,14 +52,13 @@ def formula_page(
 ) -> FormulaResults:
     """Search for a formula and return a page of results."""
     began = time.perf_counter()
-    latex, notes = read_formula(text)
-    if not latex:
+    formula, notes = read_formula(text)
+    if formula is None:
         return FormulaResults((), 0, time.perf_counter() - began, notes, (EMPTY_QUERY,))
-    parsed = parse(latex, wildcards=True)
-    if parsed.path == "opaque":
+    if formula.path == "opaque":
         notes = (*notes, "this cannot be read as a formula, so only its symbols are searched")
-    found = searcher.page(latex, offset, k, mode)
-    highlighter = Highlighter([parsed], searcher.store, 1)
+    found = searcher.page(formula, offset, k, mode)
+    highlighter = Highlighter([formula], searcher.store, 1)
     page = tuple(_show(hit, searcher, collection, highlighter) for hit in found.hits)
     return FormulaResults(page, found.total, time.perf_counter() - began, notes, () if found.total else NO_HITS)
 

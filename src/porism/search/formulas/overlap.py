@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.formula import Parsed
 from porism.index.protocols import UNKNOWN, Term, TermIndex
 from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
 from porism.search.formulas.searcher import FormulaSearcher
@@ -28,14 +29,14 @@ class SimilarFormulas(NamedTuple):
 
 def similar_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[SimilarFormulas, ...]:
     """Return the formulas most similar to each of the largest formulas of a query."""
-    sized = [(one.parsed.latex, one.parsed.operators.size()) for one in query.formulas if one.parsed.operators]
-    largest = sorted((one for one in sized if one[1] >= MIN_NODES), key=lambda one: -one[1])[:MAX_FORMULAS]
-    return tuple(_similar(latex, size, searcher, index) for latex, size in largest)
+    formulas = [one.parsed for one in query.formulas if one.parsed.operators.size() >= MIN_NODES]
+    largest = sorted(formulas, key=lambda formula: -formula.operators.size())[:MAX_FORMULAS]
+    return tuple(_similar(formula, searcher, index) for formula in largest)
 
 
-def _similar(latex: str, size: int, searcher: FormulaSearcher, index: TermIndex) -> SimilarFormulas:
-    hits = searcher.most_similar(latex, DEPTH)
+def _similar(formula: Parsed, searcher: FormulaSearcher, index: TermIndex) -> SimilarFormulas:
+    hits = searcher.most_similar(formula, DEPTH)
     found = index.statistics([Term(VISUAL_FAMILY, str(number)) for number in hits.visual_ids.tolist()], EVERY_FIELD)
     kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MAX_THREADS))
     kept = kept[np.argsort(found.codes[kept], kind="stable")]
-    return SimilarFormulas(size, found.codes[kept], hits.scores[kept])
+    return SimilarFormulas(formula.operators.size(), found.codes[kept], hits.scores[kept])

@@ -34,9 +34,9 @@ class FormulaQuery:
         return any(is_wildcard(label) for label in self.features.operators.labels)
 
 
-def analyse_query(latex: str, store: FormulaStore) -> FormulaQuery:
-    """Parse a formula, which may be any string, and analyse it for an index."""
-    parsed = parse(latex, wildcards=True)
+def analyse_query(formula: str | Parsed, store: FormulaStore) -> FormulaQuery:
+    """Analyse a formula for an index: LaTeX, which may be any string, or a parsed formula."""
+    parsed = parse(formula, wildcards=True) if isinstance(formula, str) else formula
     found = features(parsed.layout, parsed.operators)
     label_ids = _LabelIds(store)
     operators = label_ids.intern(found.operators.labels)

@@ -24,7 +24,7 @@ class FormulaRetriever(Retriever):
         """Return the best k formulas; none for a query without a formula."""
         if not query.formulas or k < 1:
             return Ranking.of({})
-        hits = self._searcher.search(query.formulas[0].parsed.latex, k, self._mode)
+        hits = self._searcher.search(query.formulas[0].parsed, k, self._mode)
         return Ranking(np.array([hit.visual_id for hit in hits], np.int64), np.array([hit.score for hit in hits]))
 
 

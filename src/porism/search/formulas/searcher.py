@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
+from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.index.analysis.classes import symbol_kind
 from porism.index.formulas.store import FormulaStore
@@ -84,22 +85,22 @@ class FormulaSearcher:
         """Open a formula index; with `collection`, check that it was built from the collection with this digest."""
         return cls(FormulaStore.open(directory, collection=collection))
 
-    def search(self, latex: str, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
-        """Return the k best formulas, best first; equal scores by id. Any string is a query.
+    def search(self, formula: str | Parsed, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
+        """Return the k best formulas, best first; equal scores by id. The query is a parsed formula or LaTeX; any string is legal.
 
         `exact`: the same formula up to notation and order of operands; `subformula`: formulas that contain the query, the strictest
         level first; `diverse`: as `similar`, but formulas that differ only by names and numbers are spread over the ranking.
         Wildcards are bound in all modes.
         """
-        return self.page(latex, 0, k, mode).hits
+        return self.page(formula, 0, k, mode).hits
 
-    def page(self, latex: str, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:
+    def page(self, formula: str | Parsed, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:
         """Return k hits of `search` from `offset` on, and the number of all hits (at most DEPTH, unless more are requested)."""
         mode = check_choice(mode, "formula search", "mode", MODES)
         if not self.store.formulas:
             return FormulaPage([], 0)
         depth = min(max(offset + k, DEPTH), self.store.formulas)  # the posting lists allocate memory for `depth` hits
-        scored = self.score(self.analyse(latex), depth, mode)
+        scored = self.score(self.analyse(formula), depth, mode)
         order = scored.order()
         if mode == "diverse":
             ranks = ranks_within_shape(order.tolist(), scored.batch.operators, self._operator_labels)
@@ -109,18 +110,18 @@ class FormulaSearcher:
             hits = self._hits(scored, order[offset : offset + k])
         return FormulaPage(hits, min(depth, len(order)))
 
-    def most_similar(self, latex: str, k: int) -> ScoredFormulas:
+    def most_similar(self, formula: str | Parsed, k: int) -> ScoredFormulas:
         """Return the k most similar formulas as arrays; fewer candidates are examined than in `search`."""
         if not self.store.formulas:
             return ScoredFormulas(np.empty(0, np.int64), np.empty(0))
-        scored = self.score(self.analyse(latex), min(k, self.store.formulas))
+        scored = self.score(self.analyse(formula), min(k, self.store.formulas))
         order = scored.order()[:k]
         visual_ids = self.store.columns["visual"][scored.batch.rows[order]].astype(np.int64)
         return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1))
 
-    def analyse(self, latex: str) -> FormulaContext:
-        """Analyse a query, which may be any string."""
-        return FormulaContext(analyse_query(latex, self.store), self._layout_labels, self._operator_labels)
+    def analyse(self, formula: str | Parsed) -> FormulaContext:
+        """Analyse a query: a parsed formula, or LaTeX, which may be any string."""
+        return FormulaContext(analyse_query(formula, self.store), self._layout_labels, self._operator_labels)
 
     def score(self, context: FormulaContext, depth: int, mode: Mode = "similar") -> ScoredCandidates:
         """Find candidates, `depth` of them by tuples, and compute what each feature contributes to their scores."""
@@ -161,10 +162,10 @@ class FormulaSearcher:
         rows = zip(*contributions.T.tolist(), strict=True)
         return list(map(FormulaHit, ids.tolist(), contributions.sum(axis=1).tolist(), rows))
 
-    def explain(self, latex: str, visual_id: int, mode: Mode = "similar") -> Explanation:
+    def explain(self, formula: str | Parsed, visual_id: int, mode: Mode = "similar") -> Explanation:
         """Explain the score of a formula: parts that sum to it, matched MathML elements on both sides, and renamings."""
         row = self.store.row(visual_id)
-        context = self.analyse(latex)
+        context = self.analyse(formula)
         scored = self.score(context, DEPTH, mode)
         at = int(np.searchsorted(scored.batch.rows, row))
         if at == len(scored.batch.rows) or scored.batch.rows[at] != row:

@@ -8,12 +8,13 @@ from typing import TypeVar
 
 from porism.corpus.post import Comment, Link, Post
 from porism.errors import PorismError
-from porism.formula import Parsed, parse, parse_mathml
+from porism.formula import Parsed, parse
 from porism.records import Explanation
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
+from porism.search.query import parse_part
 from porism.text.query import QueryPart, split_query
 from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter
@@ -147,7 +148,7 @@ def preview_part(part: QueryPart) -> PreviewPart:
     """Describe a part of the query; a formula with its MathML and problems."""
     if part.kind == "text":
         return PreviewPart(part.kind, part.source, "", ())
-    parsed = parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+    parsed = parse_part(part)
     return PreviewPart(part.kind, part.source, parsed.mathml, problem_records(parsed))
 
 
