@@ -66,6 +66,6 @@ def test_no_judgment_is_lost_or_duplicated_when_the_server_is_killed(
     for one in found:
         number = int(one.assessor.removeprefix("a"))
         assert one.grade == driver.grade_of(number, positions[one.assignment, one.item])
-        assert one.comment == f"said by {number}"
+        assert one.comment == f"comment of {number}"
     assert len(found) == 1000
     assert journal.read("PRAGMA integrity_check")[0][0] == "ok"
