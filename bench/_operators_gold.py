@@ -39,7 +39,7 @@ def _name_symbols(root: etree._Element, shown: dict[str | None, etree._Element])
     for element in list(root.iter()):
         kind = tag(element)
         if kind == "csymbol":
-            name = "".join(element.itertext()).strip()
+            name = "".join(map(str, element.itertext())).strip()
             target = _single(shown.get(element.get("xref")))
             if name not in READ and target is not None and tag(target) == "mover" and len(target) == 2:
                 element.tag = _XMLNS + "apply"
@@ -48,7 +48,7 @@ def _name_symbols(root: etree._Element, shown: dict[str | None, etree._Element])
                     etree.SubElement(element, _XMLNS + "ci").text = "".join(map(str, shown_part.itertext())).strip()
             elif name not in READ and target is not None and tag(target) in ("mi", "mo", "mn", "mtext"):
                 element.tag = _XMLNS + "ci"
-                element.text = "".join(target.itertext()).strip()
+                element.text = "".join(map(str, target.itertext())).strip()
                 for child in list(element):
                     element.remove(child)
         elif kind == "apply" and len(element) > 1:
@@ -58,7 +58,7 @@ def _name_symbols(root: etree._Element, shown: dict[str | None, etree._Element])
 def _apply_forms(element: etree._Element, shown: dict[str | None, etree._Element]) -> None:
     """Rewrite applications that name a concept where other converters keep the notation: indices, sums, derivatives."""
     head = element[0]
-    name = "".join(head.itertext()).strip() if tag(head) == "csymbol" else ""
+    name = "".join(map(str, head.itertext())).strip() if tag(head) == "csymbol" else ""
     if name in ("semantic-sum", "semantic-product") and len(element) >= 3:
         _bounded(element, "sum" if name.endswith("sum") else "product")
     elif name == "diffop" and len(element) == 3:

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 
-import pya0
+import pya0  # type: ignore[import-not-found]
 
 K = 1000
 

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -140,7 +141,7 @@ def judge_all(load: Load, assessor: int, times: Times, ready: threading.Barrier)
         ready.wait()
         for place in range(1, load.judgments + 1):
             start = time.perf_counter()
-            page = retry(times, lambda place=place: http.get(f"/judge/{job}/{place}"))
+            page = retry(times, partial(http.get, f"/judge/{job}/{place}"))
             times.items.append(time.perf_counter() - start)
             form = {
                 **hidden_fields(page.text),
@@ -149,7 +150,7 @@ def judge_all(load: Load, assessor: int, times: Times, ready: threading.Barrier)
                 "go": "next",
             }
             start = time.perf_counter()
-            answer = retry(times, lambda place=place, form=form: http.post(f"/judge/{job}/{place}", data=form))
+            answer = retry(times, partial(http.post, f"/judge/{job}/{place}", data=form))
             times.saves.append(time.perf_counter() - start)
             assert answer.status_code == 303, answer.text
 

@@ -68,7 +68,7 @@ def speed() -> None:
     """Measure indexing from LaTeX, and searching for 1,000 re-ranked formulas, on pool + slice."""
     store = formula_searcher("pool-slice").store
     number = min(store.formulas, int(os.environ.get("PORISM_BENCH_FORMULAS", store.formulas)))
-    latex = [store.latex(row).replace("\n", " ") for row in range(number)]
+    latex = [text.replace("\n", " ") for text in store.latex(range(number))]
     queries = [topic.latex.replace("\n", " ") for test in ("pool", "t2-2021") for topic in formula_topics(test)]
     place = folder() / "speed"
     shutil.rmtree(place, ignore_errors=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.index.formulas.build import build_formula_index
-from porism.index.formulas.store import FormulaStore
+from porism.index.protocols import FormulaStore
 
 
 def make_collection(folder: Path, latex: Sequence[str]) -> Path:
@@ -30,5 +32,5 @@ def make_index(folder: Path, latex: Sequence[str]) -> Path:
 
 def visual_id(store: FormulaStore, latex: str) -> int:
     """The id of a formula by its LaTeX."""
-    row = next(row for row in range(store.formulas) if store.latex(row) == latex)
-    return int(store.columns["visual"][row])
+    row = store.latex(range(store.formulas)).index(latex)
+    return int(store.visual_ids(np.array([row]))[0])

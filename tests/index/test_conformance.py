@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import porism
-from porism.index.conformance import CHECKS, check_index
+from porism.index.conformance import CHECKS, FORMULA_CHECKS, check_formulas, check_index
 from porism.index.memory import MemoryDocumentStore, MemoryTermIndex, read_posts
-from porism.index.protocols import Term
+from porism.index.memory_formulas import MemoryFormulas
+from porism.index.protocols import FormulaStore, Term
 from porism.index.schema import THREAD
 from porism.index.weighting import BM25
 from porism.search.engine import Engine
@@ -37,6 +41,11 @@ def memory(engine: Engine) -> Index:
     return Index(terms, documents, engine.index.formulas, engine.index.concepts)
 
 
+@pytest.fixture(scope="module")
+def formulas(engine: Engine) -> MemoryFormulas:
+    return MemoryFormulas(engine.collection)
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_embedded_index_conforms(engine: Engine, check: object) -> None:
     check(engine.index.terms, engine.index.documents, SAMPLE)  # type: ignore[operator]
@@ -45,6 +54,43 @@ def test_the_embedded_index_conforms(engine: Engine, check: object) -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_index_in_memory_conforms(memory: Index, check: object) -> None:
     check(memory.terms, memory.documents, SAMPLE)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("check", FORMULA_CHECKS, ids=lambda check: check.__name__)
+def test_the_embedded_formulas_conform(engine: Engine, check: Callable[[FormulaStore], None]) -> None:
+    check(engine.index.formulas.store)
+
+
+@pytest.mark.parametrize("check", FORMULA_CHECKS, ids=lambda check: check.__name__)
+def test_the_formulas_in_memory_conform(formulas: MemoryFormulas, check: Callable[[FormulaStore], None]) -> None:
+    check(formulas)
+
+
+def test_the_suite_rejects_wrong_formulas(formulas: MemoryFormulas) -> None:
+    class Wrong:
+        """Returns the formulas of a batch in ascending order."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(formulas, name)
+
+        def fetch(self, rows: npt.NDArray[np.int64]) -> object:
+            return formulas.fetch(np.sort(rows))
+
+    with pytest.raises(AssertionError, match="order requested"):
+        check_formulas(Wrong())  # type: ignore[arg-type]
+
+
+def test_both_formula_stores_hold_the_same(engine: Engine, formulas: MemoryFormulas) -> None:
+    embedded = engine.index.formulas.store
+    rows = list(range(embedded.formulas))
+    assert formulas.formulas == embedded.formulas
+    assert formulas.trees(rows) == embedded.trees(rows)
+    assert formulas.latex(rows) == embedded.latex(rows)
+    for label, number in embedded.labels.items():
+        assert embedded.layout_weights[number] == pytest.approx(formulas.layout_weights[formulas.labels[label]])
+        assert embedded.operator_weights[number] == pytest.approx(formulas.operator_weights[formulas.labels[label]])
+    keys = np.unique(formulas.fetch(np.array(rows)).paths.keys)
+    assert embedded.inverse_path_frequency(keys) == pytest.approx(formulas.inverse_path_frequency(keys))
 
 
 def test_the_suite_rejects_a_wrong_index(engine: Engine) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from formula_indexes import make_collection, make_index, visual_id
@@ -17,8 +18,9 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.formula.binary import unpack
 from porism.index.formulas.build import build_formula_index
-from porism.index.formulas.store import WHOLE, FormulaStore
+from porism.index.formulas.store import WHOLE, EmbeddedFormulas
 from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
@@ -30,19 +32,20 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_hold_the_formulas_of_the_collection(index: Path) -> None:
-    store = FormulaStore.open(index)
-    row = store.row(visual_id(store, r"\frac{a}{b}"))
+    store = EmbeddedFormulas.open(index)
+    row = int(store.rows(np.array([visual_id(store, r"\frac{a}{b}")]))[0])
     assert store.formulas == store.manifest.counts["formulas"] == store.terms.count("tuples", WHOLE).documents
-    assert store.latex(row) == r"\frac{a}{b}"
-    layout, operators = store.trees(row)
+    assert store.latex([row])[0] == r"\frac{a}{b}"
+    layout, operators = unpack(store.trees([row])[0])
     assert layout.label == operators.label == "O!divide"
-    start, end = store.span("operator", row)
+    operator_labels = store.fetch(np.array([row])).operators
+    start, end = int(operator_labels.starts[0]), int(operator_labels.ends[0])
     names = list(store.labels)
-    assert [names[at] for at in store.columns["operator_label"][start:end]] == ["O!divide", "V!a", "V!b"]
+    assert [names[at] for at in operator_labels.labels[start:end]] == ["O!divide", "V!a", "V!b"]
 
 
 def test_rare_labels_weigh_more(index: Path) -> None:
-    store = FormulaStore.open(index)
+    store = EmbeddedFormulas.open(index)
     weights = store.layout_weights
     assert weights[store.labels["V!a"]] > weights[store.labels["V!x"]]
     assert store.unseen_label_weight >= weights.max()
@@ -50,7 +53,7 @@ def test_rare_labels_weigh_more(index: Path) -> None:
 
 def test_an_unknown_visual_id_is_reported(index: Path) -> None:
     with pytest.raises(PorismError, match="no formula with visual id 77"):
-        FormulaStore.open(index).row(77)
+        FormulaSearcher.open(index).row(77)
 
 
 def test_building_twice_gives_the_same_files(index: Path, tmp_path: Path) -> None:
@@ -93,7 +96,7 @@ def test_progress_counts_every_formula(index: Path, tmp_path: Path) -> None:
     reported: list[int] = []
     with Collection.open(index.parent / "collection") as collection:
         build_formula_index(collection, tmp_path / "index", reported.append)
-    assert sum(reported) == FormulaStore.open(index).formulas
+    assert sum(reported) == EmbeddedFormulas.open(index).formulas
 
 
 def test_a_collection_without_formulas(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_a_collection_without_formulas(tmp_path: Path) -> None:
     (tmp_path / "notes" / "note.md").write_text("# Words\n\nand nothing else", "utf-8")
     with Collection.open(build([open_source(tmp_path / "notes")], tmp_path / "collection", jobs=1)) as collection:
         build_formula_index(collection, tmp_path / "index")
-    assert FormulaStore.open(tmp_path / "index").formulas == 0
+    assert EmbeddedFormulas.open(tmp_path / "index").formulas == 0
 
 
 def test_an_existing_directory_is_not_overwritten(index: Path) -> None:
@@ -114,7 +117,7 @@ def test_an_existing_directory_is_not_overwritten(index: Path) -> None:
 
 def test_an_index_of_another_collection_is_refused(index: Path) -> None:
     with pytest.raises(PorismError, match="was built from another collection"):
-        FormulaStore.open(index, collection="0" * 64)
+        EmbeddedFormulas.open(index, collection="0" * 64)
 
 
 def test_a_truncated_file_is_reported(index: Path, tmp_path: Path) -> None:
@@ -123,7 +126,7 @@ def test_a_truncated_file_is_reported(index: Path, tmp_path: Path) -> None:
     path = broken / "rows" / "path_key.bin"
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(PorismError, match=r"rows/path_key.bin has \d+ bytes and should have \d+"):
-        FormulaStore.open(broken)
+        EmbeddedFormulas.open(broken)
 
 
 KILLED = """
@@ -151,10 +154,10 @@ def test_a_killed_build_leaves_no_index(tmp_path: Path) -> None:
     time.sleep(0.1)
     assert not target.exists()
     with pytest.raises(PorismError, match="is not a finished index: it has no manifest"):
-        FormulaStore.open(target)
+        EmbeddedFormulas.open(target)
     with Collection.open(collection) as opened:
         build_formula_index(opened, target)
-    assert FormulaStore.open(target).formulas
+    assert EmbeddedFormulas.open(target).formulas
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

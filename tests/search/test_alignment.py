@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from formula_indexes import make_index, visual_id
+from porism.formula.binary import unpack
 from porism.search.formulas.alignment import similarities
 from porism.search.formulas.batch import read_batch
 from porism.search.formulas.candidates import Candidates
@@ -21,7 +22,7 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
 
 def similar(searcher: FormulaSearcher, query: str, *latex: str) -> list[float]:
     store = searcher.store
-    rows = np.array([store.row(visual_id(store, text)) for text in latex], np.int64)
+    rows = store.rows(np.array([visual_id(store, text) for text in latex], np.int64))
     batch = read_batch(store, Candidates(rows, np.zeros(len(rows))), {})
     context = searcher.analyse(query)
     return similarities(context.query.layout, batch.layout, context.layout_labels, 1.0).tolist()
@@ -57,7 +58,8 @@ def test_the_trace_pairs_the_symbols_of_the_query(searcher: FormulaSearcher) -> 
 
     store = searcher.store
     query = searcher.analyse("a+b=c").query
-    layout, _ = store.trees(store.row(visual_id(store, "a+b=c+d+1")))
+    row = searcher.row(visual_id(store, "a+b=c+d+1"))
+    layout, _ = unpack(store.trees([row])[0])
     aligned = align_symbols(query.features.layout, query.layout, flat_layout(layout), store)
     assert aligned.pairs == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
     assert aligned.bindings == []

@@ -36,7 +36,7 @@ def failures(searcher: FormulaSearcher) -> list[str]:
     """Describe every pair that fails."""
     found: list[str] = []
     for pair in PAIRS:
-        names = [searcher.store.latex(searcher.store.row(hit.visual_id)) for hit in searcher.search(pair.query, 300)]
+        names = [searcher.latex(hit.visual_id) for hit in searcher.search(pair.query, 300)]
         place = names.index(pair.formula) if pair.formula in names else len(names)
         if place >= TOP:
             found.append(f"{pair.kind}: {pair.formula} has rank {place + 1} for {pair.query}, after {names[:TOP]}")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from formula_indexes import make_index
+from porism.formula.binary import unpack
 from porism.search.formulas.batch import FormulaBatch, read_batch
 from porism.search.formulas.candidates import Candidates
 from porism.search.formulas.features import FEATURES, WEIGHTS, FormulaFeature, compute_features
@@ -70,7 +71,7 @@ def test_a_feature_contributes_its_weighted_value(searcher: FormulaSearcher, fea
     assert scored.contributions[:, column] == pytest.approx(values * feature.weight)
     assert values.max() > 0
     for hit in searcher.search(query):
-        layout, _ = searcher.store.trees(searcher.store.row(hit.visual_id))
+        layout, _ = unpack(searcher.store.trees([searcher.row(hit.visual_id)])[0])
         shown = {part.reason: part.value for part in searcher.explain(query, hit.visual_id).parts}
         assert shown.get(feature.explain(context, layout), 0.0) == pytest.approx(hit.contributions[column])
 

@@ -45,7 +45,7 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
 
 
 def found(searcher: FormulaSearcher, query: str, mode: Mode = "similar", k: int = 100) -> list[str]:
-    return [searcher.store.latex(searcher.store.row(hit.visual_id)) for hit in searcher.search(query, k, mode)]
+    return [searcher.latex(hit.visual_id) for hit in searcher.search(query, k, mode)]
 
 
 @pytest.mark.parametrize("latex", LATEX)

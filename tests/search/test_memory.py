@@ -11,11 +11,13 @@ import pytest
 import porism
 from porism.corpus.topics.files import read_topics
 from porism.index.memory import MemoryDocumentStore, MemoryTermIndex, read_posts
+from porism.index.memory_formulas import MemoryFormulas
 from porism.index.protocols import Term, TermIndex
 from porism.index.schema import EVERY_FIELD
 from porism.search.default import porism as default_system
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
+from porism.search.formulas.searcher import MODES, FormulaSearcher, Mode
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 
@@ -51,7 +53,8 @@ def memory(engine: Engine) -> Index:
     vectors = dict(engine.index.documents.fetch(every, (), tuple(engine.index.vectors)).vectors)
     documents = MemoryDocumentStore(posts, terms, engine.collection, vectors)
     own = {family: SameVectors(engine, terms, family) for family in engine.index.vectors}
-    return Index(terms, documents, engine.index.formulas, engine.index.concepts, own)
+    formulas = FormulaSearcher(MemoryFormulas(engine.collection))
+    return Index(terms, documents, formulas, engine.index.concepts, own)
 
 
 def queries(engine: Engine) -> list[ReadQuery]:
@@ -74,3 +77,14 @@ def test_the_rankings_are_the_same(engine: Engine, memory: Index, kind: Kind) ->
         assert len(apart) <= 2, query.title
         compared += 1
     assert compared == QUERIES // 2
+
+
+FORMULAS = ("a^2+b^2=c^2", r"\sum_{k=1}^n k", "?x^2", r"\frac{1}{n}", r"\int_0^1 x^2\,dx", "x")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_formula_rankings_are_the_same(engine: Engine, memory: Index, mode: Mode) -> None:
+    for latex in FORMULAS:
+        one, other = (index.formulas.search(latex, K, mode) for index in (engine.index, memory))
+        assert [hit.visual_id for hit in one] == [hit.visual_id for hit in other], latex
+        assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], rel=1e-6)

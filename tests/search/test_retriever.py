@@ -78,6 +78,14 @@ def test_the_engine_is_the_system_porism(engine: Engine) -> None:
         assert ours.ids.tolist() == [hit.id for hit in engine.search("right triangle $a^2+b^2=c^2$", 20, kind).hits]  # type: ignore[arg-type]
 
 
+def test_a_pipeline_prints_as_its_composition(engine: Engine) -> None:
+    words = TermRetriever(engine.index, ["words"], BM25(k1=0.9))
+    assert repr(words) == "TermRetriever(['words'], BM25(k1=0.9, b=0.75), thread view)"
+    assert repr(words >> ByAge()) == f"{words!r} >> ByAge()"
+    assert repr(fuse(words, Rarest(engine.index), method=RRF(k=10))) == f"fuse({words!r}, Rarest(), method={RRF(k=10)})"
+    assert repr(default_system(engine.index)) == "ThreadCandidates() >> FeatureReranker(kind='answers')"
+
+
 def test_a_reranker_orders_what_the_retriever_finds(engine: Engine) -> None:
     words = TermRetriever(engine.index, ("words",))
     query = read_query("triangle")

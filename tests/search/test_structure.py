@@ -31,7 +31,7 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
 
 def scores(searcher: FormulaSearcher, query: str, *latex: str) -> list[float]:
     store = searcher.store
-    rows = np.array([store.row(visual_id(store, text)) for text in latex], np.int64)
+    rows = store.rows(np.array([visual_id(store, text) for text in latex], np.int64))
     paths = read_batch(store, Candidates(rows, np.zeros(len(rows))), {}).paths
     analysed = searcher.analyse(query).query
     return structure_scores(analysed.path_groups, analysed.features.tree_paths.leaves, paths).tolist()

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.index.analysis.classes import NUMBER, OPERATOR, VARIABLE
+from porism.index.protocols import SymbolSequences
 from porism.search.formulas.alignment import (
     DELETE_COST,
     GAP_COST,
     INSERT_COST,
     LabelTable,
-    SequenceBatch,
     SymbolSequence,
     similarities,
 )
@@ -36,7 +36,7 @@ def test_the_least_cost_equals_the_distance_of_the_kernel(
 ) -> None:
     query, item = symbols(one), symbols(other)
     costs, _ = cost_table(query, item)
-    batch = SequenceBatch(np.array([0]), np.array([len(other)]), item.labels, item.edges)
+    batch = SymbolSequences(np.array([0]), np.array([len(other)]), item.labels, item.edges)
     similarity = similarities(query, batch, LabelTable(KINDS, WEIGHTS), 1.0)[0]
     no_match = DELETE_COST * query.weights.sum() + INSERT_COST * item.weights.sum()
     assert max(0.0, 1 - costs[-1, -1].min() / no_match) == pytest.approx(similarity, abs=1e-4)

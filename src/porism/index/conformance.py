@@ -1,7 +1,8 @@
-"""Conformance of an index: does an implementation of `TermIndex` and `DocumentStore` do what the protocols promise?
+"""Conformance of an index: does an implementation of `TermIndex`, `DocumentStore` and `FormulaStore` do what the protocols promise?
 
-    from porism.index.conformance import check_index
+    from porism.index.conformance import check_formulas, check_index
     check_index(my_terms, my_documents, [Term("words", "prime"), Term("tag", "number-theory")])
+    check_formulas(my_formulas)
 
 Each check raises AssertionError with the fact that is wrong. The embedded index and the index in memory pass them in the project's tests.
 """
@@ -13,7 +14,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.protocols import UNKNOWN, Candidates, DocumentStore, Filter, Term, TermIndex
+from porism.formula.binary import unpack
+from porism.index.analysis.features import features
+from porism.index.formulas.store import WHOLE as FORMULA
+from porism.index.protocols import UNKNOWN, Candidates, DocumentStore, Filter, FormulaStore, Term, TermIndex
 from porism.index.schema import ANSWER, EVERY_FIELD, FIELDS, THREAD, TITLE, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import BM25, BM25Plus, QueryLikelihood, TermCounts, TfIdf, Weighting
@@ -27,6 +31,7 @@ WEIGHTINGS: tuple[Weighting, ...] = (
     TfIdf(tf="robertson", idf="terrier"),
 )
 VIEWS = (THREAD, TITLE, EVERY_FIELD)
+FORMULAS_CHECKED = 50
 ABSENT = Term("words", "\uffffabsent")
 
 
@@ -34,6 +39,12 @@ def check_index(terms: TermIndex, documents: DocumentStore, sample: Sequence[Ter
     """Run every check with these terms, at least two of which should occur in the index."""
     for check in CHECKS:
         check(terms, documents, sample)
+
+
+def check_formulas(store: FormulaStore) -> None:
+    """Run every check of a formula store with some formulas."""
+    for check in FORMULA_CHECKS:
+        check(store)
 
 
 def statistics_agree_with_single_calls(terms: TermIndex, documents: DocumentStore, sample: Sequence[Term]) -> None:
@@ -142,6 +153,56 @@ CHECKS: tuple[Callable[[TermIndex, DocumentStore, Sequence[Term]], None], ...] =
     required_terms_are_required,
     filters_are_applied_before_the_best,
     batches_keep_their_order,
+)
+
+
+def formulas_are_found_by_visual_id(store: FormulaStore) -> None:
+    """Rows and visual ids correspond, ascending; an unknown visual id has no row."""
+    rows = np.arange(store.formulas)
+    visual_ids = store.visual_ids(rows)
+    assert (np.diff(visual_ids) > 0).all(), "rows must be in the order of visual ids"
+    assert store.rows(visual_ids).tolist() == rows.tolist(), "a visual id leads to another row"
+    assert store.rows(np.array([-5], np.int64)).tolist() == [UNKNOWN], "an unknown visual id must have no row"
+
+
+def formula_batches_are_those_of_the_trees(store: FormulaStore) -> None:
+    """A batch has the symbols and paths of the stored trees, in the order requested."""
+    rows = np.arange(store.formulas)[::-1][:FORMULAS_CHECKED].copy()
+    batch = store.fetch(rows)
+    assert batch.rows.tolist() == rows.tolist(), "formulas must come in the order requested"
+    names = {number: label for label, number in store.labels.items()}
+    for at, packed in enumerate(store.trees(rows.tolist())):
+        found = features(*unpack(packed))
+        for sequences, tree in ((batch.layout, found.layout.labels), (batch.operators, found.operators.labels)):
+            stored = sequences.labels[sequences.starts[at] : sequences.ends[at]].tolist()
+            assert [names[label] for label in stored] == tree, f"row {rows[at]}: other symbols than its tree has"
+        keys = batch.paths.keys[batch.paths.starts[at] : batch.paths.ends[at]].tolist()
+        assert keys == found.tree_paths.keys.tolist(), f"row {rows[at]}: other paths than its tree has"
+        assert batch.paths.leaves[at] == found.tree_paths.leaves, f"row {rows[at]}: wrong number of leaves"
+
+
+def formulas_are_found_by_their_terms(store: FormulaStore) -> None:
+    """A search for the tuples of a formula returns it, and counts every formula as a document."""
+    assert store.terms.count("tuples", FORMULA).documents == store.formulas, "every formula must be a document"
+    for row, packed in enumerate(store.trees(range(min(store.formulas, FORMULAS_CHECKED)))):
+        terms = [Term("tuples", text) for text in features(*unpack(packed)).tuples]
+        if terms:
+            hits = store.terms.search(terms, FORMULA, BM25(), store.formulas, required=terms).rows.tolist()
+            assert row in hits, f"row {row} is not found by its own tuples"
+
+
+def rare_labels_weigh_more(store: FormulaStore) -> None:
+    """Each label has a weight in both trees, none above that of an unseen label."""
+    for weights in (store.layout_weights, store.operator_weights):
+        assert len(weights) == len(store.labels), "each label must have a weight"
+        assert (weights <= store.unseen_label_weight + 1e-9).all(), "no label may weigh more than an unseen one"
+
+
+FORMULA_CHECKS: tuple[Callable[[FormulaStore], None], ...] = (
+    formulas_are_found_by_visual_id,
+    formula_batches_are_those_of_the_trees,
+    formulas_are_found_by_their_terms,
+    rare_labels_weigh_more,
 )
 
 

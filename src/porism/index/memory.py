@@ -33,7 +33,7 @@ from porism.index.protocols import (
     TermStatistics,
     Threads,
 )
-from porism.index.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, VISUAL_FAMILY, Unit, View
+from porism.index.schema import EVERY_FIELD, FIELDS, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 
@@ -50,7 +50,7 @@ class MemoryPost:
         self.year = year
         self.accepted = accepted
         self.is_question = is_question
-        self.counts: dict[str, Counter[tuple[str, str]]] = {family: Counter() for family in FAMILIES}
+        self.counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
 
     def add(self, field: str, piece: Piece, collection: Collection) -> None:
         """Count the terms of a piece of text and of its formulas."""
@@ -111,26 +111,30 @@ class MemoryTermIndex:
     """Terms of posts in memory: for each term the posts and fields it occurs in."""
 
     def __init__(self, posts: Sequence[MemoryPost]) -> None:
-        self._posts = posts
-        self._units: dict[str, list[list[MemoryPost]]] = {
-            "thread": _threads(posts),
-            "question": [[post] for post in posts if post.is_question],
-            "answer": [[post] for post in posts if not post.is_question],
-        }
+        self._units = self.units(posts)
         self._unit_of = {
             unit: {id(post): row for row, group in enumerate(groups) for post in group}
             for unit, groups in self._units.items()
         }
-        self._postings: dict[str, dict[str, list[Posting]]] = {family: {} for family in FAMILIES}
+        self._postings: dict[str, dict[str, list[Posting]]] = {}
         for post in posts:
             for family, counts in post.counts.items():
+                postings = self._postings.setdefault(family, {})
                 for (field, term), count in counts.items():
-                    self._postings[family].setdefault(term, []).append(Posting(post, field, count))
+                    postings.setdefault(term, []).append(Posting(post, field, count))
         self.codes = {
             family: {term: code for code, term in enumerate(postings)} for family, postings in self._postings.items()
         }
         self._names = {family: list(postings) for family, postings in self._postings.items()}
         self._lengths = cache(self._lengths_of)
+
+    def units(self, posts: Sequence[MemoryPost]) -> dict[str, list[list[MemoryPost]]]:
+        """Return the documents of each unit; a document is one or more posts."""
+        return {
+            "thread": _threads(posts),
+            "question": [[post] for post in posts if post.is_question],
+            "answer": [[post] for post in posts if not post.is_question],
+        }
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""
@@ -146,7 +150,7 @@ class MemoryTermIndex:
         """Return the weighted count of a term in each document that contains it, in the order of rows."""
         weights, rows = dict(view.weights), self._unit_of[view.unit]
         found: dict[int, float] = {}
-        for post, field, count in self._postings[term.family].get(term.text, ()):
+        for post, field, count in self._postings.get(term.family, {}).get(term.text, ()):
             if weights.get(field) and id(post) in rows:
                 row = rows[id(post)]
                 found[row] = found.get(row, 0.0) + weights[field] * count

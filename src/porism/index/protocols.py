@@ -1,8 +1,8 @@
-"""The two protocols through which ranking reaches an index: `TermIndex` and `DocumentStore`.
+"""The protocols through which ranking reaches an index: `TermIndex`, and `DocumentStore` for posts or `FormulaStore` for formulas.
 
-`TermIndex` turns terms into candidates; `DocumentStore` returns everything that re-ranking and display read of them, in one batch. The
-embedded index (mapped files) and an index in memory implement both; a search cluster can implement them later. `porism.index.conformance`
-checks an implementation.
+`TermIndex` turns terms into candidates; the two stores return everything that re-ranking and display read of them, in one batch. The
+embedded index (mapped files) and an index in memory implement all three; a search cluster can implement them later.
+`porism.index.conformance` checks an implementation.
 """
 
 from __future__ import annotations
@@ -171,4 +171,97 @@ class DocumentStore(Protocol):
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are: the row of the thread of each, and the position of the post in it."""
+        ...
+
+
+class SymbolSequences(NamedTuple):
+    """The symbols of a batch of formulas in reading order: formula i has those from `starts[i]` to `ends[i]` of `labels` and `edges`."""
+
+    starts: Ints
+    ends: Ints
+    labels: npt.NDArray[np.int32]
+    edges: npt.NDArray[np.uint8]
+
+
+class PathRows(NamedTuple):
+    """The paths in the operator trees of a batch of formulas: formula i has those from `starts[i]` to `ends[i]` of `above` (upper end),
+    `keys` and `labels` (at the lower end), and `leaves[i]` leaves."""
+
+    starts: Ints
+    ends: Ints
+    above: npt.NDArray[np.uint8]
+    keys: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.int32]
+    leaves: npt.NDArray[np.int32]
+
+
+class Formulas(NamedTuple):
+    """A batch of distinct formulas in the order requested: layout trees and operator trees as symbol sequences, and paths."""
+
+    rows: Ints
+    layout: SymbolSequences
+    operators: SymbolSequences
+    paths: PathRows
+
+
+class FormulaStore(Protocol):
+    """Everything that ranking and display read of distinct formulas. A formula has a row, in the order of visual ids; rows are the documents
+    of `terms`. A label (`V!x`, `O!plus`) has an id and a weight for each of the two trees."""
+
+    @property
+    def terms(self) -> TermIndex:
+        """The term index of the formulas: tuples, paths and sub-expressions."""
+        ...
+
+    @property
+    def formulas(self) -> int:
+        """The number of formulas."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, int]:
+        """The id of each label, from 0 on."""
+        ...
+
+    @property
+    def layout_weights(self) -> Floats:
+        """The weight of each label in layout trees, by id."""
+        ...
+
+    @property
+    def operator_weights(self) -> Floats:
+        """The weight of each label in operator trees, by id."""
+        ...
+
+    @property
+    def unseen_label_weight(self) -> float:
+        """The weight of a label that no formula has."""
+        ...
+
+    def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> Floats:
+        """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
+        ...
+
+    def fetch(self, rows: Ints) -> Formulas:
+        """Return formulas by their rows in one batch."""
+        ...
+
+    def trees(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the packed trees of formulas in one batch; `porism.formula.binary.unpack` reads them."""
+        ...
+
+    def latex(self, rows: Sequence[int]) -> list[str]:
+        """Return the LaTeX of formulas in one batch."""
+        ...
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        ...
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+        ...
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of the sub-expressions of expressions of the collection; none for an unknown one."""
         ...

@@ -65,6 +65,9 @@ class Retriever:
     def __rshift__(self, reranker: Reranker) -> Retriever:
         return Reranked(self, reranker)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
 
 class Reranker:
     """Orders the hits of another retriever anew. Subclasses implement `rerank`. It may return other items than it was given: the default
@@ -76,8 +79,11 @@ class Reranker:
         """Return the hits in a new order."""
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Reranked(Retriever):
     """A retriever whose first hits a re-ranker orders anew."""
 
@@ -89,8 +95,11 @@ class Reranked(Retriever):
         found = self.retriever.search(query, self.reranker.depth)
         return self.reranker.rerank(query, found).top(k)
 
+    def __repr__(self) -> str:
+        return f"{self.retriever} >> {self.reranker}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Fused(Retriever):
     """Several retrievers as one."""
 
@@ -101,6 +110,9 @@ class Fused(Retriever):
         """Return the fused ranking of what each retriever finds."""
         rankings = [retriever.search(query, max(k, DEPTH)) for retriever in self.retrievers]
         return Ranking.sorted(*self.method.fuse([ScoredIds(one.ids, one.scores) for one in rankings])).top(k)
+
+    def __repr__(self) -> str:
+        return f"fuse({', '.join(map(str, self.retrievers))}, method={self.method})"
 
 
 def fuse(*retrievers: Retriever, method: Fusion | None = None) -> Retriever:

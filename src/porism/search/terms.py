@@ -24,6 +24,10 @@ class TermRetriever(Retriever):
         self._index = index
         self._search = TermSearch(tuple(families), weighting or BM25(), view)
 
+    def __repr__(self) -> str:
+        search = self._search
+        return f"TermRetriever({list(search.families)}, {search.weighting}, {search.view.unit} view)"
+
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k posts."""
         found = self._search.candidates(QueryContext(query, self._index), k)

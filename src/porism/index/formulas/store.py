@@ -1,22 +1,21 @@
-"""Read the formula index: mapped columns, weights of labels, and weights of path keys."""
+"""`FormulaStore` over mapped files: columns of formulas, weights of labels, and weights of path keys."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.errors import PorismError
-from porism.formula.binary import unpack
-from porism.formula.tree import Node
 from porism.index.formulas.block import TYPES
 from porism.index.formulas.build import KEY_TYPES, KIND, STATISTICS
 from porism.index.formulas.codes import FORMS, ExpressionParts
 from porism.index.manifest import Manifest, read_manifest
+from porism.index.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 from porism.index.schema import FORMULA_FAMILIES, View
 from porism.index.storage.columns import read_columns
 from porism.index.terms.embedded import EmbeddedTermIndex
@@ -27,39 +26,35 @@ WHOLE = View.of("formula", {"formula": 1.0})  # a formula has a single field
 BASE_WEIGHT = 0.5
 
 
-class FormulaStore:
+class EmbeddedFormulas:
     """An opened formula index."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
         self.directory = directory
         self.manifest = manifest
-        self.columns = read_columns(directory / "rows", TYPES)
+        self._columns = read_columns(directory / "rows", TYPES)
         statistics = json.loads((directory / STATISTICS).read_text("utf-8"))
         self.formulas: int = statistics["formulas"]
         units = {"formula": UnitMap(NO_UNITS, True, self.formulas)}
         self.terms = EmbeddedTermIndex(directory / "terms", FORMULA_FAMILIES, ("formula",), units, "formula")
         self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
-        self.layout_weights = self._weights([row[1] for row in statistics["labels"]])
-        self.operator_weights = self._weights([row[2] for row in statistics["labels"]])
-        self.parts = ExpressionParts(directory / FORMS)
+        self.layout_weights = label_weights([row[1] for row in statistics["labels"]], self.formulas)
+        self.operator_weights = label_weights([row[2] for row in statistics["labels"]], self.formulas)
+        self._parts = ExpressionParts(directory / FORMS)
         keys = read_columns(directory / "keys", KEY_TYPES)
         self._keys, self._key_counts = keys["key"], keys["key_count"]
         self._path_group_count = int(self._key_counts.sum())
 
     @classmethod
-    def open(cls, directory: str | Path, *, collection: str | None = None) -> FormulaStore:
+    def open(cls, directory: str | Path, *, collection: str | None = None) -> EmbeddedFormulas:
         """Open an index that `build_formula_index` made, if `collection` is given only that of the collection with this digest."""
         place = Path(directory)
         return cls(place, read_manifest(place, KIND, collection=collection))
 
-    def _weights(self, formulas_with_label: list[int]) -> npt.NDArray[np.float64]:
-        counts = np.array(formulas_with_label, np.float64)
-        return BASE_WEIGHT + np.log((self.formulas + 1) / (counts + 1)) / math.log(self.formulas + 2)
-
     @property
     def unseen_label_weight(self) -> float:
         """The weight of a label that no formula has."""
-        return BASE_WEIGHT + math.log(self.formulas + 1) / math.log(self.formulas + 2)
+        return float(label_weights([0], self.formulas)[0])
 
     def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
         """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
@@ -69,26 +64,62 @@ class FormulaStore:
         counts = np.where(self._keys[at] == keys, self._key_counts[at], 1)
         return np.log(self._path_group_count / counts)
 
-    def row(self, visual_id: int) -> int:
-        """Return the row of a visual id."""
-        at = int(np.searchsorted(self.columns["visual"], visual_id))
-        if at == self.formulas or self.columns["visual"][at] != visual_id:
-            raise PorismError(
-                f"no formula with visual id {visual_id}", where=str(self.directory), fix="porism formulas shows ids"
-            )
-        return at
+    def fetch(self, rows: Ints) -> Formulas:
+        """Return formulas in one batch. It refers to the mapped columns and copies none of them."""
+        columns = self._columns
+        layout, operators, paths = (spans(columns[name], rows) for name in ("layout_at", "operator_at", "path_at"))
+        return Formulas(
+            rows,
+            SymbolSequences(*layout, columns["layout_label"], columns["layout_edge"]),
+            SymbolSequences(*operators, columns["operator_label"], columns["layout_edge"][:0]),
+            PathRows(
+                *paths, columns["path_above"], columns["path_key"], columns["path_label"], columns["leaves"][rows]
+            ),
+        )
 
-    def latex(self, row: int) -> str:
-        """Return the LaTeX of a row."""
-        start, end = self.span("latex", row)
-        return bytes(self.columns["latex"][start:end]).decode("utf-8", "surrogatepass")
+    def trees(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the packed trees of formulas."""
+        return self._bytes("trees", rows)
 
-    def trees(self, row: int) -> tuple[Node, Node]:
-        """Return the layout tree and the operator tree of a row."""
-        start, end = self.span("trees", row)
-        return unpack(bytes(self.columns["trees"][start:end]))
+    def latex(self, rows: Sequence[int]) -> list[str]:
+        """Return the LaTeX of formulas."""
+        return [text.decode("utf-8", "surrogatepass") for text in self._bytes("latex", rows)]
 
-    def span(self, name: str, row: int) -> tuple[int, int]:
-        """Return where the values of a row start and end in the columns of this name."""
-        ends: npt.NDArray[Any] = self.columns[f"{name}_at"]
-        return (int(ends[row - 1]) if row else 0), int(ends[row])
+    def _bytes(self, name: str, rows: Sequence[int]) -> list[bytes]:
+        starts, ends = spans(self._columns[f"{name}_at"], np.array(rows, np.int64))
+        values = self._columns[name]
+        return [values[start:end].tobytes() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        return self._columns["visual"][rows].astype(np.int64)
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+        held = self._columns["visual"]
+        if not len(held):
+            return np.full(len(visual_ids), UNKNOWN, np.int64)
+        at = np.minimum(np.searchsorted(held, visual_ids), len(held) - 1)
+        return np.where(held[at] == visual_ids, at, UNKNOWN)
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of the sub-expressions of expressions."""
+        return [self._parts.codes(number) for number in expressions]
+
+
+class Spans(NamedTuple):
+    """Where the values of each row start and end in a column."""
+
+    starts: Ints
+    ends: Ints
+
+
+def spans(ends: npt.NDArray[Any], rows: Ints) -> Spans:
+    """Return the spans of rows in a column, given the ends of all rows."""
+    return Spans(np.where(rows > 0, ends[rows - 1], 0), np.asarray(ends[rows]))
+
+
+def label_weights(formulas_with_label: Sequence[int], formulas: int) -> npt.NDArray[np.float64]:
+    """Return the weight of each label, given how many of all formulas have it."""
+    counts = np.array(formulas_with_label, np.float64)
+    return BASE_WEIGHT + np.log((formulas + 1) / (counts + 1)) / math.log(formulas + 2)

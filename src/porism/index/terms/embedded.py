@@ -168,10 +168,6 @@ class EmbeddedTermIndex:
             lengths = np.bincount(units.units[inside], rows[inside], units.size)
         return _Lengths(lengths, ViewCounts(units.size, float(lengths.sum())))
 
-    def find(self, family: str, texts: Sequence[str]) -> Ints:
-        """Return the codes of terms by their texts, UNKNOWN for those that the dictionary does not have."""
-        return self._families[family].dictionary.find(texts)
-
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many documents of the main unit contain each term, by code."""
         return self._families[family].documents[codes].astype(np.int64)

@@ -94,6 +94,9 @@ class FeatureReranker(Reranker):
         self.model = model
         self.kind: Kind = kind
 
+    def __repr__(self) -> str:
+        return f"FeatureReranker(kind={self.kind!r})"
+
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the answers or questions of the threads, best first."""
         return self.score(query, self.rows(ranking)).ranking(self.kind)

@@ -64,7 +64,7 @@ def formula_page(
 
 
 def _show(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, highlighter: Highlighter) -> FoundFormula:
-    latex = searcher.store.latex(searcher.store.row(hit.visual_id))
+    latex = searcher.latex(hit.visual_id)
     match = highlighter.match(0, latex)
     instances = list(islice(_in_posts(collection, hit.visual_id), MAX_INSTANCES))
     first_in_post = list({one.post_id: one for one in reversed(instances)}.values())[::-1]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from porism.formula import Parsed
 from porism.formula.match.matcher import find
-from porism.index.formulas.store import FormulaStore
+from porism.index.formulas.store import WHOLE
+from porism.index.protocols import FormulaStore, Term
 from porism.records import Binding
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
@@ -78,7 +79,7 @@ class SharedParts:
 
     def __init__(self, parts: QueryTerms, store: FormulaStore) -> None:
         self._store = store
-        codes = store.terms.find("parts", parts.texts).tolist()
+        codes = store.terms.statistics([Term("parts", text) for text in parts.texts], WHOLE).codes.tolist()
         rows = zip(codes, parts.scores.tolist(), parts.formulas, strict=True)
         self._parts = {code: SharedPart(weight, formula) for code, weight, formula in rows if code >= 0}
 
@@ -86,7 +87,9 @@ class SharedParts:
         """Return the sub-expressions that an expression of the collection shares with the query, each once."""
         if not self._parts:
             return []
-        return [self._parts[code] for code in dict.fromkeys(self._store.parts.codes(expression)) if code in self._parts]
+        return [
+            self._parts[code] for code in dict.fromkeys(self._store.part_codes([expression])[0]) if code in self._parts
+        ]
 
 
 class Highlighter:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.index.analysis.classes import NUMBER, VARIABLE
+from porism.index.protocols import SymbolSequences
 
 Array = npt.NDArray[Any]
 DELETE_COST, INSERT_COST, GAP_COST = 1.0, 0.25, 0.25
@@ -31,15 +32,6 @@ class SymbolSequence(NamedTuple):
     edges: npt.NDArray[np.uint8]
 
 
-class SequenceBatch(NamedTuple):
-    """The symbol sequences of candidates: candidate i has the symbols `starts[i]` to `ends[i]` of the columns `labels` and `edges`."""
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int32]
-    edges: npt.NDArray[np.uint8]
-
-
 class LabelTable(NamedTuple):
     """Kind and weight of every label id."""
 
@@ -48,7 +40,7 @@ class LabelTable(NamedTuple):
 
 
 def similarities(
-    query: SymbolSequence, candidates: SequenceBatch, table: LabelTable, edge_cost: float
+    query: SymbolSequence, candidates: SymbolSequences, table: LabelTable, edge_cost: float
 ) -> npt.NDArray[np.float64]:
     """Return the similarity of the query to each candidate.
 
@@ -61,7 +53,7 @@ def similarities(
 
 @compiled
 def fill_similarities(
-    query: SymbolSequence, candidates: SequenceBatch, table: LabelTable, edge_cost: float, out: Array
+    query: SymbolSequence, candidates: SymbolSequences, table: LabelTable, edge_cost: float, out: Array
 ) -> None:
     """Write the similarity of every candidate into `out`."""
     size = len(query.labels)
@@ -83,7 +75,7 @@ def fill_similarities(
 
 @compiled
 def align(
-    query: SymbolSequence, candidates: SequenceBatch, table: LabelTable, start: int, end: int, edge_cost: Any,
+    query: SymbolSequence, candidates: SymbolSequences, table: LabelTable, start: int, end: int, edge_cost: Any,
     matched: Array, deleted: Array, inserted: Array,
 ) -> float:  # fmt: skip
     """Return the distance of the query to the symbols from `start` to `end`; the last three arrays are working buffers.

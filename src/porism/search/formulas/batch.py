@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.index.formulas.store import FormulaStore
-from porism.search.formulas.alignment import SequenceBatch
+from porism.index.protocols import FormulaStore, PathRows, SymbolSequences
 from porism.search.formulas.candidates import Candidates
-from porism.search.formulas.structure import PathBatch
 
 NO_LEVEL = -1
 
@@ -25,9 +23,9 @@ class FormulaBatch(NamedTuple):
     rows: npt.NDArray[np.int64]
     tuple_scores: npt.NDArray[np.float64]
     levels: npt.NDArray[np.int8]
-    layout: SequenceBatch
-    operators: SequenceBatch
-    paths: PathBatch
+    layout: SymbolSequences
+    operators: SymbolSequences
+    paths: PathRows
 
     @property
     def operator_sizes(self) -> npt.NDArray[np.int64]:
@@ -54,27 +52,8 @@ class FormulaBatch(NamedTuple):
 
 def read_batch(store: FormulaStore, candidates: Candidates, containing: Mapping[int, Level]) -> FormulaBatch:
     """Read candidates from the store; `containing` has the rows in which the query occurs, all of them candidates."""
-    columns, rows = store.columns, candidates.rows
+    rows = candidates.rows
     levels = np.full(len(rows), NO_LEVEL, np.int8)
     levels[np.searchsorted(rows, list(containing))] = [LEVELS.index(level) for level in containing.values()]
-    layout, operators, paths = (spans(columns[name], rows) for name in ("layout_at", "operator_at", "path_at"))
-    return FormulaBatch(
-        rows,
-        candidates.tuple_scores,
-        levels,
-        SequenceBatch(*layout, columns["layout_label"], columns["layout_edge"]),
-        SequenceBatch(*operators, columns["operator_label"], columns["layout_edge"][:0]),
-        PathBatch(*paths, columns["path_above"], columns["path_key"], columns["path_label"], columns["leaves"][rows]),
-    )
-
-
-class Spans(NamedTuple):
-    """Where the values of each row start and end in a column."""
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-
-
-def spans(ends: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> Spans:
-    """Return the spans of rows in a column, given the ends of all rows."""
-    return Spans(np.where(rows > 0, ends[rows - 1], 0), np.asarray(ends[rows]))
+    found = store.fetch(rows)
+    return FormulaBatch(rows, candidates.tuple_scores, levels, found.layout, found.operators, found.paths)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.formulas.store import WHOLE, FormulaStore
+from porism.index.formulas.store import WHOLE
 from porism.index.protocols import Candidates as Found
-from porism.index.protocols import Term
+from porism.index.protocols import FormulaStore, Term
 from porism.index.weighting import BM25, TermCounts
 from porism.search.formulas.query import FormulaQuery
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from porism.index.analysis.classes import NUMBER, VARIABLE
-from porism.search.formulas.alignment import LabelTable, SequenceBatch
+from porism.index.protocols import SymbolSequences
+from porism.search.formulas.alignment import LabelTable
 
 
-def ranks_within_shape(ordered: Sequence[int], operators: SequenceBatch, table: LabelTable) -> list[int]:
+def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:
     """For each candidate, in the order given, count the candidates of the same shape before it."""
     seen: Counter[bytes] = Counter()
     ranks: list[int] = []
@@ -20,7 +21,7 @@ def ranks_within_shape(ordered: Sequence[int], operators: SequenceBatch, table: 
     return ranks
 
 
-def _shape(candidate: int, operators: SequenceBatch, table: LabelTable) -> bytes:
+def _shape(candidate: int, operators: SymbolSequences, table: LabelTable) -> bytes:
     """Encode the labels of a candidate; variables by the order of their first occurrence, all numbers the same."""
     labels = operators.labels[operators.starts[candidate] : operators.ends[candidate]]
     variables: dict[int, int] = {}

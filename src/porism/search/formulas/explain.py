@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from porism.formula import parse_mathml
+from porism.formula.binary import unpack
 from porism.formula.canonical.forms import Level
 from porism.formula.match.matcher import match
 from porism.formula.mathml.presentation import to_presentation
@@ -14,7 +15,7 @@ from porism.formula.plaintext import readable
 from porism.formula.tree import Node
 from porism.index.analysis.classes import VARIABLE, symbol_kind
 from porism.index.analysis.flat import FlatLayout, flat_layout
-from porism.index.formulas.store import FormulaStore
+from porism.index.protocols import FormulaStore
 from porism.records import Binding, Explanation
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.features import FEATURES, FormulaContext
@@ -47,7 +48,7 @@ class AlignedSymbols(NamedTuple):
 def explain_hit(context: FormulaContext, store: FormulaStore, row: int, contributions: Sequence[float]) -> Explanation:
     """Explain the score of a row from the contributions of the FEATURES."""
     query = context.query
-    layout, operators = store.trees(row)
+    layout, operators = unpack(store.trees([row])[0])
     found = match(query.parsed.operators, operators)
     if found is not None:
         nodes = [NodePair(pair.pattern_places, pair.target_places) for pair in found.pairs]

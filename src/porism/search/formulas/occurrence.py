@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.formula.binary import unpack
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
 from porism.index.analysis.classes import label_traits
 from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN
-from porism.index.formulas.store import WHOLE, FormulaStore
-from porism.index.protocols import Term
+from porism.index.formulas.store import WHOLE
+from porism.index.protocols import FormulaStore, SymbolSequences, Term
 from porism.index.weighting import BM25
-from porism.search.formulas.batch import spans
 from porism.search.formulas.query import FormulaQuery
 
 Array = npt.NDArray[Any]
@@ -83,8 +83,9 @@ def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -
     """
     found: dict[int, Level] = {}
     pattern = PreparedTree(query.parsed.operators)
-    for row in _with_needed_labels(pattern, store, np.array(rows, np.int64))[:MAX_MATCHED].tolist():
-        match = find(pattern, store.trees(row)[1], budget=MATCH_BUDGET).match
+    examined = _with_needed_labels(pattern, store, np.array(rows, np.int64))[:MAX_MATCHED].tolist()
+    for row, packed in zip(examined, store.trees(examined), strict=True):
+        match = find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
         if match is not None:
             found[row] = match.level
     return found
@@ -97,9 +98,8 @@ def _with_needed_labels(
     needed = [store.labels.get(label, -1) for label in pattern.required("renamed")]
     complete = np.zeros(len(rows), np.bool_)
     if -1 not in needed:
-        columns = store.columns
-        places = spans(columns["operator_at"], rows)
-        has_all(places.starts, places.ends, columns["operator_label"], np.array(needed, np.int32), complete)
+        operators = store.fetch(rows).operators
+        has_all(operators.starts, operators.ends, operators.labels, np.array(needed, np.int32), complete)
     return rows[complete]
 
 
@@ -117,10 +117,16 @@ def has_all(starts: Array, ends: Array, labels: Array, needed: Array, out: Array
                 break
 
 
-def is_same_formula(query: FormulaQuery, store: FormulaStore, row: int) -> bool:
-    """Return whether a formula as a whole equals the query, up to notation and the order of commutative operands."""
-    start, end = store.span("operator", row)
-    if store.columns["operator_label"][start:end].tolist() != query.operators.labels.tolist():
-        return False
-    found = find(query.parsed.operators, store.trees(row)[1], "commutative", whole=True)
-    return found.match is not None or found.exhausted
+def same_formulas(
+    query: FormulaQuery, store: FormulaStore, rows: npt.NDArray[np.int64], operators: SymbolSequences
+) -> npt.NDArray[np.bool_]:
+    """Return which formulas as a whole equal the query, up to notation and the order of commutative operands."""
+    wanted = query.operators.labels
+    same = np.zeros(len(rows), np.bool_)
+    for at in np.flatnonzero(operators.ends - operators.starts == len(wanted)).tolist():
+        same[at] = np.array_equal(operators.labels[operators.starts[at] : operators.ends[at]], wanted)
+    examined = np.flatnonzero(same)
+    for at, packed in zip(examined.tolist(), store.trees(rows[examined].tolist()), strict=True):
+        found = find(query.parsed.operators, unpack(packed)[1], "commutative", whole=True)
+        same[at] = found.match is not None or found.exhausted
+    return same

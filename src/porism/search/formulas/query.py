@@ -12,7 +12,7 @@ from porism.formula.match.backtracking import is_wildcard
 from porism.index.analysis.classes import symbol_kind
 from porism.index.analysis.features import Features, features
 from porism.index.analysis.flat import FlatLayout
-from porism.index.formulas.store import FormulaStore
+from porism.index.protocols import FormulaStore
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.structure import PathGroups, group_paths
 

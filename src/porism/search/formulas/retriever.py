@@ -20,6 +20,9 @@ class FormulaRetriever(Retriever):
         self._searcher = searcher
         self._mode: Mode = mode
 
+    def __repr__(self) -> str:
+        return f"FormulaRetriever(mode={self._mode!r})"
+
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k formulas; none for a query without a formula."""
         if not query.formulas or k < 1:

@@ -14,7 +14,8 @@ from porism.errors import PorismError
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.index.analysis.classes import symbol_kind
-from porism.index.formulas.store import FormulaStore
+from porism.index.formulas.store import EmbeddedFormulas
+from porism.index.protocols import UNKNOWN, FormulaStore
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
@@ -23,7 +24,7 @@ from porism.search.formulas.candidates import find_candidates
 from porism.search.formulas.diversity import ranks_within_shape
 from porism.search.formulas.explain import explain_hit
 from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
-from porism.search.formulas.occurrence import find_containing, find_with_all_paths, is_same_formula, match_trees
+from porism.search.formulas.occurrence import find_containing, find_with_all_paths, match_trees, same_formulas
 from porism.search.formulas.query import FormulaQuery, analyse_query
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
@@ -83,7 +84,7 @@ class FormulaSearcher:
     @classmethod
     def open(cls, directory: str | Path, *, collection: str | None = None) -> FormulaSearcher:
         """Open a formula index; with `collection`, check that it was built from the collection with this digest."""
-        return cls(FormulaStore.open(directory, collection=collection))
+        return cls(EmbeddedFormulas.open(directory, collection=collection))
 
     def search(self, formula: str | Parsed, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
         """Return the k best formulas, best first; equal scores by id. The query is a parsed formula or LaTeX; any string is legal.
@@ -116,7 +117,7 @@ class FormulaSearcher:
             return ScoredFormulas(np.empty(0, np.int64), np.empty(0))
         scored = self.score(self.analyse(formula), min(k, self.store.formulas))
         order = scored.order()[:k]
-        visual_ids = self.store.columns["visual"][scored.batch.rows[order]].astype(np.int64)
+        visual_ids = self.store.visual_ids(scored.batch.rows[order])
         return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1))
 
     def analyse(self, formula: str | Parsed) -> FormulaContext:
@@ -133,8 +134,7 @@ class FormulaSearcher:
         features = self._executor.map(lambda part: compute_features(context, part), batch.split(THREADS))
         scored = ScoredCandidates(batch, np.concatenate(list(features)) * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
-            rows = batch.rows.tolist()
-            return scored.keep(np.array([is_same_formula(query, self.store, row) for row in rows], np.bool_))
+            return scored.keep(same_formulas(query, self.store, batch.rows, batch.operators))
         if mode == "subformula" or query.has_wildcards:
             return self._rank_by_level(query, scored, containing, possible, mode)
         return scored
@@ -158,13 +158,24 @@ class FormulaSearcher:
 
     def _hits(self, scored: ScoredCandidates, order: npt.NDArray[np.int64]) -> list[FormulaHit]:
         contributions = scored.contributions[order]
-        ids = self.store.columns["visual"][scored.batch.rows[order]]
+        ids = self.store.visual_ids(scored.batch.rows[order])
         rows = zip(*contributions.T.tolist(), strict=True)
         return list(map(FormulaHit, ids.tolist(), contributions.sum(axis=1).tolist(), rows))
 
+    def row(self, visual_id: int) -> int:
+        """Return the row of a visual id."""
+        row = int(self.store.rows(np.array([visual_id], np.int64))[0])
+        if row == UNKNOWN:
+            raise PorismError(f"no formula with visual id {visual_id}", fix="porism formulas shows ids")
+        return row
+
+    def latex(self, visual_id: int) -> str:
+        """Return the LaTeX of a visual id."""
+        return self.store.latex([self.row(visual_id)])[0]
+
     def explain(self, formula: str | Parsed, visual_id: int, mode: Mode = "similar") -> Explanation:
         """Explain the score of a formula: parts that sum to it, matched MathML elements on both sides, and renamings."""
-        row = self.store.row(visual_id)
+        row = self.row(visual_id)
         context = self.analyse(formula)
         scored = self.score(context, DEPTH, mode)
         at = int(np.searchsorted(scored.batch.rows, row))

@@ -20,7 +20,7 @@ from porism.compiled import compiled
 from porism.index.analysis.features import Features
 from porism.index.analysis.flat import MAX_NODES
 from porism.index.analysis.paths import MAX_STEPS
-from porism.index.formulas.store import FormulaStore
+from porism.index.protocols import FormulaStore, PathRows
 
 Array = npt.NDArray[Any]
 OTHER_SYMBOL = 0.1  # weight of a path in the symbol agreement when the symbols at its end differ
@@ -53,18 +53,6 @@ class PathGroups(NamedTuple):
     symbol_weight: npt.NDArray[np.float64]
     symbol_label: npt.NDArray[np.int32]
     full_agreement: npt.NDArray[np.float64]  # of each upper node, when every symbol finds itself
-
-
-class PathBatch(NamedTuple):
-    """The paths of candidates: candidate i has those from `starts[i]` to `ends[i]` of the columns `above` (upper end), `keys` and
-    `labels` (at the lower end), and `leaves[i]` leaves."""
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    above: npt.NDArray[np.uint8]
-    keys: npt.NDArray[np.uint32]
-    labels: npt.NDArray[np.int32]
-    leaves: npt.NDArray[np.int32]
 
 
 def group_paths(query: Features, labels: list[int], weights: list[float], store: FormulaStore) -> PathGroups:
@@ -141,7 +129,7 @@ def _hash_table(keys: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], np
     return slots, slot_keys
 
 
-def structure_scores(query: PathGroups, leaves: int, candidates: PathBatch) -> npt.NDArray[np.float64]:
+def structure_scores(query: PathGroups, leaves: int, candidates: PathRows) -> npt.NDArray[np.float64]:
     """Return the structural score of each candidate for a query with this number of leaves."""
     scores = np.zeros(len(candidates.starts))
     score_batch(query, candidates, scores)
@@ -155,7 +143,7 @@ def _size_factor(leaves: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
 
 
 @compiled
-def score_batch(query: PathGroups, candidates: PathBatch, out: Array) -> None:
+def score_batch(query: PathGroups, candidates: PathRows, out: Array) -> None:
     """Write the score of every candidate, size aside, into `out`."""
     shared = np.zeros(len(query.node_weight))
     cells = np.zeros((len(query.symbol_weight), MAX_SYMBOLS))
@@ -168,7 +156,7 @@ def score_batch(query: PathGroups, candidates: PathBatch, out: Array) -> None:
 
 @compiled
 def score_paths(
-    query: PathGroups, paths: PathBatch, start: int, end: int, shared: Array, cells: Array, present: Array,
+    query: PathGroups, paths: PathRows, start: int, end: int, shared: Array, cells: Array, present: Array,
     key_index: Array,
 ) -> float:  # fmt: skip
     """Return the score of the best pair of a query node and a node of the formula whose paths run from `start` to `end`."""
@@ -215,7 +203,7 @@ def find_key(slots: Array, slot_keys: Array, key: int) -> int:
 
 @compiled
 def symbol_agreement(
-    query: PathGroups, paths: PathBatch, node: int, first: int, last: int, start: int, key_index: Array, cells: Array,
+    query: PathGroups, paths: PathRows, node: int, first: int, last: int, start: int, key_index: Array, cells: Array,
     present: Array,
 ) -> float:  # fmt: skip
     """Return the weight of the paths on which symbols agree when each symbol of the query is mapped to one of the formula."""
