@@ -1,0 +1,112 @@
+"""The trees of a collection's formulas, one per visual id, in flat arrays that are built once and mapped into memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.store.collection import Collection
+from porism.formula.binary import Trees, unpack
+from porism.formula.tree import Node
+from porism.progress import Progress, Silent
+from porism.systems.tangent.forest import Forest, ForestBuilder, Labels, make_forest
+
+_LABELS = "labels.txt"
+
+
+class TreeSet(NamedTuple):
+    """The distinct trees of one kind, their labels, and the tree of each visual id by its position."""
+
+    forest: Forest
+    labels: Labels
+    tree_of: npt.NDArray[np.int32]
+
+
+class CollectionTrees(NamedTuple):
+    """The visual ids of a collection with their layout trees and operator trees."""
+
+    visuals: npt.NDArray[np.int64]
+    layout: TreeSet
+    operators: TreeSet
+
+
+class VisualTrees(NamedTuple):
+    """The two trees of the first formula with a visual id."""
+
+    visual_id: int
+    trees: Trees
+    latex: str
+
+
+def visual_trees(collection: Collection) -> Iterator[VisualTrees]:
+    """Yield the trees of every visual id, in the order of expressions."""
+    visuals: dict[int, list[int]] = defaultdict(list)
+    for visual in collection.visuals():
+        visuals[visual.expression_id].append(visual.id)
+    for expression in collection.expressions():
+        for visual_id in visuals.get(expression.id, ()):
+            yield VisualTrees(visual_id, unpack(expression.trees), expression.latex)
+
+
+def write_trees(
+    collection: Collection,
+    folder: Path,
+    progress: Progress | None = None,
+    reshape: Callable[[Node], Node] | None = None,
+) -> None:
+    """Write the trees of a collection to a folder. `reshape` changes each layout tree before it is stored."""
+    layout, operators = ForestBuilder(), ForestBuilder()
+    rows: list[tuple[int, int, int]] = []
+    with (progress or Silent()).stage("trees", collection.count("visuals")) as advance:
+        for visual_id, trees, _ in visual_trees(collection):
+            tree = trees.layout if reshape is None else reshape(trees.layout)
+            rows.append((visual_id, layout.add(tree), operators.add(trees.operators)))
+            advance(1)
+    columns = np.array(rows, np.int64).reshape(-1, 3)
+    columns = columns[np.argsort(columns[:, 0], kind="stable")]
+    np.save(folder / "visuals.npy", columns[:, 0])
+    for name, builder, column in (("layout", layout, 1), ("operators", operators, 2)):
+        forest, labels = builder.finish()
+        _write_set(folder / name, TreeSet(forest, labels, columns[:, column].astype(np.int32)))
+
+
+def _write_set(folder: Path, trees: TreeSet) -> None:
+    folder.mkdir()
+    for field, array in trees.forest._asdict().items():
+        np.save(folder / f"{field}.npy", array)
+    np.save(folder / "tree_of.npy", trees.tree_of)
+    text = "\n".join(label.replace("\\", "\\\\").replace("\n", "\\n") for label in trees.labels.texts)
+    (folder / _LABELS).write_text(text, "utf-8", "surrogatepass", newline="\n")
+
+
+def read_trees(folder: Path) -> CollectionTrees:
+    """Open trees that `write_trees` wrote."""
+    visuals = np.load(folder / "visuals.npy", mmap_mode="r")
+    return CollectionTrees(visuals, _read_set(folder / "layout"), _read_set(folder / "operators"))
+
+
+def _read_set(folder: Path) -> TreeSet:
+    forest = Forest(*(np.load(folder / f"{field}.npy", mmap_mode="r") for field in Forest._fields))
+    text = (folder / _LABELS).read_bytes().decode("utf-8", "surrogatepass")
+    parts = [part.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\") for part in text.split("\n")]
+    labels = Labels(parts if text else [])
+    return TreeSet(forest, labels, np.load(folder / "tree_of.npy", mmap_mode="r"))
+
+
+def make_trees(found: list[VisualTrees]) -> CollectionTrees:
+    """Return the trees of a few formulas in memory."""
+    layout, operators = ForestBuilder(), ForestBuilder()
+    numbers = [(layout.add(item.trees.layout), operators.add(item.trees.operators)) for item in found]
+    columns = np.array(numbers, np.int32).reshape(-1, 2)
+    sets = [TreeSet(*builder.finish(), columns[:, at]) for at, builder in enumerate((layout, operators))]
+    return CollectionTrees(np.array([item.visual_id for item in found], np.int64), *sets)
+
+
+def one_tree(root: Node, ids: dict[str, int]) -> Forest:
+    """Return a forest of one tree, as the compiled functions expect a query."""
+    return make_forest([root], ids)
