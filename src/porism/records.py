@@ -9,11 +9,13 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class TopicFormula:
-    """A formula of a topic: its id (`q_12`), its LaTeX and its field."""
+    """A formula of a topic: its id (`q_12`), its LaTeX and its field; `mathml` (Presentation) and `content` are the official ones, if given."""
 
     id: str
     latex: str
     field: Literal["title", "question"] = "question"
+    mathml: str = ""
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True)

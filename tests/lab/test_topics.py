@@ -7,7 +7,8 @@ import pytest
 
 from corpus.small import answer, built, question, write_dump
 from porism.corpus.store.collection import Collection
-from porism.corpus.topics.files import read_formula_rows, read_topics
+from porism.corpus.topics.files import read_topics
+from porism.corpus.topics.formulas import read_formula_rows
 from porism.errors import PorismError
 from porism.lab.topics.make import make_topics
 from porism.lab.topics.query_formula import choose_query_formulas, complexity, elements

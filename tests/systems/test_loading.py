@@ -68,7 +68,7 @@ def test_a_function_that_returns_a_retriever_is_a_system(engine: Engine, own: Pa
     ("name", "message"),
     [
         ("porsim", "no system is named porsim\n  fix: did you mean porism?"),
-        ("zzz", "no system is named zzz\n  fix: name porism, or a class of your own: my_module:MyRetriever"),
+        ("zzz", "no system is named zzz\n  fix: porism systems lists them; your own is my_module:MyRetriever"),
         ("my_systems:Newset", "my_systems:Newset: my_systems has no Newset\n  fix: did you mean my_systems:Newest?"),
         ("no_such_module:A", "no_such_module:A: cannot import no_such_module: No module named 'no_such_module'"),
         ("my_systems:NotOne", "my_systems:NotOne: NotOne is not a Retriever\n  fix: derive it from"),

@@ -18,7 +18,7 @@ GROUPS = {
     "search": ("demo", "search", "formulas", "ask", "explain", "serve"),
     "collections and indexes": ("build", "index", "show", "stats", "export"),
     "formulas": ("formula", "match"),
-    "experiments": ("run", "eval", "published", "train"),
+    "experiments": ("run", "systems", "eval", "published", "train"),
     "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "qrels", "turkle"),
     "shell": ("completion",),
 }

@@ -22,7 +22,10 @@ METHODS = ("rrf", "score-rrf", "convex", "combsum", "combmnz")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options to make a run, and the actions on run files."""
     parser.add_argument(
-        "--task", type=int, choices=(1, 2), default=1, help="1: find answers (default), 2: find formulas"
+        "--task",
+        type=int,
+        choices=(1, 2),
+        help="1: find answers, 2: find formulas (default: the task of the system and of the topics, else 1)",
     )
     parser.add_argument(
         "--topics",
@@ -32,13 +35,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topic-formulas",
         metavar="TSV",
-        help="the table of topic formulas of the year; its LaTeX replaces that of the XML",
+        nargs="+",
+        help="tables of topic formulas of the year: LaTeX, which replaces that of the XML; official MathML (slt, opt), which named systems read",
     )
     parser.add_argument("--index", metavar="DIR", help="a folder made by porism index")
     parser.add_argument(
         "--system",
         metavar="NAME",
-        help="the system to run (default: porism), or a retriever of your own, MODULE:CLASS",
+        help="the system to run (default: porism; porism systems lists others), FILE.toml:NAME, or a retriever of your own, MODULE:CLASS",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PART.OPTION=VALUE",
+        help="an option of a part of a named system (porism systems show NAME lists them)",
+    )
+    parser.add_argument("--queries", metavar="FILE", help="hand-written queries of a manual system")
+    parser.add_argument(
+        "--cache", metavar="DIR", help="where named systems keep what they prepare (default: in the index)"
     )
     parser.add_argument(
         "--model", metavar="FILE", help="Task 1: a model made by porism train (default: the one that comes with Porism)"
@@ -149,16 +164,25 @@ def make_run(args: argparse.Namespace) -> int:
         print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse", file=sys.stderr)
         return 2
     from porism.corpus.topics.files import read_topics
-    from porism.systems.run import run_topics
+    from porism.progress import Bars, Silent
+    from porism.systems.loading import DEFAULT
+    from porism.systems.options import parse_overrides, task_of
+    from porism.systems.run import RunOptions
+    from porism.systems.run import make_run as write
 
-    run_topics(
-        Path(args.index),
-        read_topics(args.topics, args.topic_formulas),
-        args.task,
-        Path(args.output),
-        args.system,
+    topics = read_topics(args.topics, args.topic_formulas)
+    options = RunOptions(
+        args.system or DEFAULT,
         args.k,
         args.kind,
         args.model,
+        parse_overrides(args.set),
+        args.queries,
+        args.cache,
+        Bars() if sys.stderr.isatty() else Silent(),
     )
+    task = task_of(args.task, options.system, topics)
+    record = write(Path(args.index), topics, task, Path(args.output), options)
+    for note in record.notes:
+        print(f"note: {note}", file=sys.stderr)
     return 0

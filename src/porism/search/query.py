@@ -5,14 +5,17 @@ Any string is a legal query. A formula that cannot be parsed is searched by its 
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from porism.formula import Parsed, parse, parse_mathml
 from porism.index.analysis.words import FORMULA
+from porism.records import Topic, TopicFormula
+from porism.text.delimiters import math_span
 from porism.text.query import QueryPart, split_query
 
 Field = Literal["title", "body"]
@@ -41,6 +44,9 @@ class ReadQuery:
     tags: tuple[str, ...]
     formulas: tuple[QueryFormula, ...]
     notes: tuple[str, ...] = ()
+    topic: Topic | None = field(
+        default=None, compare=False, repr=False
+    )  # as named systems read it: HTML, official MathML
 
     @property
     def empty(self) -> bool:
@@ -54,11 +60,26 @@ def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQue
     formulas: dict[str, QueryFormula] = {}
     notes: list[str] = []
     fields: tuple[tuple[Field, str], ...] = (("title", text), ("body", body))
-    texts = {name: _read_field(name, content, formulas, notes) for name, content in fields}
+    written: dict[Field, list[str]] = {"title": [], "body": []}
+    texts = {name: _read_field(name, content, formulas, notes, written[name]) for name, content in fields}
     kept = tuple(formulas.values())[:MAX_FORMULAS]
     if len(formulas) > MAX_FORMULAS:
         notes.append(f"only the first {MAX_FORMULAS} of {len(formulas)} formulas are searched")
-    return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)))
+    topic = Topic("", "".join(written["title"]), "".join(written["body"]), tags, _topic_formulas(formulas))
+    return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)), topic)
+
+
+def _topic_formulas(formulas: dict[str, QueryFormula]) -> tuple[TopicFormula, ...]:
+    """Return the formulas of a typed query as those of a topic; MathML that was typed is kept."""
+    return tuple(
+        TopicFormula(
+            "",
+            one.parsed.latex,
+            "title" if one.field == "title" else "question",
+            source if source.startswith("<math") else "",
+        )
+        for source, one in formulas.items()
+    )
 
 
 def parse_part(part: QueryPart) -> Parsed:
@@ -66,11 +87,15 @@ def parse_part(part: QueryPart) -> Parsed:
     return parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
 
 
-def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], notes: list[str]) -> str:
+def _read_field(
+    name: Field, content: str, formulas: dict[str, QueryFormula], notes: list[str], written: list[str]
+) -> str:
+    """Return the text of a field with marks; add its formulas, notes on them, and (to `written`) the field as HTML."""
     text: list[str] = []
     for part in split_query(content):
         if part.kind == "text":
             text.append(part.source)
+            written.append(html.escape(part.source, quote=False))
             if _LONE_DOLLAR.search(part.source):
                 notes.append("a $ has no closing $, so the text after it is not read as a formula")
             continue
@@ -79,6 +104,8 @@ def _read_field(name: Field, content: str, formulas: dict[str, QueryFormula], no
             formula = parse_part(part)
             formulas[part.source] = QueryFormula(formula, name)
             notes.extend(_notes(part, formula))
+        if part.source:
+            written.append(math_span(formulas[part.source].parsed.latex, ""))
     return "".join(text)
 
 

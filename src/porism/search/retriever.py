@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from porism.errors import PorismError
 from porism.evaluate.fusion import ScoredIds
-from porism.records import Hit
+from porism.records import Explanation, Hit
 from porism.search.fusion import RRF, Fusion
 from porism.search.query import ReadQuery
 
@@ -61,6 +62,16 @@ class Retriever:
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return at most k hits, best first."""
         raise NotImplementedError
+
+    def explain(self, query: ReadQuery, id: int) -> Explanation:
+        """Explain the score of a hit. A subclass may give parts, which sum to the score; without them it is score and rank only."""
+        found = self.search(query, DEPTH)
+        at = np.flatnonzero(found.ids == id)
+        if not len(at):
+            raise PorismError(
+                f"{id} is not among the first {DEPTH} hits of this query", fix="name a hit of the ranking"
+            )
+        return Explanation(float(found.scores[at[0]]), f"rank {int(at[0]) + 1} of {len(found)}")
 
     def __rshift__(self, reranker: Reranker) -> Retriever:
         return Reranked(self, reranker)

@@ -1,34 +1,90 @@
-"""Systems by name: the default engine `porism`, or a class or function of the user's own, `my_module:MyRetriever`."""
+"""Systems by name: the default engine `porism`, a declared system, or a class or function of the user's own, `my_module:MyRetriever`."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from porism.errors import PorismError
+from porism.progress import Progress, Silent
 from porism.search.answers.model import Model
 from porism.search.default import porism, porism_formulas
 from porism.search.features.feature import Kind
-from porism.search.index import Index
+from porism.search.index import Index, open_collection, open_index
 from porism.search.retriever import Retriever
+from porism.systems.context import CACHE, SystemContext
+from porism.systems.declaration import OWN_FILE, find_declaration, shipped, unknown_system
+from porism.systems.hand_queries import HandQueries
+from porism.systems.pipeline import build_declared, check_overrides
 
 DEFAULT = "porism"
 TASKS = (1, 2)
 
 
-def load_system(
-    name: str, index: Index, task: int = 1, kind: Kind = "answers", model: Model | None = None
+def open_system(
+    index: str | Path,
+    name: str,
+    task: int | None = None,
+    *,
+    queries: HandQueries | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Retriever:
-    """Return the system with a name, over an opened index. `kind` and `model` concern the default engine only."""
+    """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration."""
+    place = Path(index)
+    collection = open_collection(place)
+    context = SystemContext(
+        open_index(place, collection),
+        collection,
+        task or system_task(name) or 1,
+        Path(cache) if cache else place / CACHE,
+        queries,
+        progress or Silent(),
+        options or {},
+    )
+    return load_system(name, context.index, context.task, context=context)
+
+
+def is_declared(name: str) -> bool:
+    """Return whether a name is that of a declaration, not of the default engine or of a class."""
+    return name != DEFAULT and (":" not in name or f"{OWN_FILE}:" in name)
+
+
+def system_task(name: str) -> int | None:
+    """Return the task of a declared system, or None where its name does not say."""
+    if not is_declared(name):
+        return None
+    try:
+        return find_declaration(name).task
+    except PorismError:
+        return None
+
+
+def load_system(
+    name: str,
+    index: Index,
+    task: int = 1,
+    kind: Kind = "answers",
+    model: Model | None = None,
+    context: SystemContext | None = None,
+) -> Retriever:
+    """Return the system with a name, over an opened index. `kind` and `model` concern the default engine only; declared systems need `context`."""
     if name == DEFAULT:
         return porism_formulas(index) if task == 2 else porism(index, kind, model)
-    if ":" not in name:
-        near = get_close_matches(name, [DEFAULT], 1)
-        hint = f"did you mean {near[0]}?" if near else "name porism, or a class of your own: my_module:MyRetriever"
-        raise PorismError(f"no system is named {name}", fix=hint)
-    return _own_system(name, index)
+    if not is_declared(name):
+        return _own_system(name, index)
+    if get_close_matches(name, [DEFAULT], 1, 0.8):
+        raise unknown_system(name, shipped(), [DEFAULT])
+    declaration = find_declaration(name, task)
+    if context is None:
+        raise PorismError(f"{name} reads the collection", fix="open it with porism.systems.loading.open_system")
+    check_overrides(declaration, context.overrides)
+    return build_declared(declaration, context)
 
 
 def _own_system(name: str, index: Index) -> Retriever:

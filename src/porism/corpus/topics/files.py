@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import re
-import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from porism.corpus.topics.formulas import FIELDS, FormulaRow, add_mathml, mathml_kind, number, read_formula_rows
 from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
 from porism.files import atomic_file, open_text
 from porism.records import Topic, TopicFormula
 from porism.text.entities import decode_latex
 
-Field = Literal["title", "question"]
-# 2022 says body where 2020 and 2021 say question.
-FIELDS: dict[str, Field] = {"title": "title", "question": "question", "body": "question"}
 
-
-@dataclass(frozen=True, slots=True)
-class FormulaRow:
-    """A row of a formula table of topics. It wins over the text of a topic, which may be cut at `<`."""
-
-    id: str
-    topic: str
-    field: Field
-    latex: str
-
-
-def read_topics(path: str | Path, formulas: str | Path | None = None) -> list[Topic]:
-    """Read the topics of a file in its order. `formulas` is the year's formula table (LaTeX), whose rows win over the text."""
+def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | None = None) -> list[Topic]:
+    """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win over the text, those of
+    the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""
     with open_text(path) as stream:
         text = stream.read()
-    rows = read_formula_rows(formulas) if formulas else {}
+    tables = [formulas] if isinstance(formulas, (str, Path)) else list(formulas or ())
+    mathml = {table: kind for table in tables if (kind := mathml_kind(table))}
+    rows: dict[str, list[FormulaRow]] = {}
+    for table in tables:
+        if table not in mathml:
+            rows |= read_formula_rows(table)
     topics = read_xml(text, str(path), rows) if text.lstrip().startswith("<") else read_table(text, str(path))
     if not topics:
         raise PorismError(
@@ -51,32 +41,9 @@ def read_topics(path: str | Path, formulas: str | Path | None = None) -> list[To
         if topic.id in seen:
             raise PorismError(f"topic {topic.id} appears twice", where=str(path), fix="keep one of them")
         seen.add(topic.id)
+    for table, kind in mathml.items():
+        topics = add_mathml(topics, table, kind)
     return topics
-
-
-def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
-    """Read the rows of `id, topic_id, thread_id, type, formula`, by the topic's number (which A.n and B.n share)."""
-    csv.field_size_limit(sys.maxsize)
-    rows: dict[str, list[FormulaRow]] = {}
-    with open_text(path) as stream:
-        for line, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
-            if line == 1 and cells[:1] == ["id"]:
-                continue
-            if len(cells) != 5 or cells[3] not in FIELDS:
-                raise PorismError(
-                    "not a row of id, topic_id, thread_id, type, formula",
-                    where=f"{path}:{line}",
-                    fix="give the LaTeX table of the topics",
-                )
-            rows.setdefault(number(cells[1]), []).append(
-                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_latex(cells[4].strip()))
-            )
-    return rows
-
-
-def number(topic: str) -> str:
-    """Return the number of a topic: `301` for A.301 and B.301."""
-    return topic.partition(".")[2] or topic
 
 
 def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> list[Topic]:

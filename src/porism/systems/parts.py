@@ -1,0 +1,115 @@
+"""The parts that declarations name, each with the function that makes it.
+
+A factory takes a `SystemContext` and keyword options, and returns a retriever or a re-ranker. Its signature is the list of its options:
+names, types and defaults. Options are checked against it, wherever they come from.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from porism.errors import PorismError
+from porism.search.retriever import Reranker, Retriever
+
+if TYPE_CHECKING:
+    from porism.systems.context import SystemContext
+
+Part = Retriever | Reranker
+Factory = Callable[..., Part]
+
+PARTS: Mapping[str, str] = {
+    "fuse": "porism.systems.fused:fused_systems",
+}
+
+
+def part_factory(name: str) -> Factory:
+    """Return the function that makes a part: one of PARTS, or `my_module:function` of the user's own."""
+    place = PARTS.get(name, name)
+    module_name, _, function = place.partition(":")
+    if not function:
+        near = get_close_matches(name, PARTS, 1)
+        fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(PARTS)}, or my_module:function"
+        raise PorismError(f"no part is named {name}", fix=fix)
+    here = str(Path.cwd())
+    if name not in PARTS and here not in sys.path:  # a file in the current folder is found, as `python -m` finds it
+        sys.path.insert(0, here)
+    try:
+        return typing.cast(Factory, getattr(importlib.import_module(module_name), function))
+    except (ImportError, AttributeError) as error:
+        raise PorismError(f"cannot import part {name}: {error}", fix="check module and function") from None
+
+
+def part_options(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the options of a part with their types and defaults."""
+    factory = part_factory(name)
+    parameters = list(inspect.signature(factory, eval_str=True).parameters.values())[1:]
+    return {one.name: one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+
+
+def make_part(name: str, options: Mapping[str, Any], context: SystemContext) -> Part:
+    """Make a part, after checking the names and types of its options."""
+    return part_factory(name)(context, **checked_options(name, options))
+
+
+def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a part in the types of its signature; texts, as the command line gives them, are converted."""
+    allowed = part_options(name)
+    checked = {}
+    for option, value in options.items():
+        if option not in allowed:
+            near = get_close_matches(option, allowed, 1)
+            fix = f"did you mean {near[0]}?" if near else f"its options are {', '.join(allowed) or 'none'}"
+            raise PorismError(f"part {name} has no option {option}", fix=fix)
+        checked[option] = _converted(name, option, value, allowed[option].annotation)
+    return checked
+
+
+def _converted(part: str, option: str, value: Any, kind: Any) -> Any:
+    """Return a value as `kind`, the annotation of the option."""
+    choices = typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+    plain = typing.get_origin(kind) or kind
+    try:
+        if choices and value not in choices:
+            raise ValueError(f"choose one of {', '.join(map(str, choices))}")
+        if isinstance(value, str) and plain in (int, float, bool, tuple, list):
+            value = _parsed(value, plain)
+        if plain is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if plain is tuple and isinstance(value, list):
+            value = tuple(value)
+        if plain in (int, float, bool, str, tuple) and (
+            not isinstance(value, plain) or (plain is int and value is True)
+        ):
+            raise ValueError(f"write a {plain.__name__}")
+        return value
+    except ValueError as error:
+        raise PorismError(f"part {part}: {option} is {value!r}", fix=str(error)) from None
+
+
+def _parsed(text: str, kind: type) -> Any:
+    if kind is tuple or kind is list:
+        items = [item.strip() for item in text.split(",") if item.strip()]
+        return [_number(item) for item in items]
+    if kind is bool:
+        if text.lower() not in ("true", "false", "yes", "no"):
+            raise ValueError("write true or false")
+        return text.lower() in ("true", "yes")
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"write a number ({kind.__name__})") from None
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
