@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
 import lzma
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -35,6 +37,18 @@ def open_bytes(path: str | Path) -> IO[bytes]:
         raise PorismError(
             f"cannot be read: {error.strerror}", where=str(path), fix="name a file you may read"
         ) from None
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes. Symbolic links, pipes and devices are an OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit:,} bytes", str(path))
+    return content
 
 
 def open_text(path: str | Path) -> IO[str]:

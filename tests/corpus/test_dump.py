@@ -12,7 +12,7 @@ from porism.corpus.sources.dump import Dump, RowReader, tags
 from porism.corpus.sources.raw import RawLink
 from porism.errors import PorismError
 
-from .small import answer, built, comment, question, write_dump, xml
+from .small import answer, built, comment, examples, question, tally, write_dump, xml
 
 
 @pytest.mark.parametrize("text", ["<group-theory><abelian>", "|group-theory|abelian|", "group-theory abelian"])
@@ -83,3 +83,12 @@ def test_a_real_dump_is_built_without_loss(shared_data: Path, tmp_path: Path) ->
     placed = sum(len(post.title.formulas) + len(post.body.formulas) for post in made.posts())
     placed += sum(len(each.body.formulas) for each in made.all_comments())
     assert placed == made.count("formulas") > 10_000
+
+
+def test_a_record_that_cannot_be_stored_is_a_ledger_line(tmp_path: Path) -> None:
+    rows = [question(1), question(2, Score=2**63), answer(3, 1, OwnerUserId=10**30), answer(4, 1)]
+    write_dump(tmp_path / "d", Posts=rows)
+    collection = built(tmp_path / "c", tmp_path / "d")
+    assert [post.id for post in collection.posts()] == [1, 4]
+    assert tally(collection)["posts", "a number is too large"] == 2
+    assert examples(collection, "posts", "a number is too large") == ["record with the id 2", "record with the id 3"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,35 @@ def test_an_encyclopedia_in_latex(shared_data: Path, tmp_path: Path) -> None:
     assert len(sources) >= len(entries) - 1
     dollars = sum(entry["body"].count("$") - entry["body"].count("$$") for entry in entries) // 2
     assert made.count("formulas") >= 0.95 * dollars
+
+
+def test_only_regular_files_inside_the_folder_are_read(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "notes", tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "secret.md").write_text("# Secret\nsecret $s$")
+    folder.mkdir()
+    (folder / "own.md").write_text("# Own\nown $o$")
+    (folder / "link.md").symlink_to(outside / "secret.md")
+    (folder / "inner.md").symlink_to(folder / "own.md")
+    (folder / "folder").symlink_to(outside)
+    os.mkfifo(folder / "pipe.md")
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")).write_text("# Café\n$c$")
+    made = built(tmp_path / "c", folder)
+    assert [formula.latex for formula in made.formulas()] == ["o"]
+    counts = tally(made)
+    assert counts["documents", "symbolic link"] == 3
+    assert counts["documents", "not a regular file"] == 1
+    assert counts["documents", "name is not UTF-8"] == 1
+    assert examples(made, "documents", "name is not UTF-8") == [f"{folder}/caf\\xe9.md"]
+
+
+def test_a_damaged_notebook_does_not_end_the_build(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Own\nown $o$")
+    absurd = ({"cells": [{"cell_type": "heading", "level": "x"}]}, {"cells": [5]}, {"cells": [{"source": [1]}]})
+    for at, notebook in enumerate(absurd):
+        (folder / f"{at}.ipynb").write_text(json.dumps(notebook))
+    made = built(tmp_path / "c", folder)
+    assert [post.id for post in made.posts()] == [1]
+    assert sum(number for (what, why), number in tally(made).items() if what == "documents" and why != "read") == 3

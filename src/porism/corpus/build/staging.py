@@ -30,6 +30,8 @@ from porism.corpus.sources.raw import (
     Record,
 )
 
+# What SQLite raises for values that it cannot store: numbers beyond 64 bits, lone surrogates, lists and objects.
+UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 BATCH = 5000
 BATCH_TEXT = 20_000_000
 
@@ -114,9 +116,33 @@ def _insert(database: sqlite3.Connection, source: int, batch: Iterable[Record], 
             ledger.drop(record.what, record.why, record.where)
         else:
             rows.setdefault(type(record), []).append((source, *VALUES[type(record)](record)))
+    if not database.in_transaction:
+        database.execute("BEGIN")  # otherwise releasing the savepoint would commit
     for kind, values in rows.items():
         ledger.read(NAMES[kind], len(values))
-        database.executemany(INSERT[kind], values)
+        database.execute("SAVEPOINT batch")
+        try:
+            database.executemany(INSERT[kind], values)
+        except UNSTORABLE:
+            database.execute("ROLLBACK TO batch")
+            _insert_singly(database, kind, values, ledger)
+        database.execute("RELEASE batch")
+
+
+def _insert_singly(database: sqlite3.Connection, kind: type, values: list[Sequence[Any]], ledger: Ledger) -> None:
+    """Insert records one by one; those that cannot be stored go to the ledger, and the build goes on."""
+    for value in values:
+        try:
+            database.execute(INSERT[kind], value)
+        except UNSTORABLE as error:
+            ledger.drop(NAMES[kind], _reason(error), f"record with the id {str(value[1])[:40]}")
+
+
+def _reason(error: Exception) -> str:
+    """Return why a record cannot be stored, without its values, so that equal faults are counted together."""
+    if isinstance(error, OverflowError):
+        return "a number is too large"
+    return "text that is not Unicode" if isinstance(error, UnicodeError) else "a value of the wrong type"
 
 
 def prepare(database: sqlite3.Connection) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from porism.corpus.sources.raw import DAMAGED
 from porism.errors import PorismError
@@ -67,6 +68,18 @@ def header(path: Path) -> list[str]:
             raise not_utf8(path) from None
         except DAMAGED as error:
             raise PorismError(f"cannot be unpacked: {error}", where=str(path), fix="fetch the file again") from None
+
+
+@contextmanager
+def utf8_text(path: str | Path) -> Iterator[IO[str]]:
+    """Open a file to read text. While it is read, report text that is not UTF-8, and rows that are not those of a table."""
+    with open_text(path) as stream:
+        try:
+            yield stream
+        except UnicodeDecodeError:
+            raise not_utf8(Path(path)) from None
+        except csv.Error as error:
+            raise PorismError(f"not a table: {error}", where=str(path), fix="fetch the file again") from None
 
 
 def not_utf8(path: Path) -> PorismError:

@@ -10,10 +10,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from porism.corpus.sources.tables import utf8_text
 from porism.corpus.topics.formulas import FIELDS, FormulaRow, add_mathml, mathml_kind, number, read_formula_rows
 from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
-from porism.files import atomic_file, open_text
+from porism.files import atomic_file
 from porism.records import Topic, TopicFormula
 from porism.text.entities import decode_latex
 
@@ -21,7 +22,7 @@ from porism.text.entities import decode_latex
 def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | None = None) -> list[Topic]:
     """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win over the text, those of
     the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""
-    with open_text(path) as stream:
+    with utf8_text(path) as stream:
         text = stream.read()
     tables = [formulas] if isinstance(formulas, (str, Path)) else list(formulas or ())
     mathml = {table: kind for table in tables if (kind := mathml_kind(table))}

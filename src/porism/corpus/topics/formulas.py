@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from porism.corpus.sources.tables import utf8_text
 from porism.errors import PorismError
-from porism.files import open_text
 from porism.records import Topic, TopicFormula
 from porism.text.entities import decode_latex
 
@@ -35,7 +35,7 @@ def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
     """Read the rows of `id, topic_id, thread_id, type, formula`, by the topic's number (which A.n and B.n share)."""
     csv.field_size_limit(sys.maxsize)
     rows: dict[str, list[FormulaRow]] = {}
-    with open_text(path) as stream:
+    with utf8_text(path) as stream:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
             if line == 1 and cells[:1] == ["id"]:
                 continue
@@ -58,7 +58,7 @@ def number(topic: str) -> str:
 
 def mathml_kind(path: str | Path) -> MathMLKind | None:
     """Return which MathML a table holds, by its header: Presentation for `slt`, Content for `opt`, None for LaTeX."""
-    with open_text(path) as stream:
+    with utf8_text(path) as stream:
         return MATHML_COLUMNS.get(stream.readline().rstrip("\n").rpartition("\t")[2])
 
 
@@ -82,5 +82,5 @@ def add_mathml(topics: Sequence[Topic], path: str | Path, kind: MathMLKind) -> l
 
 def _rows(path: str | Path) -> Iterator[list[str]]:
     csv.field_size_limit(sys.maxsize)
-    with open_text(path) as stream:
+    with utf8_text(path) as stream:
         yield from csv.reader(stream, delimiter="\t")

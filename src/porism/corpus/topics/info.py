@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from porism.corpus.sources.tables import utf8_text
 from porism.errors import PorismError
-from porism.files import open_text
 
 # Columns of the files of all years, and our fields.
 COLUMNS = {
@@ -54,7 +54,7 @@ class TopicInfo:
 
 def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
     """Read topic information from CSV, TSV or JSON, by topic."""
-    with open_text(path) as stream:
+    with utf8_text(path) as stream:
         text = stream.read()
     if text.lstrip().startswith("{"):
         rows = {str(topic): row for topic, row in json.loads(text).items()}

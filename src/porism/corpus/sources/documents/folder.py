@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from porism.corpus.sources.documents.notebook import read_notebook
 from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
+from porism.files import read_regular
 from porism.text.sanitize import TAG
 
 READERS: dict[str, Callable[[str], Document]] = {
@@ -30,11 +32,43 @@ NOT_IN_A_TAG = re.compile(r"[^\w#+.-]+")
 
 
 def documents(path: Path) -> Iterator[Path]:
-    """Yield the files that can be read, in order, without hidden ones."""
-    for entry in sorted(path.rglob("*")):
-        inside = entry.relative_to(path).parts
-        if entry.suffix.lower() in READERS and entry.is_file() and not any(part.startswith(".") for part in inside):
-            yield entry
+    """Yield the files that can be read, in order, without hidden ones. Symbolic links are not followed."""
+    return (entry for entry in _entries(path) if isinstance(entry, Path))
+
+
+def _entries(path: Path) -> Iterator[Path | Dropped]:
+    """Yield the documents of a folder, and those that are left out because they are not plain files inside it."""
+    try:
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Dropped("documents", f"folder cannot be read ({error.strerror})", printable(path))
+        return
+    for entry in entries:
+        place = Path(entry.path)
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(place)
+        elif entry.is_symlink() and (place.suffix.lower() in READERS or entry.is_dir()):
+            yield Dropped("documents", "symbolic link", printable(place))
+        elif place.suffix.lower() in READERS:
+            reason = "" if entry.is_file(follow_symlinks=False) else "not a regular file"
+            reason = reason or ("" if _is_utf8(entry.path) else "name is not UTF-8")
+            yield Dropped("documents", reason, printable(place)) if reason else place
+
+
+def _is_utf8(name: str) -> bool:
+    """Return whether a file name is UTF-8; Python reads other bytes as lone surrogates."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(path: Path) -> str:
+    """Return a path as text that can be stored and printed, also if its name is not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class Folder:
@@ -48,14 +82,14 @@ class Folder:
 
     def parts(self) -> Sequence[Part]:
         """Return all files as one part, because ids continue from file to file."""
-        statuses = [file.stat() for file in documents(self.path)]
+        statuses = [file.lstat() for file in documents(self.path)]
         size, age = sum(one.st_size for one in statuses), max((one.st_mtime_ns for one in statuses), default=0)
         return [Part(self.path.name, size, age, self._read)]
 
     def _read(self) -> Iterator[Record]:
         number = 0
-        for file in documents(self.path):
-            for record in self._file(file):
+        for file in _entries(self.path):
+            for record in self._file(file) if isinstance(file, Path) else (file,):
                 if isinstance(record, RawPost):
                     number += 1
                     yield RawPost(
@@ -65,19 +99,22 @@ class Folder:
                     yield record
 
     def _file(self, file: Path) -> Iterator[Record]:
-        if file.stat().st_size > LARGEST:
-            yield Dropped("documents", f"larger than {LARGEST:,} bytes", str(file))
+        try:
+            content = read_regular(file, LARGEST)
+        except OSError as error:
+            yield Dropped("documents", f"cannot be read ({error.strerror})", str(file))
             return
         try:
-            document = READERS[file.suffix.lower()](file.read_text("utf-8-sig"))
+            document = READERS[file.suffix.lower()](
+                content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+            )
+            records = list(self._sections(file, document))
         except UnicodeDecodeError as error:
-            line = file.read_bytes()[: error.start].count(b"\n") + 1
-            yield Dropped("documents", "not UTF-8", f"{file}:{line}")
-            return
-        except (ValueError, AttributeError, RecursionError) as error:
-            yield Dropped("documents", f"cannot be read ({error or type(error).__name__})", str(file))
-            return
-        yield from self._sections(file, document)
+            line = content[: error.start].count(b"\n") + 1
+            records = [Dropped("documents", "not UTF-8", f"{file}:{line}")]
+        except Exception as error:  # one damaged document must not end a build of thousands
+            records = [Dropped("documents", f"cannot be read ({error or type(error).__name__})"[:200], str(file))]
+        yield from records
 
     def _sections(self, file: Path, document: Document) -> Iterator[Record]:
         name = document.title or html.escape(file.stem)
