@@ -1,15 +1,14 @@
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from porism.errors import PorismError
 from porism.lab.judging.accounts import (
-    MAX_ADDRESS_FAILURES,
-    MAX_FAILURES,
     SESSION_SECONDS,
-    WINDOW_SECONDS,
     add_account,
     hash_password,
     log_in,
@@ -18,6 +17,7 @@ from porism.lab.judging.accounts import (
     session_of,
 )
 from porism.lab.judging.journal import Journal
+from porism.lab.judging.login_limits import MAX_ADDRESS_FAILURES, MAX_FAILURES, MAX_NAME_DELAY, MAX_NAME_FAILURES
 
 
 class Clock:
@@ -80,13 +80,27 @@ def test_a_session_ends_when_idle_but_not_while_used(journal: Journal, clock: Cl
     assert session_of(journal, token) is None
 
 
-def test_failed_logins_are_rate_limited_by_name(journal: Journal, clock: Clock) -> None:
+def test_the_delay_after_wrong_passwords_grows(journal: Journal, clock: Clock) -> None:
     for _ in range(MAX_FAILURES):
         assert log_in(journal, "ann", "wrong password", "10.0.0.1") is None
-    with pytest.raises(PorismError) as error:
+    for seconds in (2, 4, 8):
+        with pytest.raises(PorismError) as error:
+            log_in(journal, "ann", "long enough", "10.0.0.1")
+        assert str(error.value) == f"too many wrong passwords\n  fix: wait {seconds} seconds and try again"
+        clock.now += seconds
+        assert log_in(journal, "ann", "wrong password", "10.0.0.1") is None
+    clock.now += 16
+    assert log_in(journal, "ann", "long enough", "10.0.0.1") is not None
+    assert log_in(journal, "ann", "wrong password", "10.0.0.1") is None  # a login clears the earlier attempts
+
+
+def test_guesses_from_elsewhere_do_not_lock_out_a_person(journal: Journal, clock: Clock) -> None:
+    for number in range(MAX_NAME_FAILURES + 3):
+        clock.now += MAX_NAME_DELAY
+        assert log_in(journal, "ann", "wrong password", f"10.0.1.{number}") is None
+    with pytest.raises(PorismError, match="wait 16 seconds"):
         log_in(journal, "ann", "long enough", "10.0.0.1")
-    assert str(error.value) == "too many wrong passwords\n  fix: wait 15 minutes and try again"
-    clock.now += WINDOW_SECONDS + 1
+    clock.now += MAX_NAME_DELAY
     assert log_in(journal, "ann", "long enough", "10.0.0.1") is not None
 
 
@@ -96,6 +110,27 @@ def test_failed_logins_are_rate_limited_by_address(journal: Journal) -> None:
     with pytest.raises(PorismError, match="too many wrong passwords"):
         log_in(journal, "fresh", "wrong password", "10.0.0.9")
     assert log_in(journal, "ann", "long enough", "10.0.0.1") is not None
+
+
+def test_simultaneous_guesses_are_counted(journal: Journal, clock: Clock) -> None:
+    def guess(number: int) -> str:
+        try:
+            return "checked" if log_in(journal, "ann", f"wrong password {number}", "10.0.0.1") is None else "in"
+        except PorismError as error:
+            return error.message
+
+    with ThreadPoolExecutor(45) as pool:
+        answers = Counter(pool.map(guess, range(45)))
+    assert answers == {"checked": MAX_FAILURES, "too many wrong passwords": 45 - MAX_FAILURES}
+
+
+def test_a_clock_that_is_set_back_locks_nobody_out(journal: Journal, clock: Clock) -> None:
+    for _ in range(MAX_FAILURES):
+        log_in(journal, "ann", "wrong password", "10.0.0.1")
+    clock.now -= 500
+    token = log_in(journal, "ann", "long enough", "10.0.0.1")
+    assert token is not None
+    assert session_of(journal, token) is not None
 
 
 def test_a_new_password_ends_old_sessions(journal: Journal) -> None:

@@ -211,7 +211,7 @@ def test_wrong_passwords_are_counted_and_not_explained(case: LabCase, assigned: 
         person.log_in("ann", "a wrong password")
     answer = person.log_in("ann")
     assert answer.status_code == 429
-    assert "too many wrong passwords: wait 15 minutes and try again" in answer.text
+    assert "too many wrong passwords: wait " in answer.text
 
 
 @pytest.mark.parametrize("chunked", [False, True])

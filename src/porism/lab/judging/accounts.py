@@ -1,4 +1,4 @@
-"""Accounts: scrypt passwords, sessions, and rate limiting of logins."""
+"""Accounts: scrypt passwords and sessions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.journal import Journal
+from porism.lab.judging.login_limits import forget_attempts, password_check, record_attempt
 
 # scrypt's n, r and p. One guess costs 16 MiB and about a fifth of a second. They are stored with each hash, so they can
 # be raised later.
 COST = (2**14, 8, 5)
 PASSWORD_LENGTH = 10
 SESSION_SECONDS = 12 * 3600.0
-# After this many failed logins of one name within the window, the name is locked until the window has passed.
-MAX_FAILURES, WINDOW_SECONDS = 5, 900.0
-# A whole institute may share one address, so an address may fail more often than a name.
-MAX_ADDRESS_FAILURES = 50
 ROLES = ("assessor", "organiser", "team")
 # A session is marked as used once a minute at most, so that reading a page costs no write.
 TOUCH_SECONDS = 60
@@ -90,29 +87,20 @@ def log_in(journal: Journal, name: str, password: str, address: str = "") -> str
 
     Raise an error after too many failed logins.
     """
-    now = journal.clock()
-    _check_failures(journal, name, address, now)
+    record_attempt(journal, name, address)
     rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
-    if not password_matches(password, rows[0]["password_hash"] if rows else _dummy_hash()) or not rows:
-        with journal.write() as connection:
-            connection.execute("INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address))
+    with password_check():
+        matches = password_matches(password, rows[0]["password_hash"] if rows else _dummy_hash())
+    if not matches or not rows:
         return None
-    token = secrets.token_urlsafe(32)
+    token, now = secrets.token_urlsafe(32), journal.clock()
     with journal.write() as connection:
-        connection.execute("DELETE FROM login_failure WHERE name = ? OR at < ?", (name, now - WINDOW_SECONDS))
+        forget_attempts(connection, name, address)
         connection.execute("DELETE FROM session WHERE last_seen < ?", (now - SESSION_SECONDS,))
         connection.execute(
             "INSERT INTO session (token_hash, account, last_seen) VALUES (?, ?, ?)", (_token_hash(token), name, now)
         )
     return token
-
-
-def _check_failures(journal: Journal, name: str, address: str, now: float) -> None:
-    since = now - WINDOW_SECONDS
-    by_name = journal.count("SELECT count(*) FROM login_failure WHERE name = ? AND at > ?", (name, since))
-    by_address = journal.count("SELECT count(*) FROM login_failure WHERE address = ? AND at > ?", (address, since))
-    if by_name >= MAX_FAILURES or by_address >= MAX_ADDRESS_FAILURES:
-        raise PorismError("too many wrong passwords", fix=f"wait {WINDOW_SECONDS / 60:.0f} minutes and try again")
 
 
 def _token_hash(token: str) -> str:
