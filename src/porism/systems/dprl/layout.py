@@ -1,0 +1,118 @@
+"""Layout trees as DPRL's learning to rank reads them.
+
+Its reader recognises only bars as brackets. Every other bracket is a symbol on the baseline, a script on a bracketed expression is attached to
+a wrapper `M!1x1`, and of a table only the first column is kept.
+"""
+
+from __future__ import annotations
+
+import re
+
+from porism.formula.tree import Node, attach, elements_of
+
+_GROUP = re.compile(r"M!(\D*)(\d+)x(\d+)")
+_BARS = frozenset(("||", "∥∥"))
+
+
+def with_plain_brackets(root: Node) -> Node:
+    """Return a copy of a layout tree in which brackets are symbols of the baseline."""
+    copies = [_copy_row(root)]
+    return copies[0][0]
+
+
+def _copy_row(first: Node) -> list[Node]:
+    """Return copies of a node and all that follow it on its baseline, linked."""
+    row: list[Node] = []
+    node: Node | None = first
+    while node is not None:
+        group = _GROUP.fullmatch(node.label)
+        if group and group[1] and group[1] not in _BARS:
+            row.extend(_spelled(node, group[1], int(group[2])))
+        else:
+            row.append(_plain(node, group))
+        node = node.child("n")
+    for left, right in zip(row, row[1:], strict=False):
+        attach(left, "n", right)
+    return row
+
+
+def _plain(node: Node, group: re.Match[str] | None) -> Node:
+    """Return a copy of a node that is no bracketed group, with its scripts and contents but without what follows it."""
+    if group and int(group[3]) > 1 and int(group[2]) > 1:
+        return _table(node, int(group[2]), int(group[3]))
+    copy = Node(node.label)
+    for edge, child in zip(node.edges, node.children, strict=True):
+        if edge not in "ne":
+            attach(copy, edge, _copy_element(child) if edge == "w" else _copy_row(child)[0])
+    return copy
+
+
+def _copy_element(element: Node) -> Node:
+    """Return a copy of the first element of a group, with the following elements linked by `e`."""
+    elements = []
+    current: Node | None = element
+    while current is not None:
+        elements.append(_copy_row(current)[0])
+        current = current.child("e")
+    for left, right in zip(elements, elements[1:], strict=False):
+        attach(left, "e", right)
+    return elements[0]
+
+
+def _table(node: Node, rows: int, columns: int) -> Node:
+    """Return a table of which only the first column is left."""
+    table = Node(f"M!{rows}x1")
+    cells = [_copy_row(cell)[0] for cell in elements_of(node)[::columns]]
+    for left, right in zip(cells, cells[1:], strict=False):
+        attach(left, "e", right)
+    if cells:
+        attach(table, "w", cells[0])
+    _attach_scripts(node, table, "ab", "ab")
+    return table
+
+
+def _spelled(node: Node, fences: str, rows: int) -> list[Node]:
+    """Return a bracketed group as a row; with scripts the row is in a wrapper."""
+    opening, closing = fences[:1], fences[1:]
+    row = [Node(opening)]
+    if rows > 1:
+        columns = int(node.label.rpartition("x")[2])
+        row.append(_table(Node(node.label, *_contents(node)), rows, columns))
+    else:
+        for element in elements_of(node):
+            row.extend(_copy_row(element))
+    if closing:
+        row.append(Node(closing))
+    for at, item in enumerate(row[:-1]):
+        if item.child("n") is None:
+            attach(item, "n", row[at + 1])
+    scripts = [edge for edge in node.edges if edge not in "new"]
+    if not scripts:
+        for item in row:
+            _drop_next(item)
+        return row
+    wrapper = Node("M!1x1")
+    attach(wrapper, "w", row[0])
+    _attach_scripts(node, wrapper, "abou", "ouou")
+    return [wrapper]
+
+
+def _contents(node: Node) -> tuple[list[Node], str]:
+    """Return the elements of a group without its scripts and what follows."""
+    within = node.child("w")
+    return ([within], "w") if within is not None else ([], "")
+
+
+def _drop_next(node: Node) -> None:
+    """Remove what follows a node; the row is linked again by the caller."""
+    if node.edges[:1] == "n":
+        del node.children[0]
+        node.edges = node.edges[1:]
+
+
+def _attach_scripts(source: Node, target: Node, edges: str, to: str) -> None:
+    """Copy scripts of a node to another; a script on a bracket is over or under it, as on any operator."""
+    for edge, new in zip(edges, to, strict=True):
+        child = source.child(edge)
+        if child is not None and target.child(new) is None:
+            attach(target, new, _copy_row(child)[0])
