@@ -27,6 +27,7 @@ Factory = Callable[..., Part]
 
 PARTS: Mapping[str, str] = {
     "fuse": "porism.systems.fused:fused_systems",
+    "tangent_s": "porism.systems.tangent.retriever:tangent_s",
 }
 
 

@@ -7,6 +7,7 @@ a wrapper `M!1x1`, and of a table only the first column is kept.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from porism.formula.tree import Node, attach, elements_of
 
@@ -16,8 +17,7 @@ _BARS = frozenset(("||", "∥∥"))
 
 def with_plain_brackets(root: Node) -> Node:
     """Return a copy of a layout tree in which brackets are symbols of the baseline."""
-    copies = [_copy_row(root)]
-    return copies[0][0]
+    return _copy_row(root)[0]
 
 
 def _copy_row(first: Node) -> list[Node]:
@@ -31,7 +31,7 @@ def _copy_row(first: Node) -> list[Node]:
         else:
             row.append(_plain(node, group))
         node = node.child("n")
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in pairwise(row):
         attach(left, "n", right)
     return row
 
@@ -54,7 +54,7 @@ def _copy_element(element: Node) -> Node:
     while current is not None:
         elements.append(_copy_row(current)[0])
         current = current.child("e")
-    for left, right in zip(elements, elements[1:], strict=False):
+    for left, right in pairwise(elements):
         attach(left, "e", right)
     return elements[0]
 
@@ -63,7 +63,7 @@ def _table(node: Node, rows: int, columns: int) -> Node:
     """Return a table of which only the first column is left."""
     table = Node(f"M!{rows}x1")
     cells = [_copy_row(cell)[0] for cell in elements_of(node)[::columns]]
-    for left, right in zip(cells, cells[1:], strict=False):
+    for left, right in pairwise(cells):
         attach(left, "e", right)
     if cells:
         attach(table, "w", cells[0])
