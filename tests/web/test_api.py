@@ -119,6 +119,15 @@ def test_errors_have_one_shape(client: TestClient, path: str, status: int, error
     assert answer.json()["error"] == error
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1/posts/9223372036854775808", "/posts/9223372036854775808", "/threads/9" + "9" * 30]
+)
+def test_an_impossible_id_is_no_failure_of_the_server(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code in (404, 422)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/formulas", "/v1/ask", "/v1/preview", "/v1/formula"])
 def test_a_long_query_is_refused(client: TestClient, path: str) -> None:
     answer = client.get(path, params={"q": "x" * 20_001})

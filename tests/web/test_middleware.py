@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -80,3 +81,30 @@ def test_an_application_sets_headers_and_cacheable_paths() -> None:
     assert CLIENT.get("/").headers["referrer-policy"] == "same-origin"
     assert CLIENT.get("/").headers["cache-control"] == "no-store"
     assert "cache-control" not in CLIENT.get("/static/a").headers
+
+
+def test_a_request_with_two_lengths_is_refused() -> None:
+    headers = {"content-length": "3", "transfer-encoding": "chunked"}
+    answer = CLIENT.post("/", content=b"abc", headers=headers)
+    assert answer.status_code == 400
+    assert answer.text == "A request cannot have both Content-Length and Transfer-Encoding."
+
+
+def test_a_request_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "porism.web"):
+        CLIENT.get("/a%0a2026-01-01 forged%e2%80%a8line%1b[31m")
+    assert [record.getMessage().count("\n") for record in caplog.records] == [0]
+    assert r"/a\n2026-01-01 forged\u2028line\x1b[31m" in caplog.records[0].getMessage()
+
+
+def test_an_unexpected_error_is_answered_with_security_headers() -> None:
+    async def fail(request: Request) -> PlainTextResponse:
+        raise ZeroDivisionError
+
+    async def answer_error(request: Request, error: Exception) -> PlainTextResponse:
+        return PlainTextResponse(type(error).__name__, 500)
+
+    app = Starlette(routes=[Route("/", fail)], middleware=[Middleware(RequestMiddleware, on_error=answer_error)])
+    answer = TestClient(app, raise_server_exceptions=False).get("/")
+    assert (answer.status_code, answer.text) == (500, "ZeroDivisionError")
+    assert answer.headers["x-content-type-options"] == "nosniff"

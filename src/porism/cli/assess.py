@@ -67,6 +67,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--known", required=True, metavar="FILE", help="a table with the columns round, topic, item, grade, reason"
     )
     _assignment_arguments(action)
+    _serve_arguments(action)
+    action("progress", "print the progress of all assignments, and the time per judgment").add_argument(
+        "--cap", type=float, metavar="SECONDS", help="count at most this time for a judgment; longer ones were idle"
+    )
+    export = action("export", "print a table: results, narratives, answers to the extra questions, or preferences")
+    export.add_argument("what", choices=("results", "narratives", "extra", "preferences"), help="the table")
+    action("backup", "copy the journal, also while the server runs").add_argument("copy", help="the file to write")
+
+
+def _serve_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
     serve = action("serve", "run the assessment server")
     serve.add_argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge")
     serve.add_argument("--topic-threads", metavar="COLLECTION", help="a collection that has the threads of the topics")
@@ -75,14 +85,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     serve.add_argument("--port", type=int, default=8002, help="port to listen on (default: %(default)s)")
     serve.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        dest="names",
+        help="a host name of the server, besides localhost (repeat for several)",
+    )
+    serve.add_argument(
         "--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"
     )
-    action("progress", "print the progress of all assignments, and the time per judgment").add_argument(
-        "--cap", type=float, metavar="SECONDS", help="count at most this time for a judgment; longer ones were idle"
-    )
-    export = action("export", "print a table: results, narratives, answers to the extra questions, or preferences")
-    export.add_argument("what", choices=("results", "narratives", "extra", "preferences"), help="the table")
-    action("backup", "copy the journal, also while the server runs").add_argument("copy", help="the file to write")
 
 
 def _assignment_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -211,7 +222,13 @@ def _serve(args: argparse.Namespace) -> None:
     from porism.web.assess.server import open_app, run_server
 
     app = open_app(
-        args.journal, args.collection, args.submissions, args.topics, topic_threads=args.topic_threads, https=args.https
+        args.journal,
+        args.collection,
+        args.submissions,
+        args.topics,
+        topic_threads=args.topic_threads,
+        https=args.https,
+        hosts=(args.host, *args.names),
     )
     print(f"assessment at http://{args.host}:{args.port}/", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:

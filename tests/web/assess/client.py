@@ -22,7 +22,7 @@ class Person:
     def __init__(
         self, case: LabCase, journal: Journal, name: str = "", submissions: Submissions | None = None, **more: object
     ) -> None:
-        app = create_app(journal, Content(case.collection, thread_address), submissions, **more)  # type: ignore[arg-type]
+        app = create_app(journal, Content(case.collection, thread_address), submissions, hosts=["lab"], **more)  # type: ignore[arg-type]
         self.http = TestClient(app, base_url="http://lab", follow_redirects=True)
         if name:
             self.log_in(name)

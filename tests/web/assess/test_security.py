@@ -259,3 +259,9 @@ def test_unknown_pages_and_methods(case: LabCase, assigned: Journal) -> None:
     assert ann.http.put("/login").status_code == 405
     assert ann.get("/static/../app.py").status_code == 404
     assert ann.get("/judge/99999999999999999999/1").status_code == 404
+
+
+def test_the_server_answers_only_under_its_own_names(case: LabCase, assigned: Journal) -> None:
+    person = Person(case, assigned)
+    assert person.http.get("/login").status_code == 200
+    assert person.http.get("/login", headers={"host": "evil.example"}).status_code == 400

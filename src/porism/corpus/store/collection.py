@@ -109,12 +109,18 @@ class Collection:
     def _rows(self, query: str, *values: object) -> Iterator[Any]:
         cursor = self._database.cursor()
         cursor.arraysize = CHUNK
-        cursor.execute(query, values)
+        try:
+            cursor.execute(query, values)
+        except OverflowError:  # no id has more than 64 bits
+            return
         while rows := cursor.fetchmany():
             yield from rows
 
     def _one(self, query: str, *values: object) -> Any:
-        return self._database.execute(query, values).fetchone()
+        try:
+            return self._database.execute(query, values).fetchone()
+        except OverflowError:  # no id has more than 64 bits
+            return None
 
     def _missing(self, what: str, number: int) -> PorismError:
         return PorismError(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
@@ -19,7 +21,8 @@ from porism.lab.submissions import Submissions
 from porism.web.assess import judge, login, organise, people, submissions, threads, topics
 from porism.web.assess.context import AppContext
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
-from porism.web.server.middleware import RequestMiddleware
+from porism.web.server.hosts import LOOPBACK
+from porism.web.server.middleware import LOG, RequestMiddleware
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"
@@ -32,6 +35,14 @@ def _error_page(request: Request, error: Exception) -> Response:
         return PlainTextResponse("This address does not accept that method.", 405)
     message = "There is no such page." if status == 404 else "The server cannot read this request."
     return context.page("error.html", None, status, message=message, fix="go back to the start page")
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """Log an unexpected error, and reveal no details."""
+    LOG.error("%s failed", request.state.request_id, exc_info=error)
+    context: AppContext = request.app.state.context
+    fix = f"try again, or report it with the request id {request.state.request_id}"
+    return context.page("error.html", None, 500, message="The server failed on this request.", fix=fix)
 
 
 def _get(path: str, handler: Handler, *roles: str) -> Route:
@@ -86,15 +97,23 @@ def create_app(
     *,
     topic_threads: Collection | None = None,
     secure: bool = False,
+    hosts: Sequence[str] = LOOPBACK,
 ) -> Starlette:
-    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only."""
+    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only.
+
+    `hosts` are the names under which the server answers, so that a foreign page cannot reach it under its own name.
+    """
     middleware = Middleware(
         RequestMiddleware,
         max_body=FORM_LIMIT,
         uploads={UPLOAD: UPLOAD_LIMIT},
         headers=HEADERS,
         cacheable=("/static/", "/shared/"),
+        on_error=_answer_error,
     )
-    app = Starlette(routes=ROUTES, middleware=[middleware], exception_handlers={HTTPException: _error_page})
+    known_hosts = Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app = Starlette(
+        routes=ROUTES, middleware=[middleware, known_hosts], exception_handlers={HTTPException: _error_page}
+    )
     app.state.context = AppContext.make(journal, content, submitted, topic_threads, secure)
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
@@ -14,6 +15,7 @@ from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address
+from porism.web.server.hosts import LOOPBACK
 
 
 def run_server(app: Starlette, host: str, port: int, *, https: bool) -> None:
@@ -38,11 +40,17 @@ def open_app(
     *,
     topic_threads: str | None = None,
     https: bool = False,
+    hosts: Sequence[str] = (),
 ) -> Starlette:
-    """Open a journal and a collection as an application; with a folder for submissions, teams can submit runs."""
+    """Open a journal and a collection as an application; with a folder for submissions, teams can submit runs.
+
+    `hosts` are names under which it answers, besides those of this machine.
+    """
     content = Content(Collection.open(collection), thread_address)
     submitted = (
         Submissions(Path(submissions), topic_ids(topics or []), CollectionLookup(collection)) if submissions else None
     )
     later = Collection.open(topic_threads) if topic_threads else None
-    return create_app(Journal.open(journal), content, submitted, topic_threads=later, secure=https)
+    return create_app(
+        Journal.open(journal), content, submitted, topic_threads=later, secure=https, hosts=[*LOOPBACK, *hosts]
+    )

@@ -26,6 +26,7 @@ from porism.web.api.errors import CODES, BadRequest, error_response
 from porism.web.pages import routes as pages
 from porism.web.pages.filters import FILTERS
 from porism.web.pages.leaderboard import leaderboard
+from porism.web.server.hosts import LOOPBACK
 from porism.web.server.middleware import RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
 
@@ -39,7 +40,6 @@ class SiteLink(NamedTuple):
 
 SITE = (SiteLink("Search", "/"), SiteLink("Statistics", "/stats"), SiteLink("API", "/v1/openapi.json"))
 THREADS = 4  # queries that one process computes at the same time; more would only wait for each other
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 def create_app(
@@ -58,7 +58,10 @@ def create_app(
     so that a foreign page cannot reach a loopback server under its own name. `seconds` limits the time of a query;
     `cache_size` is the number of cached results.
     """
-    middleware = [Middleware(RequestMiddleware), Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))]
+    middleware = [
+        Middleware(RequestMiddleware, on_error=answer_error),
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+    ]
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
     static = importlib.resources.files("porism.web") / "static"
@@ -69,7 +72,6 @@ def create_app(
         BadRequest: answer_error,
         PorismError: answer_error,
         HTTPException: answer_error,
-        Exception: answer_error,
     }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment

@@ -6,9 +6,10 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +36,7 @@ class TooLarge(Exception):
 class RequestMiddleware:
     """ASGI middleware around a whole application.
 
+    `on_error` answers an exception that the application does not handle; without it, the exception passes on.
     `uploads` maps paths that accept larger bodies to their limits. `headers` are added to every response; they override
     the security headers. Browsers may cache only responses whose path starts with one of `cacheable`.
     """
@@ -47,7 +49,9 @@ class RequestMiddleware:
         uploads: Mapping[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         cacheable: tuple[str, ...] = ("/",),
+        on_error: Callable[[Request, Exception], Awaitable[Response]] | None = None,
     ) -> None:
+        self.on_error = on_error
         self.app, self.max_body, self.max_target, self.cacheable = app, max_body, max_target, cacheable
         self.uploads = uploads or {}
         self.headers = {**SECURITY_HEADERS, **(headers or {})}
@@ -73,10 +77,20 @@ class RequestMiddleware:
         except TooLarge:
             if not status:  # nothing was sent yet
                 await too_large_response(scope["path"], request_id)(scope, receive, send_with_headers)
+        except Exception as error:
+            if status or self.on_error is None:
+                raise
+            response = await self.on_error(Request(scope), error)
+            await response(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
             LOG.info(
-                "%s %s %s %s %.1f ms", request_id, scope["method"], scope["path"][:200], status or 500, seconds * 1000
+                "%s %s %s %s %.1f ms",
+                request_id,
+                scope["method"],
+                printable(scope["path"][:200]),
+                status or 500,
+                seconds * 1000,
             )
 
     def _add_headers(self, headers: MutableHeaders, path: str, request_id: str) -> None:
@@ -89,7 +103,13 @@ class RequestMiddleware:
     async def _call_within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request that is too large, by its announced length or as soon as its body exceeds the limit."""
         limit = self.uploads.get(scope["path"], self.max_body)
-        length = Headers(scope=scope).get("content-length", "0")
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy and this server could disagree where the body ends, and so where the next request starts.
+            message = "A request cannot have both Content-Length and Transfer-Encoding."
+            await PlainTextResponse(message, 400, {"connection": "close"})(scope, receive, send)
+            return
         target = len(scope.get("raw_path") or b"") + len(scope["query_string"])
         if target > self.max_target or not length.isdigit() or int(length) > limit:
             raise TooLarge
@@ -104,6 +124,11 @@ class RequestMiddleware:
             return message
 
         await self.app(scope, receive_within_limit, send)
+
+
+def printable(text: str) -> str:
+    """Return text on one line: control characters and line separators are escaped, so that no request can forge a line of the log."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def request_id_of(given: str) -> str:

@@ -16,7 +16,8 @@ from starlette.applications import Starlette
 from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.search.generate import Endpoint
-from porism.web.server.app import LOOPBACK, create_app
+from porism.web.server.app import create_app
+from porism.web.server.hosts import LOOPBACK
 from porism.web.server.workers import workers
 
 BACKLOG = 1024  # connections that may wait to be accepted
