@@ -20,7 +20,8 @@ class TopicFormula:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of a test collection. `title` and `question` are HTML in the official form; `latex` is the query formula of Task 2."""
+    """A topic of a test collection. `title` and `question` are HTML in the official form; `latex` is the query formula of Task 2; `post_id` is
+    the question on the site from which it was made, if known."""
 
     id: str
     title: str
@@ -29,6 +30,7 @@ class Topic:
     formulas: tuple[TopicFormula, ...] = ()
     formula_id: str = ""
     latex: str = ""
+    post_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)

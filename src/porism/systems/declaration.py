@@ -25,6 +25,10 @@ SHIPPED = "systems.toml"
 OWN_FILE = ".toml"
 
 
+class MissingModelError(PorismError):
+    """A system needs a model that is not at hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartUse:
     """A part of a pipeline by its name, and its options."""

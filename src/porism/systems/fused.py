@@ -14,6 +14,7 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Retriever
 from porism.systems.context import SystemContext
+from porism.systems.declaration import MissingModelError
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["minmax-sum", "minmax", "sum", "rrf", "score-rrf"]
@@ -32,20 +33,25 @@ def fused_systems(
     members: list[Retriever] = []
     names: list[str] = []
     left_out: list[str] = []
+    reasons: list[str] = []
     for name in of:
         try:
             members.append(context.system(name))
             names.append(name)
-        except PorismError as error:
+        except MissingModelError as error:
             if missing == "error":
                 raise
-            left_out.append(f"{name} ({error.message})")
+            left_out.append(name)
+            reasons.append(error.message)
     if not members:
-        raise PorismError("no member to fuse", fix='name systems: of = ["team/run", ...]')
+        fact = f"no member to fuse: {'; '.join(reasons)}" if reasons else "no member to fuse"
+        raise PorismError(fact, fix='name systems: of = ["team/run", ...]')
     if weights and len(weights) != len(of):
         raise PorismError(f"{len(weights)} weights for {len(of)} systems", fix="give one for each")
     given = [weight for name, weight in zip(of, weights, strict=False) if name in names] or [1.0] * len(members)
-    notes = [f"fused: {', '.join(names)}"] + [f"left out: {one}" for one in left_out]
+    notes = [f"fused: {', '.join(names)}"]
+    if left_out:
+        notes.append(f"left out, since they need models: {', '.join(left_out)}")
     return FusedSystems(tuple(members), tuple(names), method, tuple(given), k, depth, tuple(notes))
 
 

@@ -131,8 +131,12 @@ def invert(documents: Iterable[Document]) -> InvertedIndex:
     )
 
 
-def best(index: InvertedIndex, scores: Floats, found: npt.NDArray[np.bool_], k: int) -> Ranking:
-    """Return the k best of the documents found; of equal scores the earlier document comes first."""
+def best(
+    index: InvertedIndex, scores: Floats, found: npt.NDArray[np.bool_], k: int, later_first: bool = False
+) -> Ranking:
+    """Return the k best of the documents found; of equal scores the earlier document comes first, or the later one."""
     rows = np.flatnonzero(found)
+    if later_first:
+        rows = rows[::-1]
     order = rows[np.argsort(-scores[rows], kind="stable")][: max(k, 0)]
     return Ranking(np.asarray(index.ids[order]), scores[order])

@@ -28,6 +28,11 @@ Factory = Callable[..., Part]
 PARTS: Mapping[str, str] = {
     "fuse": "porism.systems.fused:fused_systems",
     "tangent_s": "porism.systems.tangent.retriever:tangent_s",
+    "terrier": "porism.systems.terrier:terrier",
+    "pyterrier": "porism.systems.terrier:pyterrier",
+    "msm_bm25": "porism.systems.msm:msm_bm25",
+    "msm_tfidf": "porism.systems.msm:msm_tfidf",
+    "linked_posts": "porism.systems.linked_posts:linked_posts",
 }
 
 

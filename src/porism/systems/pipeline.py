@@ -13,7 +13,7 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker, Retriever
 from porism.systems.context import SystemContext
-from porism.systems.declaration import Declaration, PartUse, find_declaration
+from porism.systems.declaration import Declaration, MissingModelError, PartUse, find_declaration
 from porism.systems.parts import Part, make_part
 
 
@@ -98,6 +98,8 @@ def reported(system: str, part: str) -> Iterator[None]:
     """Turn an error into one that names the system and its part."""
     try:
         yield
+    except MissingModelError:
+        raise
     except PorismError as error:
         if error.where.startswith(f"{system}, part "):
             raise
@@ -139,13 +141,23 @@ def build_declared(declaration: Declaration, context: SystemContext) -> System:
 def _not_runnable(declaration: Declaration) -> PorismError:
     if declaration.models:
         names = "; ".join(declaration.models)
-        return PorismError(
+        return MissingModelError(
             f"{declaration.name} needs a model that does not come with Porism: {names}",
             fix="download the model into a directory; this version has no part that reads it yet",
         )
     return PorismError(
         f"{declaration.name} has no parts", where=declaration.file, fix="declare parts = [{ use = ... }]"
     )
+
+
+def is_runnable(declaration: Declaration) -> bool:
+    """Return whether a system has parts that need no model, also in the systems that it fuses."""
+    if not declaration.parts or declaration.status == "needs model":
+        return False
+    members = [find_declaration(name, declaration.task) for name in declaration.members]
+    skips = any(part.options.get("missing") == "skip" for part in declaration.parts)
+    able = [is_runnable(member) for member in members]
+    return not members or all(able) or (skips and any(able))
 
 
 def used_parts(declaration: Declaration) -> Iterator[PartUse]:

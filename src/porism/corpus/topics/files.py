@@ -11,7 +11,15 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from porism.corpus.sources.tables import utf8_text
-from porism.corpus.topics.formulas import FIELDS, FormulaRow, add_mathml, mathml_kind, number, read_formula_rows
+from porism.corpus.topics.formulas import (
+    FIELDS,
+    FormulaRow,
+    add_mathml,
+    add_posts,
+    mathml_kind,
+    number,
+    read_formula_rows,
+)
 from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
 from porism.files import atomic_file
@@ -44,7 +52,7 @@ def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | 
         seen.add(topic.id)
     for table, kind in mathml.items():
         topics = add_mathml(topics, table, kind)
-    return topics
+    return add_posts(topics, tables)
 
 
 def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> list[Topic]:

@@ -80,6 +80,17 @@ def add_mathml(topics: Sequence[Topic], path: str | Path, kind: MathMLKind) -> l
     return completed
 
 
+def add_posts(topics: Sequence[Topic], paths: Sequence[str | Path]) -> list[Topic]:
+    """Return the topics with the question of the site that each was made from: the thread id of its formulas."""
+    posts = {
+        number(cells[1]): int(cells[2])
+        for path in paths
+        for cells in _rows(path)
+        if cells[2:3] and cells[2].isdecimal()
+    }
+    return [replace(topic, post_id=posts.get(number(topic.id), topic.post_id)) for topic in topics]
+
+
 def _rows(path: str | Path) -> Iterator[list[str]]:
     csv.field_size_limit(sys.maxsize)
     with utf8_text(path) as stream:
