@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,9 @@ def test_links_are_in_the_oracle_file_and_not_in_the_published_files(collection:
         assert "Duplicate" not in path.read_text(), path
     rows = read_formula_rows(tmp_path / "topics/formulas.tsv")
     assert [row.id for row in rows["401"]] == ["q_1", "q_2"]
-    assert read_topics(tmp_path / "topics/topics-task1.xml", tmp_path / "topics/formulas.tsv") == first
+    tabled = read_topics(tmp_path / "topics/topics-task1.xml", tmp_path / "topics/formulas.tsv")
+    assert [replace(topic, post_id=0) for topic in tabled] == first
+    assert [topic.post_id for topic in tabled] == [10, 11, 13]
     assert (tmp_path / "topics/information.csv").read_text().splitlines()[1].startswith("A.401,,,,,")
     assert (tmp_path / "topics.oracle.tsv").read_text() == (
         "topic\tquestion\tother\tkind\nA.401\t10\t1\tduplicate\nA.401\t10\t2\trelated\nA.402\t11\t2\tduplicate\nA.403\t13\t1\tduplicate\n"
