@@ -1,6 +1,6 @@
 """The lexical systems of MSM: BM25+ and TF-IDF with cosine, over the words of gensim's simple_preprocess.
 
-Facts: shared notes on MIR-MU/pv211-utils, rank_bm25 and gensim.
+Sources: MIR-MU/pv211-utils, rank_bm25 and gensim.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The organisers' baselines with Terrier: TF-IDF over LaTeX as text, and over LaTeX with symbols spelled as words (PyTerrier).
 
-Facts: shared notes on terrier-org/terrier-core and jpfyoder/pt-arqmath. Terrier's own list of stop words is not part of Porism; the words
+Sources: terrier-org/terrier-core and jpfyoder/pt-arqmath. Terrier's own list of stop words is not part of Porism; the words
 of ours and all single letters take its place.
 """
 
