@@ -66,13 +66,15 @@ def _server(args: argparse.Namespace) -> Server:
 
 def _export(args: argparse.Namespace) -> int:
     from porism.corpus.store.collection import Collection
-    from porism.lab.judging.content import Content
+    from porism.lab.judging.content import Content, mathml
     from porism.lab.judging.journal import Journal
     from porism.lab.turkle.export import export
 
     base = args.threads.rstrip("/")
     content = Content(
-        Collection.open(args.collection), lambda thread, post: f"{base}/thread/{thread}#p{post}" if base else ""
+        Collection.open(args.collection),
+        lambda thread, post: f"{base}/thread/{thread}#p{post}" if base else "",
+        math=mathml,
     )
     for batch in export(Journal.open(args.journal), content, Path(args.output)):
         print(f"{batch.name}\t{batch.tasks}")

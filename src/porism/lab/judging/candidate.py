@@ -8,7 +8,9 @@ from porism.lab.judging.content import Content, written_blocks
 
 def answer_blocks(content: Content, card: Card, text: str) -> list[str]:
     """Return the answer of Task 1 or 3 as blocks of HTML. A post and a written answer look the same."""
-    return content.blocks(content.collection.post(card.post_id).body) if card.post_id else written_blocks(text)
+    if card.post_id:
+        return content.blocks(content.collection.post(card.post_id).body)
+    return written_blocks(text, content.math)
 
 
 def formula_html(content: Content, card: Card) -> str:

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
+from porism.search.display.page_math import page_math
+from porism.search.display.readable import readable_latex
 from porism.text.page import PageRenderer
 from porism.text.read import official_number, read_official, read_plain
 from porism.text.segment import Segment, Text
@@ -28,16 +30,28 @@ Address = Callable[[int, int], str]
 @functools.lru_cache(maxsize=20_000)
 def mathml(latex: str) -> str:
     """Return a formula as MathML."""
-    return parse(latex).mathml
+    return parse(readable_latex(latex)).mathml
+
+
+def page_mathml(latex: str) -> str:
+    """Return a formula as MathML for a page without inline styles."""
+    return page_math(mathml(latex))
 
 
 class Content:
     """Renders the posts of a collection, topics and written answers for assessors."""
 
-    def __init__(self, collection: Collection, address: Address, hosts: frozenset[str] = HOSTS) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        address: Address,
+        hosts: frozenset[str] = HOSTS,
+        math: Callable[[str], str] = page_mathml,
+    ) -> None:
         self.collection = collection
         self.address = address
         self.hosts = hosts
+        self.math = math
         # A collection never changes, and an assessor sees the same topic beside hundreds of items.
         self._cached_html = functools.lru_cache(maxsize=4096)(self._render)
         self._cached_blocks = functools.lru_cache(maxsize=4096)(self._blocks)
@@ -81,7 +95,7 @@ class Content:
         highlighted_id = official_number(highlight)
 
         def formula(segment: Segment) -> str:
-            shown = mathml(segment.text)
+            shown = self.math(segment.text)
             is_highlighted = bool(highlighted_id) and segment.formula_id == highlighted_id
             return f'<mark class="formula">{shown}</mark>' if is_highlighted else shown
 
@@ -101,8 +115,8 @@ def _picture(alt: str) -> str:
     return f'<span class="picture">picture not shown{": " + html.escape(alt) if alt else ""}</span>'
 
 
-def written_blocks(text: str) -> list[str]:
+def written_blocks(text: str, math: Callable[[str], str] = page_mathml) -> list[str]:
     """Return a written answer of Task 3 (text with LaTeX between dollar signs) as blocks of HTML, like a post."""
     paragraphs = re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip())
-    renderer = PageRenderer(lambda segment: mathml(segment.text))
+    renderer = PageRenderer(lambda segment: math(segment.text))
     return [f"<p>{renderer.render(read_plain(paragraph))}</p>" for paragraph in paragraphs if paragraph.strip()]

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from porism.formula import Parsed, parse
 from porism.formula.match.matcher import PreparedTree
 from porism.index.analysis.flat import FlatLayout, flat_layout
+from porism.search.display.readable import readable_latex
 
 # A formula with its trees takes about 30 KB, its MathML 1 KB.
 MAX_TREES, MAX_TEXTS = 2_000, 20_000
@@ -34,8 +35,8 @@ class ComparableFormula:
 
 @lru_cache(MAX_TREES)
 def parsed_formula(latex: str) -> ComparableFormula:
-    """Parse a formula of a post."""
-    return ComparableFormula(parse(latex))
+    """Parse a formula of a post, without what a converter left in it."""
+    return ComparableFormula(parse(readable_latex(latex)))
 
 
 @lru_cache(MAX_TEXTS)

@@ -11,6 +11,7 @@ from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import HighlightedSegment
+from porism.search.display.unmarked import with_unmarked
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
 
@@ -33,7 +34,7 @@ class SnippetBuilder:
 
     def title(self, text: Text) -> tuple[HighlightedSegment, ...]:
         """Return the whole title with highlights."""
-        return self._highlighted(prose(text))
+        return self._highlighted(prose(with_unmarked(text)))
 
     def snippet(self, text: Text, *, formulas: bool = True) -> tuple[HighlightedSegment, ...]:
         """Return the best few sentences of a body, with an ellipsis where something is left out.
@@ -82,7 +83,7 @@ class SnippetBuilder:
         if not piece.is_formula:
             words = word_stems(piece.text) & self._words.keys() if self._words else ()
             return sum(self._words[word] for word in words)
-        return sum(part.weight for part in self._parts.of(piece.expression_id))
+        return sum(part.weight for part in self._parts.of(piece.expression_id)) if piece.expression_id else 0.0
 
     def _highlighted(self, pieces: Iterable[Segment], formulas: bool = True) -> tuple[HighlightedSegment, ...]:
         shown: list[HighlightedSegment] = []
@@ -92,7 +93,8 @@ class SnippetBuilder:
                 shown.extend(self._highlight_words(piece.text))
                 continue
             match = NO_HIGHLIGHT
-            shared = self._parts.of(piece.expression_id) if formulas and compared < MAX_HIGHLIGHTED else ()
+            is_known = bool(piece.expression_id) and formulas
+            shared = self._parts.of(piece.expression_id) if is_known and compared < MAX_HIGHLIGHTED else ()
             if shared:
                 compared += 1
                 match = self._highlighter.best_match(piece.text, {part.formula for part in shared})
@@ -117,7 +119,7 @@ class SnippetBuilder:
 @lru_cache(MAX_POSTS)
 def split_sentences(text: Text) -> tuple[Segment, ...]:
     """Split a post into sentences and formulas."""
-    return tuple(piece for segment in prose(text) for piece in _split(segment))
+    return tuple(piece for segment in prose(with_unmarked(text)) for piece in _split(segment))
 
 
 def _split(segment: Segment) -> Iterable[Segment]:
@@ -151,5 +153,5 @@ def plain_title(text: Text) -> tuple[HighlightedSegment, ...]:
         HighlightedSegment("formula", segment.text, mathml_of(segment.text), segment.formula_id)
         if segment.is_formula
         else HighlightedSegment("text", segment.text)
-        for segment in prose(text)
+        for segment in prose(with_unmarked(text))
     )

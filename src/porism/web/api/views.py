@@ -10,6 +10,7 @@ from porism.corpus.post import Comment, Link, Post
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
 from porism.records import Explanation
+from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
@@ -24,12 +25,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PreviewPart:
-    """A part of a query as the engine reads it: text, or a formula with its MathML."""
+    """A part of a query as the engine reads it: text, or a formula with its MathML.
+
+    `page_mathml` is the same without inline styles, for pages with a strict content policy.
+    """
 
     kind: str
     source: str
     mathml: str
     problems: tuple[PreviewProblem, ...]
+    page_mathml: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ def preview_part(part: QueryPart) -> PreviewPart:
     if part.kind == "text":
         return PreviewPart(part.kind, part.source, "", ())
     parsed = parse_part(part)
-    return PreviewPart(part.kind, part.source, parsed.mathml, problem_records(parsed))
+    return PreviewPart(part.kind, part.source, parsed.mathml, problem_records(parsed), page_math(parsed.mathml))
 
 
 def formula(engine: Engine, q: str) -> FormulaView:

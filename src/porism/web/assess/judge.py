@@ -18,7 +18,6 @@ from porism.lab.judging.assignments import (
     submitted_items,
 )
 from porism.lab.judging.candidate import answer_blocks, formula_html
-from porism.lab.judging.content import mathml
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Entry, FieldKey, Values
 from porism.lab.judging.record import record_entries
@@ -97,7 +96,7 @@ def _judging_page(
         topic_thread=app.topic_thread(assignment) is not None,
         title=app.content.render(topic.title, topic.formula_id),
         question=app.content.render(topic.question, topic.formula_id),
-        query_formula=mathml(topic.latex) if assignment.task == 2 else "",
+        query_formula=app.content.math(topic.latex) if assignment.task == 2 else "",
         found_formula=_found_formula(context, item) if assignment.task == 2 else "",
         cards=_card_views(context, assignment, item, values),
         grades=grades(),
@@ -111,7 +110,7 @@ def _judging_page(
 
 
 def _found_formula(context: RequestContext, item: AssignedItem) -> str:
-    return mathml(context.app.content.collection.formula(item.cards[0].formula_id or 0).latex)
+    return context.app.content.math(context.app.content.collection.formula(item.cards[0].formula_id or 0).latex)
 
 
 def _card_views(context: RequestContext, assignment: Assignment, item: AssignedItem, values: Values) -> list[CardView]:

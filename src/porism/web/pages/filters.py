@@ -9,7 +9,9 @@ from urllib.parse import quote_plus
 from markupsafe import Markup, escape
 
 from porism.formula.mathml.highlight import highlight
+from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.readable import readable_latex
 from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
 from porism.search.display.segments_html import segments_html
 from porism.text.query import split_query
@@ -18,13 +20,13 @@ from porism.text.query import split_query
 def formula_link(latex: str, mathml: str) -> Markup:
     """Return a formula as a link to similar formulas."""
     # Percent-encoding leaves nothing in the address that HTML would have to escape.
-    address = f"/search?q={quote_plus(f'${latex}$', errors='replace')}&amp;tab=formulas"
-    return Markup(f'<a class="math-link" href="{address}" title="Similar formulas">{mathml}</a>')
+    address = f"/search?q={quote_plus(f'${readable_latex(latex)}$', errors='replace')}&amp;tab=formulas"
+    return Markup(f'<a class="math-link" href="{address}" title="Similar formulas">{page_math(mathml)}</a>')
 
 
 def segments(pieces: Iterable[HighlightedSegment], links: bool = True) -> Markup:
     """Return the text and formulas of a hit with matches highlighted; formulas link to similar formulas."""
-    return Markup(segments_html(pieces, formula_link) if links else segments_html(pieces))
+    return Markup(segments_html(pieces, formula_link if links else lambda latex, mathml: page_math(mathml)))
 
 
 def link_label(pieces: Iterable[HighlightedSegment]) -> Markup:
@@ -37,24 +39,24 @@ def link_label(pieces: Iterable[HighlightedSegment]) -> Markup:
 
 def highlighted_formula(hit: FoundFormula) -> Markup:
     """Return a found formula with its matching part highlighted."""
-    return Markup(highlight(hit.mathml, hit.highlighted_nodes) if hit.highlighted_nodes else hit.mathml)
+    return Markup(page_math(highlight(hit.mathml, hit.highlighted_nodes) if hit.highlighted_nodes else hit.mathml))
 
 
 def query(text: str) -> Markup:
     """Return a query or a reason with its formulas as MathML."""
     return Markup("").join(
-        Markup(mathml_of(part.source)) if part.kind == "formula" else escape(part.source) for part in split_query(text)
+        formula(part.source) if part.kind == "formula" else escape(part.source) for part in split_query(text)
     )
 
 
 def formula(latex: str) -> Markup:
     """Return a formula as MathML."""
-    return Markup(mathml_of(latex))
+    return Markup(page_math(mathml_of(latex)))
 
 
 def binding(text: str) -> Markup:
     """Return a variable as MathML; the value of a wildcard is readable text already."""
-    return Markup(mathml_of(text)) if text.isalnum() else escape(text)
+    return formula(text) if text.isalnum() else escape(text)
 
 
 @dataclass(frozen=True, slots=True)

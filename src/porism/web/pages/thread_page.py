@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
 from porism.text.page import PageRenderer
 from porism.text.render import plain_text
@@ -70,17 +72,17 @@ def _linked_formula(segment: Segment) -> str:
 
 # Formulas of a body link to similar formulas. A title is a link itself, so its formulas are not.
 BODY = PageRenderer(_linked_formula)
-TITLE = PageRenderer(lambda segment: mathml_of(segment.text))
+TITLE = PageRenderer(lambda segment: page_math(mathml_of(segment.text)))
 
 
 def body_html(text: Text) -> Markup:
     """Return a field of a post as HTML; its formulas link to similar formulas."""
-    return Markup(BODY.render(text))
+    return Markup(BODY.render(with_unmarked(text)))
 
 
 def _linked_questions(engine: Engine, thread: ThreadView) -> Iterable[LinkedQuestion]:
     for link in thread.links:
         if engine.collection.has_post(link.other_id):
             other = engine.collection.post(link.other_id)
-            title = Markup(TITLE.render(other.title))
+            title = Markup(TITLE.render(with_unmarked(other.title)))
             yield LinkedQuestion(other.thread_id, title or escape(f"Post {other.id}"), link.kind)

@@ -32,7 +32,7 @@ function showPreview(parts) {
   preview.replaceChildren();
   for (const part of parts.filter((p) => p.kind === "formula")) {
     const shown = element("span", "formula");
-    const math = part.mathml && formulaElement(part.mathml);
+    const math = part.page_mathml && formulaElement(part.page_mathml);
     shown.append(math || part.source);
     preview.append(shown);
     for (const problem of part.problems) preview.append(problemElement(part, problem));

@@ -1,0 +1,123 @@
+"""MathML for pages: no inline styles, which the content policy blocks, and root signs at the height of their text.
+
+The converter aligns columns, draws lines and sets colours by `style` attributes. Here each declaration becomes a class of `math.css`, and a
+colour becomes the attribute `mathcolor`. Anything else is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_STYLE = re.compile(r' style="([^"]*)"')
+_CLASS = re.compile(r' class="([^"]*)"')
+_OPEN_WITH_STYLE = re.compile(r'<[a-z]+[^>]* style="[^>]*>')
+_COLOUR = re.compile(r"color:\s*(#[0-9A-Fa-f]{3,6}|[a-z]+)\Z")
+_TAG = re.compile(r"<(/?)([a-z]+)[^>]*>")
+# Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
+_WIDE_ACCENT = re.compile("<mo([^>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
+_PRIME = re.compile("<mo([^>]*)>([′″‴⁗]+)</mo></msup>")
+_ACCENTS = {"\u0302": ("ˆ", True), "\u0303": ("˜", True), "\u0305": ("‾", False), "\u0332": ("‾", False)}
+# The declarations of the converter, without blanks, and the classes of math.css.
+CLASSES = {
+    "text-align:left": "m-left",
+    "text-align:right": "m-right",
+    "text-align:center": "m-centre",
+    "padding-left:0": "m-pl0",
+    "padding-right:0": "m-pr0",
+    "padding-top:0": "m-pt0",
+    "padding-bottom:0": "m-pb0",
+    "padding-left:1em": "m-pl1",
+    "padding-left:0.1em": "m-plx",
+    "padding-right:0.1em": "m-prx",
+    "padding-left:0.1667em": "m-plt",
+    "padding-right:0.1667em": "m-prt",
+    "padding-top:0.1667em": "m-ptt",
+    "border-left:0.05emsolidcurrentcolor": "m-bl",
+    "border-right:0.05emsolidcurrentcolor": "m-br",
+    "border-top:0.05emsolidcurrentcolor": "m-bt",
+    "border-bottom:0.05emsolidcurrentcolor": "m-bb",
+    "border-left:0.05emdashedcurrentcolor": "m-bld",
+    "border-right:0.05emdashedcurrentcolor": "m-brd",
+    "border-top:0.05emdashedcurrentcolor": "m-btd",
+    "border-bottom:0.05emdashedcurrentcolor": "m-bbd",
+    "margin-left:-0.16666667em": "m-ml3",
+    "margin-left:-0.2222222em": "m-ml4",
+    "margin-left:-0.22222222em": "m-ml4",
+    "margin-left:-0.2777778em": "m-ml5",
+    "margin-left:-0.27777778em": "m-ml5",
+    "width:100%": "m-w100",
+    "width:50%": "m-w50",
+    "width:7.5%": "m-w7",
+}
+# A root sign is at least 1.19 em high and grows downwards from the top of its text: over a small letter it hangs below the line. A strut of
+# this height inside the root puts its top where the font means it to be.
+STRUT = '<mspace height="0.77em"></mspace>'
+
+
+@lru_cache(20_000)
+def page_math(mathml: str) -> str:
+    """Return clean MathML for a page with a strict content policy."""
+    if " style=" in mathml:
+        mathml = _OPEN_WITH_STYLE.sub(_without_style, mathml)
+    if "</mover>" in mathml:
+        mathml = _WIDE_ACCENT.sub(_accent, mathml)
+    if "′" in mathml or "″" in mathml:
+        mathml = _PRIME.sub(lambda found: f"<mo{_added_class(found[1], 'm-prime')}>{found[2]}</mo></msup>", mathml)
+    if "<msqrt" in mathml or "<mroot" in mathml:
+        mathml = _with_struts(mathml)
+    return mathml
+
+
+def _accent(found: re.Match[str]) -> str:
+    sign, wide = _ACCENTS[found[2]]
+    attributes = _added_class(found[1], "m-wide") if wide else found[1]
+    return f"<mo{attributes}>{sign}</mo></mover>"
+
+
+def _added_class(attributes: str, names: str) -> str:
+    own = _CLASS.search(attributes)
+    return f'{_CLASS.sub("", attributes)} class="{own[1] + " " if own else ""}{names}"'
+
+
+def _without_style(found: re.Match[str]) -> str:
+    tag = found[0]
+    style = _STYLE.search(tag)
+    if style is None:
+        return tag
+    names: list[str] = []
+    colour = ""
+    for declaration in style[1].split(";"):
+        if match := _COLOUR.match(declaration.strip()):
+            colour = f' mathcolor="{match[1]}"'
+        elif name := CLASSES.get(declaration.replace(" ", "")):
+            names.append(name)
+    tag = _STYLE.sub("", tag)
+    if names:
+        tag = f"{_added_class(tag[:-1], ' '.join(names))}>"
+    return f"{tag[:-1]}{colour}>" if colour else tag
+
+
+def _with_struts(mathml: str) -> str:
+    """Put a strut into every root: as the first child of `msqrt`, around the first child of `mroot`."""
+    out: list[str] = []
+    bases: list[int] = []  # depths of the elements that are the first child of an `mroot`
+    depth = at = 0
+    previous = ""
+    for tag in _TAG.finditer(mathml):
+        out.append(mathml[at : tag.end()])
+        at = tag.end()
+        if tag[1]:
+            depth -= 1
+            if bases and bases[-1] == depth:
+                bases.pop()
+                out.append("</mrow>")
+        else:
+            if previous == "mroot":
+                out.insert(-1, f"<mrow>{STRUT}")
+                bases.append(depth)
+            if tag[2] == "msqrt":
+                out.append(STRUT)
+            depth += 1
+        previous = "" if tag[1] else tag[2]
+    return "".join([*out, mathml[at:]])

@@ -1,0 +1,83 @@
+"""Readable LaTeX: formulas without the commands that the converter of the lab's files left in them.
+
+The lab's files were converted by LaTeXML. Where it failed it wrote commands of its own: `\\qvar@construct{X}` for a token X that it could
+not place, `\\@@eqnarray` for a table of equations, `\\lx@sectionsign` for a sign.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+BREAK = "\\\\"
+_MARKS = ("@", "\\par", BREAK, "eqnarray")
+_STRAY = re.compile(r"\\qvar@construct\s*\{\s*(\$?)\s*\}(?:\s*\\par(?![A-Za-z]))?")
+_MISSING = re.compile(r"\\qvar@construct\s*\{missing\}")
+_TOKEN = re.compile(r"\\qvar@construct\s*\{((?:\\[A-Za-z]+|\\.|[^{}\\])*)\}")
+_EQUATIONS = re.compile(r"\\@@(?:eqnarray|amsalign|align)(?![A-Za-z])")
+_EQNARRAY = re.compile(r"\\begin\{eqnarray(\*?)\}((?:(?!\\begin|\\end).)*)\\end\{eqnarray\1\}", re.DOTALL)
+_ESCAPED_CELL = re.compile(r"(?<!\\)(?:\\\\)*\\&")
+_CELL_MARKS = re.compile(r"\$|\\displaystyle(?![A-Za-z])\s*")
+# The repair of accents such as \\b{x} would read the letter after a line break as one.
+_BREAK = re.compile(r"(?<!\\)((?:\\\\)+)(?=[A-Za-z])")
+# `\\[7pt]`: the space after a line.
+_LINE_SPACE = re.compile(r"(?<!\\)((?:\\\\)+)\*?\s*\[\s*-?\s*[\d.]+\s*(?:pt|em|ex|mm|cm|in|px|mu)\s*\]")
+_PARAGRAPH = re.compile(r"\\par(?![A-Za-z])")
+# Names that LaTeXML writes for signs.
+_SIGNS = {"sectionsign": "\\text{§}", "paragraphsign": "\\text{¶}"}
+_SIGN = re.compile(r"\\lx@([A-Za-z]+)")
+_INTERNAL = re.compile(r"\\[A-Za-z]*@@?[A-Za-z@]*(?![A-Za-z])")
+_HANDLE = re.compile(r"\\tt@([A-Za-z]+)")
+
+
+@lru_cache(20_000)
+def readable_latex(latex: str) -> str:
+    """Return LaTeX that a person would write; most formulas are returned unchanged."""
+    if not any(mark in latex for mark in _MARKS):
+        return latex
+    text = _STRAY.sub("", _BREAK.sub(r"\1 ", _LINE_SPACE.sub(r"\1 ", latex)))
+    text = _MISSING.sub(r"{\\square}", text)
+    text = _TOKEN.sub(r"\1", text)
+    text = _EQNARRAY.sub(lambda found: _aligned(found[2]), _equations(text))
+    text = _SIGN.sub(lambda found: _SIGNS.get(found[1], ""), text)
+    text = _HANDLE.sub(r"\\text{@\1}", text)
+    text = _INTERNAL.sub("", text) if "@" in text else text
+    return _PARAGRAPH.sub(" ", text).strip()
+
+
+def _equations(text: str) -> str:
+    """Write each `\\@@eqnarray ...` up to the end of its group as an aligned environment."""
+    while found := _EQUATIONS.search(text):
+        end = _end_of_group(text, found.end())
+        body = _CELL_MARKS.sub("", text[found.end() : end])
+        text = text[: found.start()] + _aligned(body) + text[end:]
+    return text
+
+
+def _aligned(body: str) -> str:
+    """Return the rows `a & = & b` of an eqnarray as an aligned environment, whose rows are `a & = b`."""
+    rows = body.split("\\\\")
+    if not _ESCAPED_CELL.search(body) and "\\begin" not in body:
+        rows = [f"{cells[0]}& {' '.join(cells[1:])}" if len(cells := row.split("&")) > 1 else row for row in rows]
+    return f"\\begin{{aligned}}{BREAK.join(rows)}\\end{{aligned}}"
+
+
+def _end_of_group(text: str, start: int) -> int:
+    """Return where the group that is open at `start` closes, or the end of the text."""
+    depth = 0
+    for found in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
+        if found[0] == "{":
+            depth += 1
+        elif found[0] == "}":
+            depth -= 1
+            if depth < 0:
+                return found.start()
+        elif depth == 0 and text.startswith("\\right", found.start()) and not _opens_after(text, start, found.start()):
+            return found.start()
+    return len(text)
+
+
+def _opens_after(text: str, start: int, end: int) -> bool:
+    """Return whether a `\\left` between the two positions is still open at the second."""
+    part = text[start:end]
+    return len(re.findall(r"\\left(?![A-Za-z])", part)) > len(re.findall(r"\\right(?![A-Za-z])", part))

@@ -1,0 +1,111 @@
+"""Formulas for pages: without inline styles, without what a converter left in them, and found where a source did not mark them."""
+
+from __future__ import annotations
+
+import pytest
+
+from porism.formula import parse
+from porism.search.display.page_math import page_math
+from porism.search.display.readable import readable_latex
+from porism.search.display.unmarked import with_unmarked
+from porism.text.segment import Segment, Text
+
+
+def test_alignment_becomes_classes() -> None:
+    shown = page_math(parse(r"\begin{aligned} a &= b \\ &= c\end{aligned}").mathml)
+    assert " style=" not in shown
+    assert shown.count('class="m-right m-pr0"') == 2
+    assert shown.count('class="m-left m-pl0"') == 2
+
+
+def test_a_colour_becomes_an_attribute() -> None:
+    shown = page_math(parse(r"\color{red}{x}").mathml)
+    assert 'mathcolor="#FF0000"' in shown
+    assert " style=" not in shown
+
+
+def test_a_class_of_a_highlight_is_kept() -> None:
+    assert page_math('<mtd class="highlight" style="text-align: left;"><mi>a</mi></mtd>') == (
+        '<mtd class="highlight m-left"><mi>a</mi></mtd>'
+    )
+
+
+def test_roots_get_struts() -> None:
+    shown = page_math("<math><mroot><mi>x</mi><mn>3</mn></mroot><msqrt><mn>2</mn></msqrt></math>")
+    strut = '<mspace height="0.77em"></mspace>'
+    assert shown == (
+        f"<math><mroot><mrow>{strut}<mi>x</mi></mrow><mn>3</mn></mroot><msqrt>{strut}<mn>2</mn></msqrt></math>"
+    )
+
+
+def test_nested_roots_stay_well_formed() -> None:
+    from lxml import etree
+
+    shown = page_math(parse(r"\sqrt[3]{\sqrt[n]{x}+\sqrt{y}}").mathml)
+    root = etree.fromstring(shown)
+    assert [len(one) for one in root.iter("mroot")] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("latex", "readable"),
+    [
+        ("a^2+b^2", "a^2+b^2"),
+        (r"x^{2}=z^{2}\qvar@construct{$}\par", "x^{2}=z^{2}"),
+        (r"E[X]=\qvar@construct{?}", "E[X]=?"),
+        (r"A{\qvar@construct{\land}}B", r"A{\land}B"),
+        (r"\overset{\qvar@construct{missing}}{=}", r"\overset{{\square}}{=}"),
+        (r"\lx@sectionsign 2.5", r"\text{§} 2.5"),
+        (r"\@@eqnarray$\displaystyle a$&$=$&$b$", r"\begin{aligned}a& = b\end{aligned}"),
+        (r"\begin{eqnarray*}a&=&b\\&=&c\end{eqnarray*}", r"\begin{aligned}a& = b\\& = c\end{aligned}"),
+        (r"a\\[7pt]b", r"a\\ b"),
+        (r"\substack{a\\b}", r"\substack{a\\ b}"),
+    ],
+)
+def test_readable_latex(latex: str, readable: str) -> None:
+    assert readable_latex(latex) == readable
+
+
+def text_of(*pieces: Segment) -> Text:
+    return Text.of(pieces)
+
+
+def test_an_environment_that_was_cut_is_joined() -> None:
+    cut = text_of(
+        Segment("tag", "<p>"),
+        Segment("text", r"So \begin{align*} a&=b &\mbox{(as "),
+        Segment("formula", "x", 4, 5),
+        Segment("text", r")}\end{align*} holds, for $5."),
+        Segment("tag", "</p>"),
+    )
+    found = with_unmarked(cut).segments
+    assert [(one.kind, one.text) for one in found[1:4]] == [
+        ("text", "So "),
+        ("formula", r"\begin{align*} a&=b &\mbox{(as $x$)}\end{align*}"),
+        ("text", " holds, for $5."),
+    ]
+    assert found[2].display
+
+
+def test_dollars_around_a_formula_are_a_formula_and_prices_are_not() -> None:
+    found = with_unmarked(text_of(Segment("text", r"Is $\sqrt 2$ more than $5 or $10?"))).segments
+    assert [(one.kind, one.text) for one in found] == [
+        ("text", "Is "),
+        ("formula", r"\sqrt 2"),
+        ("text", " more than $5 or $10?"),
+    ]
+
+
+def test_a_reference_to_an_equation_is_readable() -> None:
+    assert with_unmarked(text_of(Segment("text", r"by \eqref{1} and \ref{two}"))).segments == [
+        Segment("text", "by (1) and (two)")
+    ]
+
+
+def test_code_is_left_alone() -> None:
+    code = text_of(Segment("tag", "<code>"), Segment("text", r"$\alpha$"), Segment("tag", "</code>"))
+    assert with_unmarked(code) == code
+
+
+def test_an_environment_that_never_ends_is_text() -> None:
+    open_ended = text_of(Segment("text", r"\begin{align} a"))
+    assert with_unmarked(open_ended) == open_ended
