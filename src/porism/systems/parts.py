@@ -27,6 +27,8 @@ Factory = Callable[..., Part]
 
 PARTS: Mapping[str, str] = {
     "fuse": "porism.systems.fused:fused_systems",
+    "mathdowers_formulas": "porism.systems.mathdowers.retriever:formula_search",
+    "mathdowers_threads": "porism.systems.mathdowers.retriever:thread_search",
     "tangent_s": "porism.systems.tangent.retriever:tangent_s",
     "terrier": "porism.systems.terrier:terrier",
     "pyterrier": "porism.systems.terrier:pyterrier",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,9 @@ Field = Literal["title", "question"]
 FIELDS: dict[str, Field] = {"title": "title", "question": "question", "body": "question"}
 MathMLKind = Literal["mathml", "content"]
 MATHML_COLUMNS: dict[str, MathMLKind] = {"slt": "mathml", "opt": "content"}
+
+_MATHML = re.compile(r"\s*<(?:\?xml|(?:\w+:)?math\b)")
+_CONTENT = re.compile(r'encoding="MathML-Content"|<(?:\w+:)?(?:apply|ci|cn|csymbol|cerror)\b')
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,14 @@ def number(topic: str) -> str:
 
 
 def mathml_kind(path: str | Path) -> MathMLKind | None:
-    """Return which MathML a table holds, by its header: Presentation for `slt`, Content for `opt`, None for LaTeX."""
-    with utf8_text(path) as stream:
-        return MATHML_COLUMNS.get(stream.readline().rstrip("\n").rpartition("\t")[2])
+    """Return which MathML a table holds, by its header (`slt`, `opt`) or, as all tables of 2021 say `formula`, by its first row."""
+    rows = _rows(path)
+    header, first = next(rows, [""]), next(rows, [""])
+    if header[-1:] and header[-1] in MATHML_COLUMNS:
+        return MATHML_COLUMNS[header[-1]]
+    if not _MATHML.match(first[-1] if first else ""):
+        return None
+    return "content" if _CONTENT.search(first[-1]) else "mathml"
 
 
 def add_mathml(topics: Sequence[Topic], path: str | Path, kind: MathMLKind) -> list[Topic]:

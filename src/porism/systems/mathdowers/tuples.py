@@ -38,10 +38,19 @@ class TupleRules:
     """Read an error element (`E!`) as a symbol, which may occur again, without what it holds."""
     spelling: str = "2022"
     """How labels are written, by the year of the version: see `written`."""
+    blanks_as_written: bool = False
+    """Write white space within a label as it is instead of as one blank, `␣`."""
+
+    def written(self, label: str) -> str:
+        """Return a label as tokens write it."""
+        return written(label, self.spelling, self.blanks_as_written)
 
 
 L8 = TupleRules()
 L1 = TupleRules(longest_location=-1)
+# The tokens published for the topics come from MathML in which runs of white space were one blank; those of queries and documents do not.
+L8_SEARCH = TupleRules(blanks_as_written=True)
+L1_SEARCH = TupleRules(longest_location=-1, blanks_as_written=True)
 TANGENT_L_2021 = TupleRules(
     NO_LIMIT,
     NO_LIMIT,
@@ -51,6 +60,7 @@ TANGENT_L_2021 = TupleRules(
     located_first=True,
     errors_as_symbols=True,
     spelling="2021",
+    blanks_as_written=True,
 )
 
 
@@ -78,7 +88,7 @@ def tree_tokens(root: Symbol, rules: TupleRules) -> list[str]:
             _add(tokens, f"({pair}", ")", parent_path, rules)
         if len(path) > rules.deepest:
             continue
-        label = written(node.label, rules.spelling)
+        label = rules.written(node.label)
         edges = [edge for edge in EDGES if edge in node.links] if node.links else []
         if rules.errors_as_symbols and node.label == "E!" and "w" in edges:
             edges.remove("w")
@@ -93,7 +103,7 @@ def tree_tokens(root: Symbol, rules: TupleRules) -> list[str]:
         for edge in reversed(edges):
             child = node.links[edge]
             child_path = "" if anchored else path + edge
-            stack.append((child, child_path, path, f"{label},{written(child.label, rules.spelling)},{edge}"))
+            stack.append((child, child_path, path, f"{label},{rules.written(child.label)},{edge}"))
     return tokens
 
 
@@ -128,9 +138,9 @@ def _duplicates(label: str, kind: str, earlier: str, path: str, rules: TupleRule
     paths = coded(earlier[len(common) :])
     if len(common) < len(path):
         paths += "," + coded(path[len(common) :])
-    yield f"{written(label, rules.spelling)},{paths}", common
+    yield f"{rules.written(label)},{paths}", common
     if rules.wildcards:
-        yield (f"?{kind.lower()}" if kind != "W" else written(label, rules.spelling)) + f",{paths}", common
+        yield (f"?{kind.lower()}" if kind != "W" else rules.written(label)) + f",{paths}", common
 
 
 def _kind(label: str) -> str:
@@ -161,11 +171,8 @@ _BLANKS = re.compile(r"[\s␣]+")
 
 
 @lru_cache(50_000)
-def written(label: str, spelling: str = "2022") -> str:
-    """Return a label as tokens write it: lower case, marks of the notation as names, invisible characters as escapes (`\\u2005`).
-
-    The tokens of 2022 come from MathML in which runs of white space were one blank, written `␣`.
-    """
+def written(label: str, spelling: str, blanks_as_written: bool) -> str:
+    """Return a label as tokens write it: lower case, marks of the notation as names, invisible characters as escapes (`\\u2005`)."""
     names = _NAMES[spelling]
-    text = _BLANKS.sub("␣", label) if spelling == "2022" else label
+    text = label if blanks_as_written else _BLANKS.sub("␣", label)
     return _NAME[spelling].sub(lambda found: names[found[0]], repr(text)[1:-1].lower())
