@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 HELP = "run a system on topics; check, fix or fuse run files"
 EXAMPLE = "porism run --topics sample/topics/task1.xml --index demo/index -o run.tsv"
 EXAMPLES = {
+    "convert": "porism run convert sample/runs/Abacus-task1-words-auto-text-P.tsv -o words.trec",
     "check": "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv --topics sample/topics/task1.xml",
     "fix": "porism run fix sample/runs/Abacus-task1-words-auto-text-P.tsv -o fixed.tsv",
     "fuse": "porism run fuse sample/runs/Abacus-task1-words-auto-text-P.tsv sample/runs/Tally-task1-symbols-auto-math-P.tsv -o fused.tsv",
@@ -65,9 +66,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what Task 1 finds (default: answers; questions if the topics have titles only)",
     )
     parser.add_argument("-o", "--output", metavar="RUN.tsv", help="the file to write")
+    parser.add_argument(
+        "--format",
+        choices=("lab", "trec"),
+        default="lab",
+        help="the lab's columns, or trec_eval's (default: %(default)s)",
+    )
+    parser.add_argument("--header", action="store_true", help="put ir_metadata before the run, as comment lines")
+    parser.set_defaults(resume="the same command continues with the next topic")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
     _file_arguments(actions)
     _fuse_arguments(actions)
+    _convert_arguments(actions)
+
+
+def _convert_arguments(actions: Actions) -> None:
+    convert = actions.add_parser(
+        "convert",
+        help="write a run in another format",
+        description="Write a run in the columns of Task 1, Task 2 or trec_eval.",
+    )
+    convert.add_argument("files", nargs=1, metavar="FILE", help="a run file")
+    convert.add_argument("-o", "--output", metavar="RUN", dest="converted", required=True, help="the file to write")
+    convert.add_argument(
+        "--format",
+        choices=("trec", "task1", "task2"),
+        default="trec",
+        dest="to",
+        help="the format (default: %(default)s)",
+    )
+    convert.add_argument("--collection", metavar="DIR", help="where to look up the posts of formulas, for task2")
 
 
 def _file_arguments(actions: Actions) -> None:
@@ -117,7 +145,7 @@ def _fuse_arguments(actions: Actions) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make a run, or do an action."""
-    actions = {"check": check_files, "fix": fix_file, "fuse": fuse_files, None: make_run}
+    actions = {"check": check_files, "fix": fix_file, "fuse": fuse_files, "convert": convert_file, None: make_run}
     return actions[args.action](args)
 
 
@@ -155,13 +183,21 @@ def fuse_files(args: argparse.Namespace) -> int:
     return 0
 
 
+def convert_file(args: argparse.Namespace) -> int:
+    """Write the run in another format."""
+    from porism.evaluate.runs.convert import convert_run
+
+    print(convert_run(args.files[0], args.converted, args.to, args.collection), file=sys.stderr)
+    return 0
+
+
 def make_run(args: argparse.Namespace) -> int:
     """Run a system on topics."""
     from pathlib import Path
 
     missing = [name for name in ("topics", "index", "output") if not getattr(args, name)]
     if missing:
-        print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse", file=sys.stderr)
+        print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse, convert", file=sys.stderr)
         return 2
     from porism.corpus.topics.files import read_topics
     from porism.progress import Bars, Silent
@@ -180,6 +216,8 @@ def make_run(args: argparse.Namespace) -> int:
         args.queries,
         args.cache,
         Bars() if sys.stderr.isatty() else Silent(),
+        args.format,
+        args.header,
     )
     task = task_of(args.task, options.system, topics)
     record = write(Path(args.index), topics, task, Path(args.output), options)

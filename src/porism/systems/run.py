@@ -1,20 +1,27 @@
-"""Make a run: search each topic with a system, and write a record of how the run was made beside it."""
+"""Make a run: search each topic with a system, and write a record of how the run was made beside it.
+
+A run that is interrupted, or that fails at a topic, continues at that topic when the same command runs again.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from porism import __version__
-from porism.corpus.post import Formula
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
+from porism.evaluate.runs.lines import RunKind
+from porism.evaluate.runs.run import LIMIT, write_rankings
 from porism.files import atomic_file, digest_file
+from porism.hashing import fingerprint
 from porism.progress import Progress, Silent
 from porism.records import Topic
 from porism.search.answers.model import load_model
@@ -24,18 +31,20 @@ from porism.search.retriever import Retriever
 from porism.systems.context import CACHE, SystemContext
 from porism.systems.hand_queries import HandQueries, read_hand_queries
 from porism.systems.loading import DEFAULT, load_system
+from porism.systems.metadata import header_lines, run_metadata
 from porism.systems.pipeline import System
-from porism.systems.topic_query import topic_query
+from porism.systems.rankings import TopicRanking, topic_ranking
+from porism.systems.run_journal import FinishedTopic, RunJournal
 
-TopicRanking = tuple[str, Ranking]
-
-SPARE = 2  # times as many formulas are searched as are needed, since those in comments only may not be returned
+RunFormat = Literal["lab", "trec"]
+# Code that shapes rankings: a journal of other code is not continued.
+SHAPES_RANKINGS = ("porism.formula", "porism.text", "porism.index", "porism.search", "porism.systems")
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for the default system; `overrides` are options of parts;
-    `queries` is a file of hand-written queries; `cache` a folder for what named systems prepare."""
+    `queries` is a file of hand-written queries; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
 
     system: str = DEFAULT
     k: int = LIMIT
@@ -45,6 +54,25 @@ class RunOptions:
     queries: str | Path | None = None
     cache: str | Path | None = None
     progress: Progress = field(default_factory=Silent)
+    format: RunFormat = "lab"
+    header: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """How a run was made: what the file beside it says. `query_seconds` are the median and the 95th percentile of the time per topic."""
+
+    system: str
+    task: int
+    options: Mapping[str, Any]
+    overrides: Mapping[str, Mapping[str, Any]]
+    collection: str
+    topics: int
+    seconds: float
+    query_seconds: tuple[float, float]
+    notes: tuple[str, ...]
+    ir_metadata: Mapping[str, Any]
+    version: str = __version__
 
 
 def run_topics(
@@ -64,7 +92,7 @@ def run_topics(
 
 def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
     """Write a run and its record, and return the record."""
-    name, model, k = options.system, options.model, options.k
+    name, model = options.system, options.model
     if model is not None and (task == 2 or name != DEFAULT):
         raise PorismError("only Task 1 of the system porism takes a model", fix="leave --model out")
     engine = Engine.open(index, model)
@@ -75,42 +103,106 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     cache = Path(options.cache) if options.cache else index / CACHE
     context = SystemContext(engine.index, engine.collection, task, cache, queries, options.progress, options.overrides)
     retriever = load_system(name, engine.index, task, wanted, fitted, context)
-    tag = run_tag(name)
     began = time.perf_counter()
-    with options.progress.stage(tag, len(topics)) as advance:
-        rankings = (
-            formula_rankings(retriever, engine.collection, topics, k)
-            if task == 2
-            else post_rankings(retriever, topics, k)
+    journal = RunJournal(out, _key(retriever, topics, task, engine.collection.digest, options))
+    with journal, options.progress.stage(run_tag(name), len(topics)) as advance:
+        for topic in topics:
+            if topic.id not in journal.finished:
+                journal.add(_search(retriever, engine, topic, task, options))
+            advance(1)
+    done = [journal.finished[topic.id] for topic in topics]
+    if topics and not any(one.ranking.items for one in done):
+        needs = retriever.declaration.needs if isinstance(retriever, System) else ()
+        raise PorismError(
+            f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
         )
-        write_rankings(_counted(rankings, advance), out, "task2" if task == 2 else "task1", tag)
-    record = RunRecord(
-        system=name,
-        task=task,
-        options={"k": k, "kind": options.kind, "model": None if model is None else digest_file(model)},
-        overrides=options.overrides,
-        collection=engine.collection.digest,
-        topics=len(topics),
-        seconds=round(time.perf_counter() - began, 3),
-        notes=run_notes(retriever, queries),
-    )
+    record = _record(retriever, engine.collection.digest, task, done, options, time.perf_counter() - began, queries)
+    header = header_lines(record.ir_metadata) if options.header else ()
+    kind: RunKind = "trec" if options.format == "trec" else "task2" if task == 2 else "task1"
+    write_rankings(_ranked(done), out, kind, run_tag(name), tuple(header))
     _write_record(out, record)
+    journal.remove()
     return record
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """How a run was made: what the file beside it says."""
+def _ranked(done: Sequence[FinishedTopic]) -> Iterator[TopicRanking]:
+    return (TopicRanking(one.topic, one.ranking) for one in done)
 
-    system: str
-    task: int
-    options: Mapping[str, Any]
-    overrides: Mapping[str, Mapping[str, Any]]
-    collection: str
-    topics: int
-    seconds: float
-    notes: tuple[str, ...] = ()
-    version: str = __version__
+
+def _search(retriever: Retriever, engine: Engine, topic: Topic, task: int, options: RunOptions) -> FinishedTopic:
+    """Search one topic. An error names the topic, and the part of a named system in which it happened."""
+    began = time.perf_counter()
+    try:
+        ranking = topic_ranking(retriever, engine.collection, topic, task, options.k)
+    except PorismError as error:
+        place = f"topic {topic.id}, {error.where}" if error.where else f"topic {topic.id}"
+        raise PorismError(error.message, where=place, fix=error.fix) from error
+    except Exception as error:
+        place = f"topic {topic.id}, {options.system}"
+        fix = "correct the system; the topics before this one are kept, and the same command continues here"
+        raise PorismError(f"failed: {type(error).__name__}: {error}", where=place, fix=fix) from error
+    return FinishedTopic(topic.id, ranking, time.perf_counter() - began)
+
+
+def _key(retriever: Retriever, topics: Sequence[Topic], task: int, collection: str, options: RunOptions) -> str:
+    """Return a digest of everything that shapes the rankings: system, options, topics, collection, code."""
+    parts = [
+        options.system,
+        task,
+        options.k,
+        options.kind,
+        None if options.model is None else digest_file(options.model),
+        None if options.queries is None else digest_file(options.queries),
+        {part: dict(values) for part, values in options.overrides.items()},
+        [asdict(topic) for topic in topics],
+        collection,
+        fingerprint(SHAPES_RANKINGS),
+        _own_source(retriever),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _own_source(retriever: Retriever) -> str:
+    """Return the digest of the file of a user's own class; nothing for those of Porism."""
+    if type(retriever).__module__.startswith("porism."):
+        return ""
+    source = inspect.getsourcefile(type(retriever))
+    return digest_file(source) if source else ""
+
+
+def _record(
+    retriever: Retriever,
+    collection: str,
+    task: int,
+    done: Sequence[FinishedTopic],
+    options: RunOptions,
+    seconds: float,
+    queries: HandQueries | None,
+) -> RunRecord:
+    each = [one.seconds for one in done] or [0.0]
+    middle, slow = np.percentile(each, (50, 95)).tolist()
+    declaration = retriever.declaration if isinstance(retriever, System) else None
+    model = None if options.model is None else digest_file(options.model)
+    return RunRecord(
+        system=declaration.name if declaration else options.system,
+        task=task,
+        options={"k": options.k, "kind": options.kind, "model": model},
+        overrides=options.overrides,
+        collection=collection,
+        topics=len(done),
+        seconds=round(seconds, 3),
+        query_seconds=(round(middle, 4), round(slow, 4)),
+        notes=run_notes(retriever, queries),
+        ir_metadata=run_metadata(
+            run_tag(options.system), declaration, options.system, task, collection, options.overrides
+        ),
+    )
+
+
+def _write_record(out: Path, record: RunRecord) -> None:
+    with atomic_file(out.with_suffix(".json")) as stream:
+        json.dump(asdict(record), stream, indent=1, sort_keys=True)
+        stream.write("\n")
 
 
 def run_tag(name: str) -> str:
@@ -132,51 +224,5 @@ def run_notes(retriever: Retriever, queries: HandQueries | None) -> tuple[str, .
     return tuple(notes)
 
 
-def _counted(rankings: Iterator[TopicRanking], advance: Callable[[int], None]) -> Iterator[TopicRanking]:
-    for ranking in rankings:
-        yield ranking
-        advance(1)
-
-
-def _write_record(out: Path, record: RunRecord) -> None:
-    with atomic_file(out.with_suffix(".json")) as stream:
-        json.dump(asdict(record), stream, indent=1, sort_keys=True)
-        stream.write("\n")
-
-
 def _is_title_only(topic: Topic) -> bool:
     return bool(topic.title) and not topic.question and not topic.tags
-
-
-def post_rankings(retriever: Retriever, topics: Sequence[Topic], k: int) -> Iterator[TopicRanking]:
-    """Yield each topic with the posts that a retriever finds for it."""
-    for topic in topics:
-        hits = retriever.search(topic_query(topic, 1), k).top(k)
-        yield topic.id, Ranking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
-
-
-def formula_rankings(
-    retriever: Retriever, collection: Collection, topics: Sequence[Topic], k: int
-) -> Iterator[TopicRanking]:
-    """Yield each topic with formulas, one instance of each visual id: that which the system names, or the first that may be returned."""
-    choose = retriever.instance if isinstance(retriever, System) and retriever.names_instances else None
-    for topic in topics:
-        if not topic.latex:
-            raise PorismError(f"topic {topic.id} has no formula", fix="give topics of Task 2, or a table topic, latex")
-        items: list[str] = []
-        posts: list[str] = []
-        scores: list[float] = []
-        for hit in retriever.search(topic_query(topic, 2), SPARE * k):
-            place = choose(hit.id) if choose else returnable_instance(collection, hit.id)
-            if place is not None and len(items) < k:
-                items.append(str(place.id if place.post_id else hit.id))
-                posts.append(str(place.post_id) if place.post_id else "-")
-                scores.append(hit.score)
-        yield topic.id, Ranking(items, scores, posts)
-
-
-def returnable_instance(collection: Collection, visual_id: int) -> Formula | None:
-    """Return the instance that represents a visual id in a run: the first in a question or an answer that may be returned."""
-    instances = (one for one in collection.instances(visual_id) if one.kind != "comment" and collection.is_listed(one))
-    allowed = (one for one in instances if one.issue not in ("d", "dv"))
-    return next(allowed, None)

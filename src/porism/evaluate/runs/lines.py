@@ -28,6 +28,7 @@ COLUMNS: dict[RunKind, tuple[str, ...]] = {
 }
 TOPIC = re.compile(r"[A-Za-z]+\.?\d+$|\d+$")
 HEADERS = {"query_id", "topic", "topic_id", "qid", "query"}
+METADATA_START, METADATA_END = "# ir_metadata.start", "# ir_metadata.end"
 BOM = b"\xef\xbb\xbf"
 SUFFIXES = {".tsv", ".trec", ".txt", ".run", ".csv", ".res", ".gz", ".bz2", ".xz"}
 
@@ -63,15 +64,25 @@ def read_lines(path: str | Path, kind: RunKind | None = None) -> RunLines:
         data = stream.read()
     found = RunLines(str(path), kind or "task1")
     text = _decode(data, found)
+    skipped = metadata_lines(text)
+    text = text.split("\n", skipped)[-1]
     if not text.strip():
         raise PorismError("the file is empty", where=str(path), fix="name a run file")
     if kind is None:
         found.kind = _detect_kind(text, str(path))
     if found.kind == "task3":
         _read_answers(text, found)
-    elif not _read_regular(text, found):
-        _read_irregular(text, found)
+    elif not _read_regular(text, found, skipped):
+        _read_irregular("\n" * skipped + text, found)
     return found
+
+
+def metadata_lines(text: str) -> int:
+    """Return how many lines a header of ir_metadata has, which comes before the first row; 0 without one."""
+    if not text.startswith(METADATA_START):
+        return 0
+    head, end, _ = text.partition(f"{METADATA_END}\n")
+    return head.count("\n") + 1 if end else 0
 
 
 def _decode(data: bytes, found: RunLines) -> str:
@@ -139,8 +150,8 @@ def _is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") 
         return False
 
 
-def _read_regular(text: str, found: RunLines) -> bool:
-    """Read a regular file fast: one split, columns by slices. Return False if any line is irregular."""
+def _read_regular(text: str, found: RunLines, skipped: int) -> bool:
+    """Read a regular file fast: one split, columns by slices. Return False if any line is irregular. `skipped` lines came before the text."""
     names = COLUMNS[found.kind]
     if not text.isascii() or text.partition("\t")[0].lower() in HEADERS:
         return False
@@ -159,7 +170,12 @@ def _read_regular(text: str, found: RunLines) -> bool:
         return False
     if not np.isfinite(np.asarray(scores)).all():
         return False
-    found.cells, found.ranks, found.scores, found.lines = cells, ranks, scores, range(1, len(ranks) + 1)
+    found.cells, found.ranks, found.scores, found.lines = (
+        cells,
+        ranks,
+        scores,
+        range(skipped + 1, skipped + len(ranks) + 1),
+    )
     return True
 
 

@@ -1,0 +1,78 @@
+"""The journal of an unfinished run: the rankings of the topics done so far, beside the run file, so that an interrupted run can be continued.
+
+The first line is a key of everything that shapes the rankings. A journal with another key is not continued.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from porism.evaluate.runs.run import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedTopic:
+    """The ranking of one topic and how long the search took."""
+
+    topic: str
+    ranking: Ranking
+    seconds: float
+
+
+class RunJournal:
+    """Appends finished topics to a file; reads those of an earlier, interrupted run."""
+
+    def __init__(self, out: Path, key: str) -> None:
+        self.path = out.with_name(f".{out.name}.unfinished")
+        self._key = key
+        self._stream: IO[str] | None = None
+        self.finished = {done.topic: done for done in self._read()}
+
+    def _read(self) -> Iterator[FinishedTopic]:
+        """Yield the finished topics. The last line may be cut, if the process was killed."""
+        try:
+            lines = self.path.read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            return
+        if not lines or lines[0] != self._key:
+            return
+        for line in lines[1:]:
+            try:
+                topic, items, scores, posts, seconds = json.loads(line)
+            except ValueError:
+                return
+            yield FinishedTopic(topic, Ranking(items, scores, posts), seconds)
+
+    def __enter__(self) -> RunJournal:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = open(self.path, "w", encoding="utf-8")
+        self._stream.write(f"{self._key}\n")
+        for done in self.finished.values():
+            self._write(done)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def add(self, done: FinishedTopic) -> None:
+        """Add a finished topic; it survives the end of the process."""
+        self.finished[done.topic] = done
+        self._write(done)
+
+    def _write(self, done: FinishedTopic) -> None:
+        assert self._stream is not None
+        ranking = done.ranking
+        row = [done.topic, ranking.items, ranking.scores, ranking.posts, done.seconds]
+        self._stream.write(json.dumps(row) + "\n")
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+    def remove(self) -> None:
+        """Delete the journal: the run is complete."""
+        self.path.unlink(missing_ok=True)
