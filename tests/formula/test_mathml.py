@@ -7,8 +7,9 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from porism.formula import parse, parse_mathml, tangent
-from porism.formula.mathml.clean import clean, read
+from porism.formula import latex_to_mathml, parse, parse_mathml, tangent
+from porism.formula.latex.convert import to_mathml
+from porism.formula.mathml.clean import clean, clean_converted, read
 from porism.formula.mathml.highlight import add_class
 
 
@@ -98,3 +99,43 @@ def test_hostile_mathml(text: str) -> None:
     assert parsed.layout.size() < 20_000
     assert parsed.mathml.startswith("<math>")
     assert parsed.operators.size() > 0
+
+
+CONVERTED = (
+    *(
+        r"a^2+b^2=c^2",
+        r"\log(1+x) \bmod 8",
+        r"\begin{align} a&=b\\ c&<d \end{align}",
+        r"\text{a<b & c}",
+        "",
+        "?",
+        "a'b",
+    ),
+    *(
+        r"\unknowncommand x",
+        r"\color{red}{x}",
+        r"\boxed{x}",
+        "x\x0by",
+        r"\operatorname{<}x",
+        r"\binom{n}{k}\not\subset\hat{x}",
+        r"\frac{",
+    ),
+    "+".join(["x^2"] * 60),
+    "(" * 120 + "x" + ")" * 120,
+)
+
+
+@pytest.mark.parametrize("latex", CONVERTED)
+def test_the_mathml_of_a_converter_is_cleaned_the_same_without_parsing_it(latex: str) -> None:
+    source = to_mathml(latex).mathml.replace("<</", "&lt;</")
+    if source:
+        assert clean_converted(source) == clean(read(source))
+    assert latex_to_mathml(latex) == parse(latex).mathml
+
+
+@pytest.mark.parametrize(
+    "damage", ['<mi onclick="x()">x</mi>', "<script>x</script>", "<mrow>x</mrow>", '<mi style="url(x)">x</mi>']
+)
+def test_anything_that_is_not_clean_is_parsed(damage: str) -> None:
+    source = f"<math>{damage}</math>"
+    assert clean_converted(source) == clean(read(source)) != source

@@ -54,12 +54,15 @@ def test_similarities_are_between_0_and_1(searcher: FormulaSearcher) -> None:
 
 def test_the_trace_pairs_the_symbols_of_the_query(searcher: FormulaSearcher) -> None:
     from porism.index.analysis.flat import flat_layout
-    from porism.search.formulas.explain import align_symbols
+    from porism.search.formulas.explain import renamed_variables
+    from porism.search.formulas.query import layout_symbols
+    from porism.search.formulas.trace import matched_pairs
 
     store = searcher.store
     query = searcher.analyse("a+b=c").query
     row = searcher.row(visual_id(store, "a+b=c+d+1"))
     layout, _ = unpack(store.trees([row])[0])
-    aligned = align_symbols(query.features.layout, query.layout, flat_layout(layout), store)
-    assert aligned.pairs == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
-    assert aligned.bindings == []
+    item = flat_layout(layout)
+    pairs = matched_pairs(query.layout, layout_symbols(item, store))
+    assert pairs == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
+    assert renamed_variables(query.features.layout, item, pairs) == []

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from porism.formula.layout.tangent import from_tangent, tangent
-from porism.formula.parsed import Parsed, parse, parse_mathml
+from porism.formula.parsed import Parsed, latex_to_mathml, parse, parse_mathml
 from porism.formula.problems import Problem
 from porism.formula.tree import Node, elements_of, row_of
 
-__all__ = ["Node", "Parsed", "Problem", "elements_of", "from_tangent", "parse", "parse_mathml", "row_of", "tangent"]
+__all__ = [
+    "Node",
+    "Parsed",
+    "Problem",
+    "elements_of",
+    "from_tangent",
+    "latex_to_mathml",
+    "parse",
+    "parse_mathml",
+    "row_of",
+    "tangent",
+]

@@ -6,11 +6,11 @@ import html
 import re
 from typing import NamedTuple
 
-from porism.formula.latex.convert import to_mathml
+from porism.formula.latex.convert import Converted, to_mathml
 from porism.formula.latex.macros import Macro, Macros
-from porism.formula.layout.build import TooLarge, layout_tree
+from porism.formula.layout.build import MAX_DEPTH, TooLarge, layout_tree
 from porism.formula.layout.opaque import opaque_tree
-from porism.formula.mathml.clean import clean, read
+from porism.formula.mathml.clean import clean, clean_converted, read
 from porism.formula.operators.parse import operator_tree
 from porism.formula.problems import Problem
 from porism.formula.tree import Node
@@ -84,7 +84,7 @@ class Parsed:
     def mathml(self) -> str:
         """Clean Presentation MathML. The places of nodes are the numbers of its elements in document order."""
         if self._mathml is None:
-            self._mathml = self._source if self.path == "opaque" else clean(read(self._source))
+            self._mathml = self._source if self.path == "opaque" else clean_converted(self._source)
         return self._mathml
 
     @property
@@ -113,11 +113,24 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
     made = to_mathml(latex, macros, wildcards)
     if made.path == "opaque":
         return _opaque(origin, latex, made.repairs, made.problems)
+    return _parsed(origin, _source(made), made.path, made.repairs, made.problems)
+
+
+def _source(made: Converted) -> str:
+    """Return the MathML of a converter in a form that `layout_tree` reads."""
     # math-core does not escape the `<` of \operatorname{<}.
     source = made.mathml.replace("<</", "&lt;</")
-    if made.path != "math-core" or "<mtext><" in source:
-        source = clean(read(source))
-    return _parsed(origin, source, made.path, made.repairs, made.problems)
+    return clean(read(source)) if made.path != "math-core" or "<mtext><" in source else source
+
+
+def latex_to_mathml(latex: str) -> str:
+    """Return the clean MathML of LaTeX, the same as `parse(latex).mathml`, mostly without building trees."""
+    made = to_mathml(latex)
+    if made.path == "opaque":
+        return _opaque_mathml(latex)
+    source = _source(made)
+    # Only a large formula can turn out to be opaque when its layout tree is built.
+    return clean_converted(source) if source.count("<") - source.count("</") <= MAX_DEPTH else parse(latex).mathml
 
 
 def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
@@ -160,5 +173,8 @@ def opaque(latex: str, problems: tuple[Problem, ...] = ()) -> Parsed:
 
 
 def _opaque(origin: Origin, text: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
-    mathml = f"<math><mtext>{html.escape(text[:2000], quote=False)}</mtext></math>"
-    return Parsed(origin, opaque_tree(text), mathml, "opaque", repairs, problems)
+    return Parsed(origin, opaque_tree(text), _opaque_mathml(text), "opaque", repairs, problems)
+
+
+def _opaque_mathml(text: str) -> str:
+    return f"<math><mtext>{html.escape(text[:2000], quote=False)}</mtext></math>"

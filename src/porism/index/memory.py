@@ -21,7 +21,7 @@ from porism.formula.binary import unpack
 from porism.index.analysis.features import features
 from porism.index.analysis.terms import feature_terms
 from porism.index.posts.pieces import Piece, split_thread
-from porism.index.posts.store import stored_post
+from porism.index.posts.store import stored_posts
 from porism.index.protocols import (
     UNKNOWN,
     Candidates,
@@ -295,7 +295,7 @@ class MemoryDocumentStore:
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
-        return [stored_post(self._collection, number) for number in ids]
+        return stored_posts(self._collection, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""

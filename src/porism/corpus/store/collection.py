@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,17 @@ class Collection:
         if row is None:
             raise self._missing("post", number)
         return to_post(row)
+
+    def posts_by_id(self, numbers: Sequence[int]) -> dict[int, Post]:
+        """Return posts by their ids, read together."""
+        found: dict[int, Post] = {}
+        for start in range(0, len(numbers), CHUNK):
+            chunk = numbers[start : start + CHUNK]
+            query = f"SELECT {POST} FROM posts WHERE id IN ({', '.join('?' * len(chunk))})"
+            found.update((post.id, post) for post in map(to_post, self._rows(query, *chunk)))
+        if missing := [number for number in numbers if number not in found]:
+            raise self._missing("post", missing[0])
+        return found
 
     def answers(self, question_id: int) -> list[Post]:
         """Return the answers to a question."""

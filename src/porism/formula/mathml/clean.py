@@ -173,6 +173,27 @@ _SAFE_STYLE = re.compile(
 _SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
 
 
+# Clean MathML as `clean` writes it: known elements, harmless attributes, and text only in tokens.
+_STYLES = (
+    r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]++;? ?)*+"
+)
+_HARMLESS = rf' (?:style="{_STYLES}"|(?:{"|".join(sorted(_ATTRIBUTES))})="[\w.+% -]*+")'
+_CONTAINERS = "|".join(sorted(_ELEMENTS - _TOKENS - {"math"}))
+# Characters that XML allows, without those that a parser changes.
+_CHARACTERS = r"(?:[^<>&\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|&(?:amp|lt|gt);)*+"
+_TOKEN = "|".join(rf"<{name}(?:{_HARMLESS})*+>{_CHARACTERS}</{name}>" for name in sorted(_TOKENS))
+_CLEAN = re.compile(rf"<math>(?:{_TOKEN}|</?(?:{_CONTAINERS})(?:{_HARMLESS})*+>)*+</math>")
+_EMPTY = re.compile(r"<(m[a-z]+|none)([^<>]*)/>")
+
+
+def clean_converted(text: str) -> str:
+    """Return the well-formed MathML of a converter as clean MathML Core. It is mostly clean already, and then not parsed again."""
+    written = _ENTITY.sub(_entity, text) if "&" in text else text
+    if "/>" in written:
+        written = _EMPTY.sub(r"<\1\2></\1>", written)
+    return written if _CLEAN.fullmatch(written) else clean(read(text))
+
+
 def clean(root: Element) -> str:
     """Write an element as clean MathML Core: known elements and harmless attributes only, one element for each one read."""
     out: list[str] = []

@@ -86,7 +86,7 @@ class EmbeddedPosts:
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
-        return [stored_post(self._collection, number) for number in ids]
+        return stored_posts(self._collection, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
@@ -130,8 +130,9 @@ class EmbeddedPosts:
         return mask
 
 
-def stored_post(collection: Collection, number: int) -> StoredPost:
-    """Read a post and its question from a collection."""
-    post = collection.post(number)
-    question = post if post.kind == "question" else collection.post(post.thread_id)
-    return StoredPost(post, question, question.accepted_id == post.id)
+def stored_posts(collection: Collection, ids: Sequence[int]) -> list[StoredPost]:
+    """Read posts and their questions from a collection, all in one batch."""
+    posts = collection.posts_by_id(ids)
+    questions = {**posts, **collection.posts_by_id([*{one.thread_id for one in posts.values()} - posts.keys()])}
+    found = [(posts[number], questions[posts[number].thread_id]) for number in ids]
+    return [StoredPost(post, question, question.accepted_id == post.id) for post, question in found]

@@ -14,8 +14,9 @@ from porism.records import Binding
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
-from porism.search.formulas.explain import align_symbols, readable_bindings
+from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import layout_symbols
+from porism.search.formulas.trace import matched_pairs
 
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
 MIN_SHARE = 0.4  # of the symbols of the query formula that must match
@@ -58,13 +59,15 @@ def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStor
     labels = item.layout.labels
     if len(labels) > MAX_SYMBOLS or any(label not in store.labels for label in labels):
         return NO_HIGHLIGHT
-    aligned = align_symbols(pattern.layout, pattern.symbols, item.layout, store)
-    share = len(aligned.pairs) / max(1, len(pattern.layout.labels))
+    pairs = matched_pairs(pattern.symbols, layout_symbols(item.layout, store))
+    share = len(pairs) / max(1, len(pattern.layout.labels))
     if share < MIN_SHARE:
         return NO_HIGHLIGHT
-    query_nodes = [place for pair in aligned.pairs for place in pattern.layout.nodes[pair.query].places]
-    item_nodes = [place for pair in aligned.pairs for place in item.layout.nodes[pair.item].places]
-    return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(aligned.bindings), share)
+    query_nodes = [place for pair in pairs for place in pattern.layout.nodes[pair.query].places]
+    item_nodes = [place for pair in pairs for place in item.layout.nodes[pair.item].places]
+    return Highlight(
+        tuple(query_nodes), tuple(item_nodes), tuple(renamed_variables(pattern.layout, item.layout, pairs)), share
+    )
 
 
 class SharedPart(NamedTuple):
@@ -82,14 +85,17 @@ class SharedParts:
         codes = store.terms.statistics([Term("parts", text) for text in parts.texts], WHOLE).codes.tolist()
         rows = zip(codes, parts.scores.tolist(), parts.formulas, strict=True)
         self._parts = {code: SharedPart(weight, formula) for code, weight, formula in rows if code >= 0}
+        self._found: dict[int, list[SharedPart]] = {}
 
     def of(self, expression: int) -> list[SharedPart]:
         """Return the sub-expressions that an expression of the collection shares with the query, each once."""
         if not self._parts:
             return []
-        return [
-            self._parts[code] for code in dict.fromkeys(self._store.part_codes([expression])[0]) if code in self._parts
-        ]
+        found = self._found.get(expression)
+        if found is None:
+            codes = dict.fromkeys(self._store.part_codes([expression])[0])
+            found = self._found[expression] = [self._parts[code] for code in codes if code in self._parts]
+        return found
 
 
 class Highlighter:

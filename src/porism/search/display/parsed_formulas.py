@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 
-from porism.formula import Parsed, parse
+from porism.formula import Parsed, latex_to_mathml, parse
 from porism.formula.match.matcher import PreparedTree
 from porism.index.analysis.flat import FlatLayout, flat_layout
 from porism.search.display.readable import readable_latex
@@ -42,4 +42,4 @@ def parsed_formula(latex: str) -> ComparableFormula:
 @lru_cache(MAX_TEXTS)
 def mathml_of(latex: str) -> str:
     """Return the clean MathML of a formula of a post."""
-    return parsed_formula(latex).parsed.mathml
+    return latex_to_mathml(latex)

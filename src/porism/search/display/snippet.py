@@ -18,9 +18,8 @@ from porism.text.segment import Segment, Text
 SNIPPET_LENGTH = 320  # characters
 MAX_HIGHLIGHTED = 4  # formulas of a snippet that are compared with the query symbol by symbol
 FORMULA_WIDTH = 0.5  # a character of LaTeX takes less space than one of text
-# How many posts and sentences are kept, so that the next query need not analyse them again.
-MAX_POSTS, MAX_SENTENCES = 1_000, 20_000
-_SENTENCE_END = re.compile(r"(?<=[.?!:;])\s+|\n+")
+MAX_POSTS = 1_000  # that are kept as sentences for the next query
+_SENTENCE_END = re.compile(r"[.?!:;]\s+|\n+")
 
 
 class SnippetBuilder:
@@ -29,6 +28,7 @@ class SnippetBuilder:
     def __init__(self, terms: Mapping[str, QueryTerms], highlighter: Highlighter) -> None:
         words, parts = terms["words"], terms["parts"]
         self._words: dict[str, float] = dict(zip(words.texts, words.scores.tolist(), strict=True))
+        self._stems = frozenset(self._words)
         self._parts = highlighter.shared_parts(parts)
         self._highlighter = highlighter
 
@@ -63,7 +63,7 @@ class SnippetBuilder:
         self, pieces: Sequence[Segment], limit: int, formula_width: float, formulas: bool = True
     ) -> tuple[int, int]:
         """Return start and end of the window of at most `limit` characters with the largest weight; the first one of equals."""
-        weights = [0.0 if piece.is_formula and not formulas else self._weight(piece) for piece in pieces]
+        weights = [0.0 if piece.kind == "formula" and not formulas else self._weight(piece) for piece in pieces]
         widths = [_width(piece, formula_width) for piece in pieces]
         best, window = -1.0, (0, 0)
         last, width, total = 0, 0.0, 0.0
@@ -80,16 +80,16 @@ class SnippetBuilder:
 
     def _weight(self, piece: Segment) -> float:
         """Return the weight of the query terms in a sentence or formula."""
-        if not piece.is_formula:
-            words = word_stems(piece.text) & self._words.keys() if self._words else ()
-            return sum(self._words[word] for word in words)
-        return sum(part.weight for part in self._parts.of(piece.expression_id)) if piece.expression_id else 0.0
+        if piece.kind == "formula":
+            return sum([part.weight for part in self._parts.of(piece.expression_id)]) if piece.expression_id else 0.0
+        found = self._stems.intersection(map(stem, WORD.findall(piece.text)))
+        return sum([self._words[word] for word in found])
 
     def _highlighted(self, pieces: Iterable[Segment], formulas: bool = True) -> tuple[HighlightedSegment, ...]:
         shown: list[HighlightedSegment] = []
         compared = 0
         for piece in pieces:
-            if not piece.is_formula:
+            if piece.kind != "formula":
                 shown.extend(self._highlight_words(piece.text))
                 continue
             match = NO_HIGHLIGHT
@@ -106,8 +106,8 @@ class SnippetBuilder:
     def _highlight_words(self, text: str) -> Iterable[HighlightedSegment]:
         """Split a text at the words of the query."""
         at = 0
-        for match in WORD.finditer(text) if self._words else ():
-            if stem(match[0]) in self._words:
+        for match in WORD.finditer(text):
+            if stem(match[0]) in self._stems:
                 if match.start() > at:
                     yield HighlightedSegment("text", text[at : match.start()])
                 yield HighlightedSegment("text", match[0], highlighted=True)
@@ -119,32 +119,23 @@ class SnippetBuilder:
 @lru_cache(MAX_POSTS)
 def split_sentences(text: Text) -> tuple[Segment, ...]:
     """Split a post into sentences and formulas."""
-    return tuple(piece for segment in prose(with_unmarked(text)) for piece in _split(segment))
-
-
-def _split(segment: Segment) -> Iterable[Segment]:
-    """Split a text into sentences, each with the white space after it."""
-    if segment.is_formula:
-        yield segment
-        return
-    at = 0
-    for match in _SENTENCE_END.finditer(segment.text):
-        if match.end() > at:
-            yield Segment("text", segment.text[at : match.end()].replace("\n", " "))
-        at = match.end()
-    if at < len(segment.text):
-        yield Segment("text", segment.text[at:])
+    pieces: list[Segment] = []
+    for segment in prose(with_unmarked(text)):
+        if segment.kind == "formula":
+            pieces.append(segment)
+            continue
+        words, at = segment.text, 0
+        for match in _SENTENCE_END.finditer(words):  # a sentence keeps the white space after it
+            pieces.append(Segment("text", words[at : match.end()].replace("\n", " ")))
+            at = match.end()
+        if at < len(words):
+            pieces.append(Segment("text", words[at:]) if at else segment)
+    return tuple(pieces)
 
 
 def _width(piece: Segment, formula_width: float) -> float:
     """Return the space that a piece takes: LaTeX by a factor, with its two dollar signs."""
-    return len(piece.text) * formula_width + 2 if piece.is_formula else len(piece.text)
-
-
-@lru_cache(MAX_SENTENCES)
-def word_stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text."""
-    return frozenset([stem(word) for word in WORD.findall(text)])
+    return len(piece.text) * formula_width + 2 if piece.kind == "formula" else len(piece.text)
 
 
 def plain_title(text: Text) -> tuple[HighlightedSegment, ...]:

@@ -17,7 +17,6 @@ from porism.index.analysis.classes import VARIABLE, symbol_kind
 from porism.index.analysis.flat import FlatLayout, flat_layout
 from porism.index.protocols import FormulaStore
 from porism.records import Binding, Explanation
-from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.features import FEATURES, FormulaContext
 from porism.search.formulas.query import layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
@@ -38,13 +37,6 @@ class NodePair(NamedTuple):
     item: tuple[int, ...]
 
 
-class AlignedSymbols(NamedTuple):
-    """Symbols that the layout alignment pairs, and the variables it renames."""
-
-    pairs: list[SymbolPair]
-    bindings: list[Binding]
-
-
 def explain_hit(context: FormulaContext, store: FormulaStore, row: int, contributions: Sequence[float]) -> Explanation:
     """Explain the score of a row from the contributions of the FEATURES."""
     query = context.query
@@ -56,10 +48,10 @@ def explain_hit(context: FormulaContext, store: FormulaStore, row: int, contribu
         reason = LEVEL_REASONS[found.level]
     else:
         symbols, item_symbols = query.features.layout, flat_layout(layout)
-        aligned = align_symbols(symbols, query.layout, item_symbols, store)
-        nodes = [NodePair(symbols.nodes[a].places, item_symbols.nodes[b].places) for a, b in aligned.pairs]
-        bindings = aligned.bindings
-        reason = f"{len(aligned.pairs)} of {len(symbols.labels)} symbols match in order"
+        pairs = matched_pairs(query.layout, layout_symbols(item_symbols, store))
+        nodes = [NodePair(symbols.nodes[a].places, item_symbols.nodes[b].places) for a, b in pairs]
+        bindings = renamed_variables(symbols, item_symbols, pairs)
+        reason = f"{len(pairs)} of {len(symbols.labels)} symbols match in order"
     query_nodes, item_nodes = _same_length(nodes)
     parts = tuple(
         Explanation(value, feature.explain(context, layout))
@@ -97,15 +89,12 @@ def _same_length(pairs: Iterable[NodePair]) -> NodePair:
     return NodePair(tuple(query), tuple(item))
 
 
-def align_symbols(
-    query: FlatLayout, query_symbols: SymbolSequence, item: FlatLayout, store: FormulaStore
-) -> AlignedSymbols:
-    """Align two layout trees; a renamed variable is bound to the one it is paired with most often."""
-    pairs = matched_pairs(query_symbols, layout_symbols(item, store))
+def renamed_variables(query: FlatLayout, item: FlatLayout, pairs: Iterable[SymbolPair]) -> list[Binding]:
+    """Return the variables of the query that an alignment renames, each bound to the one it is paired with most often."""
     partners: dict[str, Counter[str]] = {}
     for pair in pairs:
         name = query.labels[pair.query]
         if symbol_kind(name) == VARIABLE:
             partners.setdefault(name, Counter())[item.labels[pair.item]] += 1
     chosen = [(name, counts.most_common(1)[0][0]) for name, counts in partners.items()]
-    return AlignedSymbols(pairs, [Binding(_name(name), _name(other)) for name, other in chosen if name != other])
+    return [Binding(_name(name), _name(other)) for name, other in chosen if name != other]

@@ -53,6 +53,11 @@ def analyse_query(formula: str | Parsed, store: FormulaStore) -> FormulaQuery:
 
 def layout_symbols(layout: FlatLayout, store: FormulaStore) -> SymbolSequence:
     """Return a layout tree in reading order as a symbol sequence."""
+    if all(map(store.labels.__contains__, layout.labels)):  # as for every formula of the index
+        ids = np.array([store.labels[label] for label in layout.labels], np.int32)
+        weights = store.layout_weights[ids].astype(np.float32)
+        kinds = np.array([symbol_kind(label) for label in layout.labels], np.uint8)
+        return SymbolSequence(ids, kinds, weights, np.array(layout.edges, np.uint8))
     label_ids = _LabelIds(store)
     labels = label_ids.intern(layout.labels)
     return _symbols(layout.labels, labels, label_ids.weights(labels, store.layout_weights), layout.edges)

@@ -36,8 +36,14 @@ class SymbolPair(NamedTuple):
 
 def matched_pairs(query: SymbolSequence, item: SymbolSequence) -> list[SymbolPair]:
     """Return the pairs of the cheapest alignment, in order. A match of symbols on different edges costs the symbol's weight."""
-    pairs: Array = trace_back(*cost_table(query, item))
-    return [SymbolPair(a, b) for a, b in pairs.tolist()]
+    return [SymbolPair(a, b) for a, b in cheapest_path(query, item).tolist()]
+
+
+@compiled
+def cheapest_path(query: SymbolSequence, item: SymbolSequence) -> Array:
+    """Return the pairs of the cheapest alignment as rows of an array."""
+    costs, steps = cost_table(query, item)
+    return trace_back(costs, steps)
 
 
 @compiled
