@@ -54,7 +54,9 @@ def query_outcomes(engine: Engine, half: str = "") -> Iterator[Outcome]:
     """Yield for each typed query whether one of its threads is among the first three answers, and among the first three questions."""
     for part, kind, query, threads in rows("queries", half):
         wanted = set(map(int, threads.split()))
-        yield Outcome(part, kind, query, tuple(bool(wanted & set(first_threads(engine, query, each))) for each in LISTS))
+        yield Outcome(
+            part, kind, query, tuple(bool(wanted & set(first_threads(engine, query, each))) for each in LISTS)
+        )
 
 
 def first_threads(engine: Engine, query: str, kind: Kind, k: int = FIRST) -> list[int]:
@@ -70,7 +72,9 @@ def wildcard_outcomes(engine: Engine, half: str = "") -> Iterator[Outcome]:
             found = engine.search(query, k=FIRST).hits
             holds = bool(wanted & {hit.thread_id for hit in found}) if wanted else _all_bind(engine, query, found)
         else:
-            hits = engine.formulas(query, k=FIRST_FORMULAS, mode="subformula" if kind == "subformula" else "similar").hits
+            hits = engine.formulas(
+                query, k=FIRST_FORMULAS, mode="subformula" if kind == "subformula" else "similar"
+            ).hits
             forms = {_form(target) for target in targets.split(" ;; ")}
             binds = bool(hits) and all(hit.level for hit in hits[:FIRST])
             holds = binds if targets == BINDS else any(_form(hit.latex) in forms for hit in hits)

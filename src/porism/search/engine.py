@@ -36,6 +36,7 @@ from porism.search.display.highlight import Highlighter
 from porism.search.display.results import Extract, FormulaResults, Results, SearchHit
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.features.feature import KINDS, Kind
+from porism.search.formulas.readings import choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.generate import Endpoint, generate_answer
 from porism.search.index import Index, open_collection, open_index
@@ -177,8 +178,9 @@ class Engine:
     def read(self, query: str | Query) -> ReadQuery:
         """Return a query as the engine understands it."""
         if isinstance(query, str):
-            return read_query(query)
-        return read_query(query.title or query.text, query.text if query.title else "", query.tags)
+            return choose_readings(read_query(query), self.index.terms)
+        read = read_query(query.title or query.text, query.text if query.title else "", query.tags)
+        return choose_readings(read, self.index.terms)
 
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]

@@ -1,4 +1,4 @@
-"""Reading queries: title and body become text with marks, and parsed formulas (`porism.text.query` finds them).
+"""Reading queries: title and body become text with marks, and parsed formulas (`porism.search.reading` finds them).
 
 Any string is a legal query. A formula that cannot be parsed is searched by its symbols, and `notes` say so.
 """
@@ -15,8 +15,8 @@ from typing import Literal
 from porism.formula import Parsed, parse, parse_mathml
 from porism.index.analysis.words import FORMULA
 from porism.records import Topic, TopicFormula
+from porism.search.reading.parts import QueryPart, split_query
 from porism.text.delimiters import math_span
-from porism.text.query import QueryPart, split_query
 
 Field = Literal["title", "body"]
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")
@@ -26,10 +26,11 @@ QUERIES_KEPT = 128  # parsed queries that are kept: page 2 and explanations pars
 
 @dataclass(frozen=True, slots=True)
 class QueryFormula:
-    """A formula of a query, and the field in which it occurs first."""
+    """A formula of a query, the field in which it occurs first, and other readings of what was typed."""
 
     parsed: Parsed
     field: Field = "title"
+    others: tuple[Parsed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def _topic_formulas(formulas: dict[str, QueryFormula]) -> tuple[TopicFormula, ..
 
 def parse_part(part: QueryPart) -> Parsed:
     """Parse a formula of a query, LaTeX with wildcards or MathML."""
-    return parse_mathml(part.source) if part.mathml else parse(part.source, wildcards=True)
+    return parse_mathml(part.source) if part.mathml else parse(part.latex, wildcards=True)
 
 
 def _read_field(
@@ -99,19 +100,22 @@ def _read_field(
             if _LONE_DOLLAR.search(part.source):
                 notes.append("a $ has no closing $, so the text after it is not read as a formula")
             continue
-        text.append(f" {FORMULA} ")
-        if part.source and part.source not in formulas:
+        text.append(f" {FORMULA} {part.words} " if part.words else f" {FORMULA} ")
+        key = part.latex or part.source
+        if key and key not in formulas:
             formula = parse_part(part)
-            formulas[part.source] = QueryFormula(formula, name)
+            others = tuple(parse(latex, wildcards=True) for latex in part.others)
+            formulas[key] = QueryFormula(formula, name, others)
             notes.extend(_notes(part, formula))
-        if part.source:
-            written.append(math_span(formulas[part.source].parsed.latex, ""))
+        if key:
+            written.append(math_span(formulas[key].parsed.latex, ""))
     return "".join(text)
 
 
 def _notes(part: QueryPart, formula: Parsed) -> Iterator[str]:
-    if part.bare:
-        yield f"{part.source} is read as a formula"
+    if part.typed:
+        reading = "a formula" if part.latex == part.source else f"the formula ${part.latex}$"
+        yield f"{part.source} is read as {reading}"
     if formula.path == "opaque":
         yield f"{part.source[:80]} cannot be read as a formula, so only its symbols are searched"
     for problem in formula.problems[:1]:

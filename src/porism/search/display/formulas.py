@@ -8,18 +8,20 @@ from typing import NamedTuple
 
 from porism.corpus.post import Formula
 from porism.corpus.store.collection import Collection
-from porism.formula import Parsed, parse
+from porism.formula import Parsed
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
-from porism.text.query import split_query
+from porism.search.reading.parts import split_query, typed_formula
+from porism.search.reading.runs import is_words
 from porism.text.segment import EMPTY
 
 MAX_USES = 5  # posts shown for a formula
 MAX_INSTANCES = 200  # instances of a formula that are read to find its posts
+NO_FORMULA = "“{}” contains no formula"
 EMPTY_QUERY = "type a formula, for example a^2+b^2=c^2"
 NO_HITS = ("search for similar formulas", "replace a part of the formula by a wildcard, for example ?x")
 
@@ -32,12 +34,14 @@ class FormulaInput(NamedTuple):
 
 
 def read_formula(text: str) -> FormulaInput:
-    """Return the first formula of a query; a query without a recognisable formula is one as a whole."""
+    """Return the first formula of a query; a query without a recognisable formula is one as a whole, unless it consists of words."""
     pieces = list(split_query(text))
     found = [piece for piece in pieces if piece.kind == "formula"]
     if not found:
-        latex = text.strip()
-        return FormulaInput(parse(latex, wildcards=True) if latex else None, ())
+        typed = text.strip()
+        if not typed or is_words(typed):
+            return FormulaInput(None, (NO_FORMULA.format(typed[:80]),) if typed else ())
+        return FormulaInput(parse_part(typed_formula(typed)), ())
     words = " ".join(piece.source.strip() for piece in pieces if piece.kind == "text").strip()
     notes = []
     if words:

@@ -16,7 +16,7 @@ from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
 from porism.search.query import parse_part
-from porism.text.query import QueryPart, split_query
+from porism.search.reading.parts import QueryPart, split_query
 from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter
 

@@ -1,0 +1,40 @@
+"""Which reading of an ambiguous formula the index supports: `1/2x` is the one whose sub-expressions its posts contain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from porism.formula import Parsed
+from porism.index.analysis.terms import formula_terms
+from porism.index.protocols import UNKNOWN, Term, TermIndex
+from porism.index.schema import THREAD
+from porism.search.query import QueryFormula, ReadQuery
+
+FAMILY = "parts"
+
+
+def choose_readings(query: ReadQuery, index: TermIndex) -> ReadQuery:
+    """Return the query with the best supported reading of each formula. Without a difference the most usual reading stays."""
+    if not any(formula.others for formula in query.formulas):
+        return query
+    return replace(query, formulas=tuple(_chosen(formula, index) for formula in query.formulas))
+
+
+def _chosen(formula: QueryFormula, index: TermIndex) -> QueryFormula:
+    if not formula.others:
+        return formula
+    readings = (formula.parsed, *formula.others)
+    best = int(np.argmax([_support(index, reading) for reading in readings]))
+    return QueryFormula(readings[best], formula.field)
+
+
+def _support(index: TermIndex, formula: Parsed) -> float:
+    """Return the share of the formula's sub-expressions that some post contains."""
+    terms: Sequence[str] = list(dict.fromkeys(formula_terms(formula)[FAMILY]))
+    if not terms:
+        return 0.0
+    known = index.statistics([Term(FAMILY, term) for term in terms], THREAD).codes != UNKNOWN
+    return float(known.sum()) / len(terms)

@@ -1,0 +1,141 @@
+"""Tokens of typed mathematics: numbers, letters, names of functions and Greek letters, symbols. `names.tsv` lists the names and symbols."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple, get_args
+
+Kind = Literal[
+    "number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent", "binomial",
+    "relation", "sum", "product", "slash", "script", "postfix", "dots", "open", "close", "bar", "comma", "percent", "word", "latex",
+]  # fmt: skip
+OPERANDS: frozenset[Kind] = frozenset(("number", "letter", "differential", "wildcard"))
+MAX_TAIL = 2  # letters that may follow the name of a function without a blank: sinx, cosnx
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>\d+(?:[.,]\d+)*)|(?P<wildcard>\?[A-Za-z]\w*)|(?P<latex>\\[A-Za-z]+|\\.)|(?P<run>[A-Za-z]+)|(?P<symbol>.)",
+    re.DOTALL,
+)
+_DIFFERENTIAL = re.compile(r"[A-Za-z]??d[xyztursvwpASV]")
+_INNER_FUNCTION = re.compile(r"([a-z])(sin|cos|tan|ln|log|exp)([a-z]{1,2})")
+_CHOOSE = re.compile(r"([a-zN])C([a-zR])")
+_COMPOSED = frozenset(("letter", "number", "close", "postfix"))
+_PRODUCT_OF_GREEK = ("pi", "theta", "alpha", "beta", "lambda", "omega", "phi")
+
+
+class Token(NamedTuple):
+    """A token: its kind, its LaTeX, what was typed, and whether a blank precedes it."""
+
+    kind: Kind
+    latex: str
+    text: str
+    space: bool = False
+
+
+class Name(NamedTuple):
+    """A row of `names.tsv` for one typed form."""
+
+    kind: Kind
+    latex: str
+
+
+@cache
+def names() -> dict[str, Name]:
+    """Return the table by typed form."""
+    rows = files(__package__).joinpath("names.tsv").read_text("utf-8").splitlines()
+    found: dict[str, Name] = {}
+    for row in rows:
+        if not row.startswith("#"):
+            kind, latex, typed = row.split("\t")
+            match = next(one for one in get_args(Kind) if one == kind)
+            found.update({form: Name(match, latex) for form in typed.split(" ")})
+    return found
+
+
+@cache
+def _symbols() -> re.Pattern[str]:
+    """Return the pattern of all symbols, the longest first."""
+    forms = sorted((form for form in names() if not form.isalpha() or not form.isascii()), key=lambda form: -len(form))
+    return re.compile("|".join(map(re.escape, forms)))
+
+
+def tokenise(text: str) -> list[Token]:
+    """Return the tokens of a typed formula. Characters without meaning are left out."""
+    found: list[Token] = []
+    at, space = 0, False
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None  # the last alternative matches every character
+        at = match.end()
+        if match["space"]:
+            space = True
+            continue
+        if match["number"]:
+            made = [Token("number", match[0], match[0])]
+        elif match["wildcard"]:
+            made = [Token("wildcard", match[0] + " ", match[0])]
+        elif match["latex"]:
+            made = [Token("latex", match[0] + " ", match[0])]
+        elif match["run"]:
+            made = letters(match[0])
+        else:
+            symbol = _symbols().match(text, match.start())
+            at = symbol.end() if symbol else at
+            made = [_named(symbol[0])] if symbol else []
+        found += [one._replace(space=space) if not number else one for number, one in enumerate(made)]
+        space = space and not made
+    return [_in_context(found, at) for at in range(len(found))]
+
+
+def _in_context(tokens: list[Token], at: int) -> Token:
+    """Return a token as its neighbours make it: `f o g` composes, `5C2` chooses, dots behind a number or a comma are low."""
+    token = tokens[at]
+    before = tokens[at - 1] if at else token
+    after = tokens[at + 1] if at + 1 < len(tokens) else token
+    if token.text == "o" and token.space and after.space and after.kind == "letter" and before.kind in _COMPOSED:
+        return Token("product", "\\circ ", "o", True)
+    if token.text == "C" and not token.space and before.kind == after.kind == "number" and not after.space:
+        return _named("choose")
+    if token.kind == "dots" and before is not token and before.kind in ("number", "comma"):
+        return token._replace(latex="\\ldots ")
+    return token
+
+
+def letters(run: str) -> list[Token]:
+    """Return the tokens of a run of letters: a name, a differential, a name with letters at its end (`sinx`), or single letters."""
+    if run in names():
+        return [_named(run)]
+    if _DIFFERENTIAL.fullmatch(run) and len(run) > 1:
+        return [*map(_letter, run[:-2]), Token("differential", f"d{run[-1]}", run[-2:])]
+    if chosen := _CHOOSE.fullmatch(run):
+        return [_letter(chosen[1]), _named("choose"), _letter(chosen[2])]
+    if inner := _INNER_FUNCTION.fullmatch(run):
+        return [_letter(inner[1]), _named(inner[2]), *letters(inner[3])]
+    for size in range(len(run) - 1, max(1, len(run) - MAX_TAIL - 1), -1):
+        name = names().get(run[:size])
+        if name is not None and name.kind in ("function", "root"):
+            return [_named(run[:size]), *letters(run[size:])]
+    for greek in _PRODUCT_OF_GREEK:
+        if run.endswith(greek) and len(run) == len(greek) + 1:
+            return [_letter(run[0]), _named(greek)]
+        if run.startswith(greek) and len(run) == len(greek) + 1:
+            return [_named(greek), _letter(run[-1])]
+    return [_letter(char) for char in run]
+
+
+def is_name(run: str) -> bool:
+    """Return whether a run of letters is more than a product of letters: a name, a differential, or a name with letters at its end."""
+    found = letters(run)
+    return len(run) > 1 and not all(token.kind == "letter" and len(token.text) == 1 for token in found)
+
+
+def _letter(char: str) -> Token:
+    return Token("letter", char, char)
+
+
+def _named(form: str) -> Token:
+    name = names()[form]
+    blank = " " if name.latex[-1:].isalpha() and name.latex.startswith("\\") else ""
+    return Token(name.kind, name.latex + blank, form)
