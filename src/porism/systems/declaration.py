@@ -57,6 +57,8 @@ class Declaration:
     as_task3: Mapping[str, float] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     approximations: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()  # values that agree with those of the original program, with figures
+    gap: str = ""  # why our scores are not in the order of the published ones
     automatic_query: str = ""
     printed: str = ""
     file: str = SHIPPED
@@ -126,7 +128,7 @@ def _declaration(row: Mapping[str, Any], where: str) -> Declaration:
         raise PorismError("has no name or no task", where=place, fix='write name = "team/run" and task = 1 or 2')
     values = dict(row)
     values["parts"] = tuple(_part(part, place) for part in row.get("parts", ()))
-    for key in ("needs", "approximations"):
+    for key in ("needs", "approximations", "checks"):
         values[key] = tuple(row.get(key, ()))
     names = MEASURES[row["task"]]
     values["published"] = {int(year): _scores(names, each) for year, each in row.get("published", {}).items()}

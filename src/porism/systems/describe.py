@@ -73,6 +73,10 @@ def _lines(one: Declaration) -> Iterator[str]:
         yield f"query without --queries: {one.automatic_query}"
     for fact in one.approximations:
         yield f"approximation: {fact}"
+    for check in one.checks:
+        yield f"checked: {check}"
+    if one.gap:
+        yield f"gap: {one.gap}"
     for year, scores in one.published.items():
         yield f"published {year}: {', '.join(f'{name} {value:.3f}' for name, value in scores.items())}"
     if one.as_task3:
