@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from porism.formula import Parsed, parse, parse_mathml
+from porism.formula.match.backtracking import is_wildcard
 from porism.index.analysis.words import FORMULA
 from porism.records import Topic, TopicFormula
 from porism.search.reading.parts import QueryPart, split_query
@@ -31,6 +32,11 @@ class QueryFormula:
     parsed: Parsed
     field: Field = "title"
     others: tuple[Parsed, ...] = ()
+
+    @property
+    def has_wildcards(self) -> bool:
+        """Whether the formula contains a wildcard."""
+        return has_wildcards(self.parsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,11 @@ def _topic_formulas(formulas: dict[str, QueryFormula]) -> tuple[TopicFormula, ..
         )
         for source, one in formulas.items()
     )
+
+
+def has_wildcards(formula: Parsed) -> bool:
+    """Return whether a formula contains a wildcard."""
+    return any(is_wildcard(node.label) for node in formula.operators.walk())
 
 
 def parse_part(part: QueryPart) -> Parsed:

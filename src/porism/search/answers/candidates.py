@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.evaluate.fusion import ScoredIds
-from porism.index.protocols import Filter
+from porism.index.protocols import Candidates, Filter, Term
+from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
+from porism.index.weighting import BM25
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
-from porism.search.answers.context import Contexts
+from porism.search.answers.context import Contexts, QueryContext
 from porism.search.answers.term_search import TermSearch
 from porism.search.fusion import RRF, Fusion
 from porism.search.query import ReadQuery
@@ -23,10 +25,20 @@ SOURCES = (
     TermSearch(("parts",)),
     TermSearch(CONCEPT_FAMILIES, concepts=True),
 )
+PRESENCE = BM25(k1=0.0)  # a formula counts once
 DEPTH = 1000  # threads of each source
 MOST_THREADS = DEPTH * len(
     SOURCES
 )  # the largest number of threads that is re-ranked, whatever the size of the collection
+
+
+def _with_bound_formulas(context: QueryContext, allow: Filter | None) -> list[Candidates]:
+    """Return the threads with formulas to which a query with wildcards binds: none of its terms finds them."""
+    if not any(formula.has_wildcards for formula in context.query.formulas):
+        return []
+    ids = dict.fromkeys(number for found in context.similar_formulas for number in found.bound)
+    terms = [Term(VISUAL_FAMILY, str(number)) for number in ids]
+    return [context.index.terms.search(terms, EVERY_FIELD, PRESENCE, DEPTH, allow=allow)] if terms else []
 
 
 class ThreadCandidates(Retriever):
@@ -43,6 +55,7 @@ class ThreadCandidates(Retriever):
         """Return the best k threads of all sources together."""
         context = self._contexts.of(query)
         found = [source.candidates(context, DEPTH, allow) for source in self._sources]
+        found += _with_bound_formulas(context, allow)
         fused = self._fusion.fuse([ScoredIds(one.rows, one.scores) for one in found])
         ids = self._contexts.index.documents.post_ids("thread", fused.ids[:k])
         return Ranking(ids, fused.scores[:k])

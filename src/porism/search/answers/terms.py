@@ -18,6 +18,7 @@ from porism.search.query import ReadQuery
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
 FIELD_WEIGHTS = {"title": 3.0, "body": 1.0}
+BOUND_APART = ("tuples", "paths")
 SHORTEST = 2  # a formula in the body with fewer characters says nothing
 
 Ints = npt.NDArray[np.int64]
@@ -66,8 +67,10 @@ def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
     for number, formula in enumerate(query.formulas):
         if formula.field == "body" and len(formula.parsed.latex.strip()) < SHORTEST:
             continue
+        # Tuples and paths of a wildcard are in many formulas, to most of which the query does not bind; `formula_overlap` binds it.
+        bound_apart = BOUND_APART if formula.has_wildcards else ()
         for family, terms in formula_terms(formula.parsed).items():
-            for term in terms:
+            for term in terms if family not in bound_apart else ():
                 counts[family][term] += FIELD_WEIGHTS[formula.field]
                 formulas[family].setdefault(term, number)
     weights = {family: {term: count**0.5 for term, count in found.items()} for family, found in counts.items()}

@@ -5,8 +5,9 @@ Hashes of sub-expressions answer this for most formulas; the operator trees are 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,9 @@ from porism.formula.binary import unpack
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
+from porism.formula.tree import Node
 from porism.index.analysis.classes import label_traits
-from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN
+from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN, features
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import FormulaStore, SymbolSequences, Term
 from porism.index.weighting import BM25
@@ -26,8 +28,10 @@ from porism.search.formulas.query import FormulaQuery
 Array = npt.NDArray[Any]
 
 MAX_MATCHED = 300  # best formulas whose trees are matched when hashes give no answer
+MAX_MATCHED_WILDCARDS = 800  # the same for a query with wildcards, which has no hashes
 MATCH_BUDGET = 4_000  # steps of each match
 MAX_PATH_HITS = 500  # rows, with and without symbols, that are matched because they have all paths of the query
+MAX_SHAPE_HITS = 2_000  # rows of the same structure that are considered for a query with wildcards
 _LEVEL_OF_PREFIX = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
 
 
@@ -76,18 +80,47 @@ def find_with_all_paths(query: FormulaQuery, store: FormulaStore) -> list[int]:
     return list(found)
 
 
-def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> dict[int, Level]:
+def find_by_shape(query: FormulaQuery, store: FormulaStore) -> list[int]:
+    """Return rows whose structure is that of a query with wildcards, the most similar first: a wildcard is taken for a variable or a number.
+
+    Terms of a wildcard itself are in no formula, so that a query of wildcards alone would have no candidates.
+    """
+    parsed = query.parsed
+    terms: Counter[str] = Counter()
+    for stand_in in ("V!x", "N!2"):
+        shape = features(_without_wildcards(parsed.layout, stand_in), _without_wildcards(parsed.operators, stand_in))
+        terms |= Counter(shape.paths[::2])  # by classes alone
+    wanted = [Term("paths", text, float(count)) for text, count in terms.items()]
+    rows: list[int] = store.terms.search(wanted, WHOLE, BM25(), MAX_SHAPE_HITS).rows.tolist()
+    return rows
+
+
+def _without_wildcards(tree: Node, label: str) -> Node:
+    """Return a tree with a label in place of its wildcards."""
+    children = [_without_wildcards(child, label) for child in tree.children]
+    return Node(label if is_wildcard(tree.label) else tree.label, children, tree.edges, tree.places)
+
+
+class Occurrence(NamedTuple):
+    """How the query occurs in a formula: at which level, and whether as the whole formula."""
+
+    level: Level
+    whole: bool
+
+
+def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> dict[int, Occurrence]:
     """Return those of the rows in which the query occurs, found by matching operator trees.
 
     Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED rows with the necessary labels are matched.
     """
-    found: dict[int, Level] = {}
+    found: dict[int, Occurrence] = {}
     pattern = PreparedTree(query.parsed.operators)
-    examined = _with_needed_labels(pattern, store, np.array(rows, np.int64))[:MAX_MATCHED].tolist()
+    limit = MAX_MATCHED_WILDCARDS if query.has_wildcards else MAX_MATCHED
+    examined = _with_needed_labels(pattern, store, np.array(rows, np.int64))[:limit].tolist()
     for row, packed in zip(examined, store.trees(examined), strict=True):
         match = find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
         if match is not None:
-            found[row] = match.level
+            found[row] = Occurrence(match.level, match.whole)
     return found
 
 

@@ -24,7 +24,14 @@ from porism.search.formulas.candidates import find_candidates
 from porism.search.formulas.diversity import ranks_within_shape
 from porism.search.formulas.explain import explain_hit
 from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
-from porism.search.formulas.occurrence import find_containing, find_with_all_paths, match_trees, same_formulas
+from porism.search.formulas.occurrence import (
+    Occurrence,
+    find_by_shape,
+    find_containing,
+    find_with_all_paths,
+    match_trees,
+    same_formulas,
+)
 from porism.search.formulas.query import FormulaQuery, analyse_query
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
@@ -32,6 +39,7 @@ MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 DEPTH = 1000  # candidates by tuples, even when fewer hits are requested
 MAX_CONTAINING = 10_000  # formulas at each level that a sub-formula search ranks
 THREADS = 2
+WHOLE_BONUS = 1.5  # in levels, for a formula to which a query with wildcards binds as a whole
 
 
 class FormulaHit(NamedTuple):
@@ -128,7 +136,8 @@ class FormulaSearcher:
         """Find candidates, `depth` of them by tuples, and compute what each feature contributes to their scores."""
         query = context.query
         containing = find_containing(query, self.store, MAX_CONTAINING if mode == "subformula" else depth)
-        possible = find_with_all_paths(query, self.store) if mode == "subformula" else []
+        possible = find_with_all_paths(query, self.store) if mode == "subformula" or query.has_wildcards else []
+        possible += find_by_shape(query, self.store) if query.has_wildcards else []
         candidates = find_candidates(query, self.store, depth, [*containing, *possible], self._executor)
         batch = read_batch(self.store, candidates, containing)
         features = self._executor.map(lambda part: compute_features(context, part), batch.split(THREADS))
@@ -150,10 +159,13 @@ class FormulaSearcher:
         """Raise the candidates in which the query occurs by their level; drop the others, unless similar formulas are requested."""
         rows = scored.batch.rows
         unknown = [row for row in dict.fromkeys((*possible, *rows[scored.order()].tolist())) if row not in containing]
-        levels = {**match_trees(query, self.store, unknown), **containing}
+        found = match_trees(query, self.store, unknown) | {
+            row: Occurrence(containing[row], False) for row in containing
+        }
         for at, row in enumerate(rows.tolist()):
-            if row in levels:
-                scored.contributions[at, OCCURRENCE] = len(LEVELS) - LEVELS.index(levels[row])
+            if row in found:
+                bonus = WHOLE_BONUS if query.has_wildcards and found[row].whole else 0.0
+                scored.contributions[at, OCCURRENCE] = len(LEVELS) - LEVELS.index(found[row].level) + bonus
         return scored if mode in ("similar", "diverse") else scored.keep(scored.contributions[:, OCCURRENCE] > 0)
 
     def _hits(self, scored: ScoredCandidates, order: npt.NDArray[np.int64]) -> list[FormulaHit]:
