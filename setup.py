@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 COMPILED = {
     ".": "hashing",
     "formula": "tree parsed binary",
-    "formula/latex": "convert repair editable balance lone_brackets",
+    "formula/latex": "convert repair editable balance brackets",
     "formula/layout": "labels fences build joining tuples tangent",
     "formula/operators": "parse application binders nary calculus groups operands pairs prefix scripts stack symbols table",
     "formula/canonical": "rules hashed forms subexpressions",

@@ -10,14 +10,16 @@ import functools
 import re
 from typing import Any, NamedTuple
 
+from porism.formula.latex.brackets import is_shallow, protect_brackets
 from porism.formula.latex.editable import EditableLatex
-from porism.formula.latex.lone_brackets import protect_brackets
+from porism.formula.latex.isolated import Task, TooExpensive, convert_isolated
 from porism.formula.latex.macros import Macros
 from porism.formula.latex.repair import commands, needs_preparation, prepare, repair, repair_at
 from porism.formula.problems import Problem
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
+SHORT = 500  # a text of so many characters takes latex2mathml little time
 MAX_PROBLEMS = 20
 MAX_POINT_REPAIRS = 8
 
@@ -39,7 +41,8 @@ class _Refusal(NamedTuple):
 
 
 @functools.cache
-def _core(lenient: bool = False) -> Any:
+def math_core(lenient: bool = False) -> Any:
+    """Return the converter of math-core with our commands; `lenient` keeps unknown commands as names."""
     from math_core import LatexToMathML
 
     converter = LatexToMathML(
@@ -57,9 +60,10 @@ def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False)
         and not needs_preparation(latex)
         and not _nested(latex)
     ):
-        core = _core()
         try:
-            return Converted(core(protect_brackets(latex), displaystyle=False), "math-core")
+            return Converted(_math_core(latex), "math-core")
+        except TooExpensive:
+            return _refused(EditableLatex(""), Problem("takes too long to convert", 0, len(latex)))
         except Exception:  # whatever the library raises, repair and try again
             pass
     return _carefully(latex, macros, wildcards)
@@ -67,12 +71,19 @@ def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False)
 
 def command_mathml(latex: str) -> str:
     """Return the MathML of one command, empty when math-core does not know it."""
-    core = _core()
     try:
-        mathml: str = core(protect_brackets(latex), displaystyle=False)
+        return _math_core(latex)
     except Exception:
         return ""
-    return mathml
+
+
+def _math_core(latex: str, lenient: bool = False) -> str:
+    """Convert with math-core: here if that takes little time for sure, else in a process that can be killed. Raise what it raises."""
+    latex = protect_brackets(latex)
+    if is_shallow(latex):
+        mathml: str = math_core(lenient)(latex, displaystyle=False)
+        return mathml
+    return convert_isolated(Task("math-core", latex, lenient))
 
 
 def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
@@ -80,6 +91,13 @@ def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
     if len(latex) > MAX_LENGTH:
         return _refused(EditableLatex(""), Problem(f"longer than {MAX_LENGTH:,} characters", MAX_LENGTH, len(latex)))
     source = EditableLatex(latex)
+    try:
+        return _with_repairs(source, macros, wildcards)
+    except TooExpensive:
+        return _refused(source, Problem("takes too long to convert", 0, len(latex)))
+
+
+def _with_repairs(source: EditableLatex, macros: Macros | None, wildcards: bool) -> Converted:
     prepare(source, macros, wildcards)
     if (deep := _nested(source.text)) or len(source.text) > 2 * MAX_LENGTH:
         return _refused(source, source.problem(f"nested deeper than {MAX_NESTING} levels", deep, deep + 1))
@@ -99,9 +117,10 @@ def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
 
 def _leniently(source: EditableLatex, problem: Problem) -> Converted:
     """Convert with unknown commands kept as names; if that fails, use latex2mathml."""
-    core = _core(lenient=True)
     try:
-        mathml = core(protect_brackets(source.text), displaystyle=False)
+        mathml = _math_core(source.text, lenient=True)
+    except TooExpensive:
+        raise
     except Exception:
         return _with_latex2mathml(source, problem)
     for found in _unknown(mathml, source.text):
@@ -110,17 +129,20 @@ def _leniently(source: EditableLatex, problem: Problem) -> Converted:
 
 
 def _with_latex2mathml(source: EditableLatex, problem: Problem) -> Converted:
-    from latex2mathml.converter import convert
-
-    if len(source.text) > MAX_LENGTH // 4:
-        # It takes time quadratic in the length.
-        return _refused(source, problem)
     try:
-        mathml = convert(source.text)
+        mathml = _latex2mathml(source.text)
     except Exception:
         return _refused(source, problem)
     problems = (*source.problems, problem)[:MAX_PROBLEMS]
     return Converted(mathml, "latex2mathml", tuple(source.repairs), problems)
+
+
+def _latex2mathml(latex: str) -> str:
+    if len(latex) > SHORT or not is_shallow(latex):  # it takes time quadratic in the length
+        return convert_isolated(Task("latex2mathml", latex))
+    from latex2mathml.converter import convert
+
+    return str(convert(latex))
 
 
 def _refused(source: EditableLatex, problem: Problem) -> Converted:
@@ -128,10 +150,10 @@ def _refused(source: EditableLatex, problem: Problem) -> Converted:
 
 
 def _try(source: EditableLatex) -> str | _Refusal:
-    core = _core()
     try:
-        mathml: str = core(protect_brackets(source.text), displaystyle=False)
-        return mathml
+        return _math_core(source.text)
+    except TooExpensive:
+        raise
     except Exception as error:
         return _refusal(str(error), source)
 

@@ -1,0 +1,103 @@
+"""Protect the converter from nested brackets, which can cost it exponential time.
+
+math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with each unclosed
+bracket: with thirty of them it never ends. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
+unclosed. The result looks the same. Closed brackets can cost as much when they are nested deep; `is_shallow` finds those.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from importlib.resources import files
+
+# So many unclosed or nested brackets cost nothing yet.
+MAX_UNCLOSED = 6
+MAX_DEPTH = 10
+
+
+def _openers() -> list[str]:
+    lines = (files("porism.formula.latex") / "openers.tsv").read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _closing(command: str) -> str:
+    """Return the command that closes a bracket: `\\rangle` of `\\langle`, `\\rrbracket` of `\\llbracket`, `\\urcorner` of `\\ulcorner`."""
+    if "corner" in command:
+        return command[:2] + "r" + command[3:]
+    letters = len(command[1:]) - len(command[1:].lstrip("l"))
+    return "\\" + "r" * letters + command[1 + letters :]
+
+
+def _pattern(tokens: list[str]) -> str:
+    """Return a pattern of tokens; a command ends where its letters end."""
+    commands = sorted((token[1:] for token in tokens if token[1:].isalpha()), key=len, reverse=True)
+    symbols = "|".join(re.escape(token) for token in tokens if not token[1:].isalpha())
+    return rf"(?:\\(?:{'|'.join(commands)})(?![A-Za-z])|{symbols})"
+
+
+_SIZE = r"(?:\\[bB]igg?[lrm]?\s*)?"
+_OPENERS = _openers()
+_OPEN = _SIZE + _pattern(_OPENERS)
+_CLOSERS = [chr(code) for code in range(0x3020) if unicodedata.category(chr(code)) in ("Pe", "Pf") and chr(code) != "}"]
+_CLOSE = _SIZE + _pattern(
+    ["\\}", "⎱", *_CLOSERS, *{_closing(token) for token in _OPENERS if token.startswith(("\\l", "\\u"))}]
+)
+_ANY_OPEN = re.compile(_pattern(_OPENERS))
+_MARK = re.compile(
+    rf"(?P<skip>\\(?:left|right|middle)\s*(?:\\[A-Za-z]+|\\?.))|(?P<open>{_OPEN})|(?P<close>{_CLOSE})|\\\\|\\.|[{{}}&]",
+    re.DOTALL,
+)
+_BARE = re.compile(r"^\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
+
+
+def protect_brackets(latex: str) -> str:
+    """Return the text with its unclosed opening brackets protected when there are many; nearly all texts stay as they are."""
+    if _has_few(latex, MAX_UNCLOSED):
+        return latex
+    unclosed = _scan(latex)[0]
+    if len(unclosed) <= MAX_UNCLOSED:
+        return latex
+    for start, end in sorted(unclosed, reverse=True):
+        latex = f"{latex[:start]}{{{_BARE.sub('', latex[start:end])}{{}}}}{latex[end:]}"
+    return latex
+
+
+def is_shallow(latex: str) -> bool:
+    """Return whether brackets are nested so little that the converter takes time in proportion to the length."""
+    return _has_few(latex, MAX_DEPTH) or _scan(latex)[1] <= MAX_DEPTH
+
+
+def _has_few(latex: str, number: int) -> bool:
+    """Return whether a text has at most this many opening brackets; most texts are recognised without a search."""
+    if len(latex) <= number:
+        return True
+    if latex.isascii() and latex.count("(") + latex.count("[") + latex.count("\\") <= number:
+        return True
+    return len(_ANY_OPEN.findall(latex)) <= number
+
+
+def _scan(latex: str) -> tuple[list[tuple[int, int]], int]:
+    """Return the positions of opening brackets that nothing closes within their own braces and cell, and the largest depth."""
+    unclosed: list[tuple[int, int]] = []
+    stack: list[tuple[int, int] | None] = []
+    depth = deepest = 0
+    for found in _MARK.finditer(latex):
+        mark = found[0]
+        if found["open"]:
+            stack.append(found.span())
+            depth += 1
+            deepest = max(deepest, depth)
+        elif found["close"]:
+            if stack and stack[-1] is not None:
+                stack.pop()
+                depth -= 1
+        elif mark == "{":
+            stack.append(None)
+        elif mark in ("}", "&", "\\\\"):
+            while stack and (top := stack[-1]) is not None:
+                unclosed.append(top)  # still counts as open: the converter may search its partner behind the group
+                stack.pop()
+            if mark == "}" and stack:
+                stack.pop()
+    return unclosed + [span for span in stack if span is not None], deepest
