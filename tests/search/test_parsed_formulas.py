@@ -14,3 +14,8 @@ def test_cached_formulas_equal_parsed_ones(latex: str) -> None:
     assert mathml_of(latex) == parse(latex).mathml
     assert parsed_formula(latex).layout.labels == flat_layout(parse(latex).layout).labels
     assert parsed_formula(latex) is parsed_formula(latex)
+
+
+def test_what_is_shown_is_what_is_compared() -> None:
+    latex = r"a &= b \\[7pt] c &= \qvar@construct{x}"
+    assert mathml_of(latex) == parsed_formula(latex).parsed.mathml

@@ -15,11 +15,10 @@ from porism.errors import PorismError
 from porism.index.protocols import UNKNOWN, Filter
 from porism.records import Explanation, Query
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
-from porism.search.answers.context import Candidate, Contexts
+from porism.search.answers.context import Candidate, Contexts, QueryContext
 from porism.search.answers.explain import Explainer
 from porism.search.answers.model import Model, load_model
-from porism.search.answers.reranker import FeatureReranker, FeatureTable, ScoredQuery
-from porism.search.answers.term_scores import contains_any
+from porism.search.answers.reranker import FeatureReranker, FeatureTable, RankedQuery, ScoredQuery
 from porism.search.arguments import (
     check_choice,
     check_flag,
@@ -64,7 +63,7 @@ class Engine:
         contexts = Contexts(index)
         self._candidates = ThreadCandidates(contexts)
         self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
-        self._kept: LRUCache[tuple[ReadQuery, Kind], ScoredQuery] = LRUCache(QUERIES_KEPT)
+        self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._lock = Lock()
 
     @classmethod
@@ -96,45 +95,45 @@ class Engine:
             check_years(years, "search"),
             check_flag(accepted, "search", "accepted"),
         )
-        scored = self.scored(read, kind)
-        shown = self._filtered(scored, kind, allow) if allow else scored
-        ranking = shown.ranking(kind, allow)
-        page = self._page(shown, kind, Ranking(ranking.ids[offset : offset + k], ranking.scores[offset : offset + k]))
-        named = dict.fromkeys(
-            f"“{m.concept.display_name}” goes with ${m.concept.latex}$" for m in scored.context.concepts
-        )
+        shown = self.ranked(read, kind, allow)
+        ranking, context = shown.ranking, shown.scoring.context
+        page = self._page(context, Ranking(ranking.ids[offset : offset + k], ranking.scores[offset : offset + k]))
+        named = dict.fromkeys(f"“{m.concept.display_name}” goes with ${m.concept.latex}$" for m in context.concepts)
         notes = (*read.notes, *islice(named, MOST_CONCEPTS))
-        hints = () if len(ranking) else suggestions(read, scored, allow)
+        hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
         return Results(page, len(ranking), time.perf_counter() - began, notes, hints)
 
     def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> Ranking:
         """Return all hits of a query, best first."""
-        scored = self.scored(query, kind)
-        return (self._filtered(scored, kind, allow) if allow else scored).ranking(kind, allow)
+        return self.ranked(query, kind, allow).ranking
 
-    def scored(self, query: ReadQuery, kind: Kind) -> ScoredQuery:
-        """Score the candidates of a query, or return them as they were scored a moment ago."""
-        key = (query, kind)
+    def score(self, query: ReadQuery, kind: Kind) -> ScoredQuery:
+        """Find and score the candidates of a query."""
+        reranker = self._rerankers[kind]
+        return reranker.score(query, reranker.rows(self._candidates.search(query, MOST_THREADS)))
+
+    def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> RankedQuery:
+        """Rank the candidates of a query that a filter allows, or return them as they were ranked a moment ago."""
+        key = (query, kind, allow or None)
         with self._lock:
             known = self._kept.get(key)
         if known is not None:
             return known
-        reranker = self._rerankers[kind]
-        scored = reranker.score(query, reranker.rows(self._candidates.search(query, MOST_THREADS)))
+        ranked = self._filtered(query, kind, allow) if allow else self.score(query, kind).ranked(kind)
         with self._lock:
-            self._kept[key] = scored
-        return scored
+            self._kept[key] = ranked
+        return ranked
 
     def features(self, query: ReadQuery, kind: Kind) -> FeatureTable:
         """Compute every feature of the candidates of a query, also those without a weight: what training needs."""
         reranker = self._rerankers[kind]
         return reranker.score(query, reranker.rows(self._candidates.search(query, MOST_THREADS)), every=True).table
 
-    def _filtered(self, scored: ScoredQuery, kind: Kind, allow: Filter) -> ScoredQuery:
-        """Score the candidates that a filter allows. The filter decides which posts are compared, not how they score."""
+    def _filtered(self, query: ReadQuery, kind: Kind, allow: Filter) -> RankedQuery:
+        """Rank the candidates that a filter allows. The filter decides which posts are compared, not how they score."""
         reranker = self._rerankers[kind]
-        found = self._candidates.search(scored.context.query, MOST_THREADS, allow)
-        return reranker.score_more(scored, reranker.rows(found))
+        found = self._candidates.search(query, MOST_THREADS, allow)
+        return reranker.score_more(self.ranked(query, kind).scoring, reranker.rows(found)).ranked(kind, allow)
 
     def _available(self, kind: Kind) -> Kind:
         """Notes and books have no answers: a search for answers then returns the documents themselves."""
@@ -155,7 +154,7 @@ class Engine:
         if thread == UNKNOWN:
             raise PorismError(f"no post {id} in this index", where=str(self.path or ""), fix="porism search lists ids")
         kind: Kind = "questions" if position == 0 else "answers"
-        scored = self._rerankers[kind].score_more(self.scored(read, kind), np.array([thread]))
+        scored = self._rerankers[kind].score_more(self.ranked(read, kind).scoring, np.array([thread]))
         candidate = Candidate(0, None if position == 0 else position - 1)
         if scored.scores(kind)[candidate.answer or 0] <= 0:
             raise PorismError(f"post {id} is not a result of this query", fix="list the results with `porism search`")
@@ -169,7 +168,7 @@ class Engine:
         read = self.read(check_query(query, "ask"))
         kind = self._available("answers")
         hits = list(self.rank(read, kind))
-        builder = SnippetBuilder(self.scored(read, kind).context.terms, self._highlighter(read))
+        builder = SnippetBuilder(self.ranked(read, kind).scoring.context.terms, self._highlighter(read))
         found = best_passage(self.index.documents, hits, builder, read.notes, began)
         if self.endpoint is None or not found.text:
             return found
@@ -186,17 +185,12 @@ class Engine:
         formulas = [formula.parsed for formula in query.formulas]
         return Highlighter(formulas, self.formula_searcher.store, MAX_HIGHLIGHTED_FORMULAS)
 
-    def _page(self, scored: ScoredQuery, kind: Kind, hits: Ranking) -> tuple[SearchHit, ...]:
+    def _page(self, context: QueryContext, hits: Ranking) -> tuple[SearchHit, ...]:
         """Return hits with what a reader needs to decide whether to open them."""
-        builder = SnippetBuilder(scored.context.terms, self._highlighter(scored.context.query))
-        batch = scored.table.batch
-        rows, parts = batch.documents.terms["parts"], scored.context.terms["parts"].codes
-        order = np.argsort(batch.documents.post_ids, kind="stable")
-        positions = order[np.searchsorted(batch.documents.post_ids, hits.ids, sorter=order)].tolist()
+        builder = SnippetBuilder(context.terms, self._highlighter(context.query))
         page: list[SearchHit] = []
         stored = self.index.documents.posts(hits.ids.tolist())
-        for (post, question, accepted), score, at in zip(stored, hits.scores.tolist(), positions, strict=True):
-            formulas = contains_any(rows, at, parts)
+        for (post, question, accepted), score in zip(stored, hits.scores.tolist(), strict=True):
             page.append(
                 SearchHit(
                     post.id,
@@ -204,7 +198,7 @@ class Engine:
                     post.kind,
                     post.thread_id,
                     builder.title(question.title),
-                    builder.snippet(post.body, formulas=formulas),
+                    builder.snippet(post.body),
                     question.tags,
                     post.score,
                     accepted,

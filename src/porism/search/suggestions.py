@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from porism.index.protocols import Filter
-from porism.search.answers.reranker import ScoredQuery
+from porism.search.answers.reranker import RankedQuery
 from porism.search.query import ReadQuery
 
 EMPTY_QUERY = "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational"
 
 
-def suggestions(query: ReadQuery, scored: ScoredQuery, chosen: Filter) -> tuple[str, ...]:
+def suggestions(query: ReadQuery, ranked: RankedQuery, chosen: Filter) -> tuple[str, ...]:
     """Say what to try when a search has no hits."""
     if query.empty:
         return (EMPTY_QUERY,)
     found: list[str] = []
-    if scored.table.batch.thread_count:
+    if ranked.thread_count:
         if chosen.tags:
             found.append(f"search without the tag {' or '.join(chosen.tags)}")
         if chosen.years is not None:
@@ -25,6 +25,6 @@ def suggestions(query: ReadQuery, scored: ScoredQuery, chosen: Filter) -> tuple[
     if query.formulas:
         found.append("search for similar formulas: use the Formulas tab, or `porism formulas`")
         found.append("replace a part of the formula by a wildcard, for example ?x")
-    if not len(scored.context.terms["words"]) and query.title.strip():
+    if not len(ranked.scoring.context.terms["words"]) and query.title.strip():
         found.append("no post contains any of these words: check the spelling, or try other words")
     return tuple(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -47,16 +46,47 @@ class FeatureTable:
         return matrix
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredQuery:
-    """A query with everything that was computed for it, so that page 2 and explanations need no second search.
+@dataclass(frozen=True, slots=True)
+class QueryScoring:
+    """How the candidates of a query are scored: by the context of the query, the features in use, and a factor for each of all features.
 
-    `factors` are the weights of the model over the standard deviations of the features; a score is the sum of factor x value.
+    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor x value.
     """
 
     context: QueryContext
-    table: FeatureTable
+    features: tuple[Feature, ...]
     factors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class RankedQuery:
+    """What further pages and explanations need of a scored query. It is small, so that many queries can be kept."""
+
+    scoring: QueryScoring
+    ranking: Ranking
+    thread_count: int
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredQuery:
+    """A query with its candidates and all their features."""
+
+    scoring: QueryScoring
+    table: FeatureTable
+
+    @property
+    def context(self) -> QueryContext:
+        """The context of the query."""
+        return self.scoring.context
+
+    @property
+    def factors(self) -> Matrix:
+        """The factor of each feature."""
+        return self.scoring.factors
+
+    def ranked(self, kind: Kind, allow: Filter | None = None) -> RankedQuery:
+        """Rank the candidates, and return the query without their features."""
+        return RankedQuery(self.scoring, self.ranking(kind, allow), self.table.batch.thread_count)
 
     def scores(self, kind: Kind) -> Matrix:
         """Return the score of every question or answer of the batch."""
@@ -65,16 +95,6 @@ class ScoredQuery:
 
     def ranking(self, kind: Kind, allow: Filter | None = None) -> Ranking:
         """Return all questions or answers with a positive score that a filter allows, best first."""
-        key = (kind, allow or None)
-        if key not in self._rankings:
-            self._rankings[key] = self._ranked(kind, allow)
-        return self._rankings[key]
-
-    @cached_property
-    def _rankings(self) -> dict[tuple[Kind, Filter | None], Ranking]:
-        return {}
-
-    def _ranked(self, kind: Kind, allow: Filter | None) -> Ranking:
         batch, scores = self.table.batch, self.scores(kind)
         kept = scores > 0
         if allow:
@@ -117,20 +137,20 @@ class FeatureReranker(Reranker):
         if later:
             context = batch.context = context.with_feedback(self._feedback(context, table, weights))
             table.values.update(_values(later, batch))
-        return ScoredQuery(context, table, weights / scales(table.matrix(self.kind), self._size(self.kind)))
+        factors = weights / scales(table.matrix(self.kind), self._size(self.kind))
+        return ScoredQuery(QueryScoring(context, tuple(features), factors), table)
 
-    def score_more(self, scored: ScoredQuery, threads: Ints) -> ScoredQuery:
-        """Score further threads by the features and factors of a scored query."""
-        features = [one for one in all_features() if one.name in scored.table.values]
-        batch = self._batch(scored.context, threads, features)
-        return ScoredQuery(scored.context, FeatureTable(batch, _values(features, batch)), scored.factors)
+    def score_more(self, scoring: QueryScoring, threads: Ints) -> ScoredQuery:
+        """Score further threads of a query that was scored before, by the same features and factors."""
+        batch = self._batch(scoring.context, threads, scoring.features)
+        return ScoredQuery(scoring, FeatureTable(batch, _values(scoring.features, batch)))
 
     def _used(self, weights: Matrix, every: bool) -> list[Feature]:
         pairs = zip(all_features(), weights.tolist(), strict=True)
         return [feature for feature, weight in pairs if every or weight > 0]
 
     def _batch(self, context: QueryContext, threads: Ints, features: Collection[Feature]) -> CandidateBatch:
-        families = {family for feature in features for family in feature.families} | {"parts"}  # snippets read parts
+        families = {family for feature in features for family in feature.families}
         vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
         return CandidateBatch(context, self.index.documents.fetch(threads, sorted(families), sorted(vectors)))
 

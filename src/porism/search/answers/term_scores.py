@@ -165,11 +165,3 @@ def contributions(
             saturation(float(counts[place]), length, mean, DEFAULT.k1, DEFAULT.b)
         )
     return found
-
-
-def contains_any(rows: TermRows, post: int, codes: Ints) -> bool:
-    """Return whether a post of the batch contains one of the terms, whose codes are ascending."""
-    own = rows.codes[int(rows.starts[post]) : int(rows.ends[post])]
-    if not len(codes):
-        return False
-    return bool((codes[np.minimum(np.searchsorted(codes, own), len(codes) - 1)] == own).any())

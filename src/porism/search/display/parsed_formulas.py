@@ -42,4 +42,4 @@ def parsed_formula(latex: str) -> ComparableFormula:
 @lru_cache(MAX_TEXTS)
 def mathml_of(latex: str) -> str:
     """Return the clean MathML of a formula of a post."""
-    return latex_to_mathml(latex)
+    return latex_to_mathml(readable_latex(latex))

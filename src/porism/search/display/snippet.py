@@ -36,14 +36,11 @@ class SnippetBuilder:
         """Return the whole title with highlights."""
         return self._highlighted(prose(with_unmarked(text)))
 
-    def snippet(self, text: Text, *, formulas: bool = True) -> tuple[HighlightedSegment, ...]:
-        """Return the best few sentences of a body, with an ellipsis where something is left out.
-
-        Pass `formulas=False` if no formula of the body shares a sub-expression with the query; this saves comparing them.
-        """
+    def snippet(self, text: Text) -> tuple[HighlightedSegment, ...]:
+        """Return the best few sentences of a body, with an ellipsis where something is left out."""
         sentences = split_sentences(text)
-        first, last = self._best_window(sentences, SNIPPET_LENGTH, FORMULA_WIDTH, formulas)
-        shown = list(self._highlighted(sentences[first:last], formulas))
+        first, last = self._best_window(sentences, SNIPPET_LENGTH, FORMULA_WIDTH)
+        shown = list(self._highlighted(sentences[first:last]))
         if first > 0:
             shown.insert(0, HighlightedSegment("text", "… "))
         if last < len(sentences):
@@ -59,11 +56,9 @@ class SnippetBuilder:
             kept = () if kept[0].is_formula else (Segment("text", kept[0].text[:limit]),)
         return self._highlighted(kept)
 
-    def _best_window(
-        self, pieces: Sequence[Segment], limit: int, formula_width: float, formulas: bool = True
-    ) -> tuple[int, int]:
+    def _best_window(self, pieces: Sequence[Segment], limit: int, formula_width: float) -> tuple[int, int]:
         """Return start and end of the window of at most `limit` characters with the largest weight; the first one of equals."""
-        weights = [0.0 if piece.kind == "formula" and not formulas else self._weight(piece) for piece in pieces]
+        weights = [self._weight(piece) for piece in pieces]
         widths = [_width(piece, formula_width) for piece in pieces]
         best, window = -1.0, (0, 0)
         last, width, total = 0, 0.0, 0.0
@@ -85,7 +80,7 @@ class SnippetBuilder:
         found = self._stems.intersection(map(stem, WORD.findall(piece.text)))
         return sum([self._words[word] for word in found])
 
-    def _highlighted(self, pieces: Iterable[Segment], formulas: bool = True) -> tuple[HighlightedSegment, ...]:
+    def _highlighted(self, pieces: Iterable[Segment]) -> tuple[HighlightedSegment, ...]:
         shown: list[HighlightedSegment] = []
         compared = 0
         for piece in pieces:
@@ -93,8 +88,8 @@ class SnippetBuilder:
                 shown.extend(self._highlight_words(piece.text))
                 continue
             match = NO_HIGHLIGHT
-            is_known = bool(piece.expression_id) and formulas
-            shared = self._parts.of(piece.expression_id) if is_known and compared < MAX_HIGHLIGHTED else ()
+            comparable = piece.expression_id and compared < MAX_HIGHLIGHTED
+            shared = self._parts.of(piece.expression_id) if comparable else ()
             if shared:
                 compared += 1
                 match = self._highlighter.best_match(piece.text, {part.formula for part in shared})
