@@ -1,7 +1,7 @@
 """Layout trees as DPRL's learning to rank reads them.
 
 Its reader recognises only bars as brackets. Every other bracket is a symbol on the baseline, a script on a bracketed expression is attached to
-a wrapper `M!1x1`, and of a table only the first column is kept.
+a wrapper `M!1x1`, neighbouring wrappers are merged as tables are, and of a table only the first column is kept.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from porism.formula.tree import Node, attach, elements_of
+from porism.formula.tree import Node, attach, chain, elements_of, link_elements
 
 _GROUP = re.compile(r"M!(\D*)(\d+)x(\d+)")
+_TABLE = re.compile(r"M!(\d+)x(\d+)")
 _BARS = frozenset(("||", "∥∥"))
 
 
@@ -31,9 +32,40 @@ def _copy_row(first: Node) -> list[Node]:
         else:
             row.append(_plain(node, group))
         node = node.child("n")
+    row = _merged(row)
     for left, right in pairwise(row):
         attach(left, "n", right)
     return row
+
+
+def _merged(row: list[Node]) -> list[Node]:
+    """Merge neighbouring tables and wrappers with the same number of rows into one, which keeps the scripts of the first only."""
+    merged: list[Node] = []
+    for node in row:
+        table, before = _TABLE.fullmatch(node.label), _TABLE.fullmatch(merged[-1].label) if merged else None
+        if table and before and table[1] == before[1]:
+            merged[-1] = _side_by_side(merged[-1], node, int(before[1]), int(before[2]), int(table[2]))
+        else:
+            merged.append(node)
+    return merged
+
+
+def _side_by_side(left: Node, right: Node, rows: int, left_columns: int, right_columns: int) -> Node:
+    """Return a table with the columns of two tables."""
+    cells: list[Node] = []
+    first, second = elements_of(left), elements_of(right)
+    for row in range(rows):
+        cells.extend(first[row * left_columns : (row + 1) * left_columns])
+        cells.extend(second[row * right_columns : (row + 1) * right_columns])
+    for cell in cells:
+        _drop(cell, "e")
+    for one, following in pairwise(cells):
+        attach(one, "e", following)
+    left.label = f"M!{rows}x{left_columns + right_columns}"
+    _drop(left, "w")
+    if cells:
+        attach(left, "w", cells[0])
+    return left
 
 
 def _plain(node: Node, group: re.Match[str] | None) -> Node:
@@ -41,10 +73,30 @@ def _plain(node: Node, group: re.Match[str] | None) -> Node:
     if group and int(group[3]) > 1 and int(group[2]) > 1:
         return _table(node, int(group[2]), int(group[3]))
     copy = Node(node.label)
+    if group and group[1] in _BARS:
+        return _between_bars(node, group[1])
     for edge, child in zip(node.edges, node.children, strict=True):
         if edge not in "ne":
             attach(copy, edge, _copy_element(child) if edge == "w" else _copy_row(child)[0])
     return copy
+
+
+def _between_bars(node: Node, bars: str) -> Node:
+    """Return a group in bars. Every comma of its row ends an element, also one between brackets."""
+    row = [item for element in elements_of(node) for item in _copy_row(element)]
+    for item in row:
+        _drop(item, "n")
+    elements: list[list[Node]] = [[]]
+    for item in row:
+        elements[-1].append(item)
+        if item.label == ",":
+            elements.append([])
+    group = Node(f"M!{bars}1x{len(elements)}")
+    firsts = [chain(element) for element in elements if element]
+    if firsts:
+        link_elements(group, firsts)
+    _attach_scripts(node, group, "abou", "abou")
+    return group
 
 
 def _copy_element(element: Node) -> Node:
@@ -89,7 +141,7 @@ def _spelled(node: Node, fences: str, rows: int) -> list[Node]:
     scripts = [edge for edge in node.edges if edge not in "new"]
     if not scripts:
         for item in row:
-            _drop_next(item)
+            _drop(item, "n")
         return row
     wrapper = Node("M!1x1")
     attach(wrapper, "w", row[0])
@@ -103,11 +155,12 @@ def _contents(node: Node) -> tuple[list[Node], str]:
     return ([within], "w") if within is not None else ([], "")
 
 
-def _drop_next(node: Node) -> None:
-    """Remove what follows a node; the row is linked again by the caller."""
-    if node.edges[:1] == "n":
-        del node.children[0]
-        node.edges = node.edges[1:]
+def _drop(node: Node, edge: str) -> None:
+    """Remove the child at an edge."""
+    at = node.edges.find(edge)
+    if at >= 0:
+        del node.children[at]
+        node.edges = node.edges[:at] + node.edges[at + 1 :]
 
 
 def _attach_scripts(source: Node, target: Node, edges: str, to: str) -> None:

@@ -18,7 +18,7 @@ from porism.systems.tangent.forest import FIRST_ELEMENT, Forest
 Array = npt.NDArray[Any]
 WINDOW = 4
 _WITHIN, _ELEMENT = 7, 8
-_END = 0x7FFFFFFF  # the label of an end-of-baseline pair
+END = 0x7FFFFFFF  # the label of an end-of-baseline pair
 
 
 class PairIndex(NamedTuple):
@@ -74,8 +74,8 @@ def _fill_codes(
             below = at
             while above >= 0:
                 if steps < window:
-                    path += (1 + _edge(forest, below, above + begin, unordered, operators)) << (7 * steps)
-                    codes[used] = _code(forest.labels[begin + above], forest.labels[at], path)
+                    path += (1 + edge_code(forest, below, above + begin, unordered, operators)) << (7 * steps)
+                    codes[used] = mixed(forest.labels[begin + above], forest.labels[at], np.uint64(path))
                     used += 1
                 steps += 1
                 below = begin + above
@@ -88,14 +88,14 @@ def _fill_codes(
                     follows = follows or forest.slots[begin + below] == 0
                     below = forest.nexts[begin + below]
                 if not follows:
-                    codes[used] = _code(forest.labels[at], _END, 1)
+                    codes[used] = mixed(forest.labels[at], END, np.uint64(1))
                     used += 1
         starts[tree + 1] = used
     return used
 
 
 @compiled
-def _edge(forest: Forest, node: int, above: int, unordered: Array, operators: bool) -> int:
+def edge_code(forest: Forest, node: int, above: int, unordered: Array, operators: bool) -> int:
     """Return the code of the edge above a node."""
     slot = int(forest.slots[node])
     if operators:
@@ -104,16 +104,18 @@ def _edge(forest: Forest, node: int, above: int, unordered: Array, operators: bo
 
 
 @compiled
-def _code(upper: int, lower: int, path: int) -> int:
-    """Mix two labels and a path into 64 bits (the finalizer of SplitMix64 after each)."""
-    code = np.uint64(path)
+def mixed(upper: int, lower: int, code: Any) -> Any:
+    """Mix two labels into a code of 64 bits: SplitMix64 before each label and at the end, so that small numbers do not cancel out."""
     part = np.uint64(upper)
-    for _ in range(2):
-        code = (code ^ part) * np.uint64(0xBF58476D1CE4E5B9)
+    for step in range(3):
+        code = code + np.uint64(0x9E3779B97F4A7C15)
+        code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         code = code ^ (code >> np.uint64(31))
-        part = np.uint64(lower)
-    return code  # type: ignore[return-value]
+        if step < 2:
+            code = code ^ part
+            part = np.uint64(lower)
+    return code
 
 
 def index_pairs(forest: Forest, unordered: npt.NDArray[np.bool_], operators: bool) -> PairIndex:
