@@ -45,6 +45,13 @@ class PostOrder(NamedTuple):
 
 
 class Distances(NamedTuple):
+    """The distances of candidates, one column for each set of costs (NaN without a tree), and the number of nodes of both trees together."""
+
+    values: npt.NDArray[np.float64]
+    nodes: npt.NDArray[np.int32]
+
+
+class EditFeatures(NamedTuple):
     """The features of candidates with two sets of costs."""
 
     plain: npt.NDArray[np.float64]
@@ -71,19 +78,36 @@ def edit_features(
     chosen: npt.NDArray[np.int64],
     symbols: npt.NDArray[np.int32],
     operators: bool,
-) -> Distances:
+) -> EditFeatures:
     """Return the features of the chosen candidates for a query, which is a forest of one tree."""
-    out = np.zeros((len(chosen), 2))
-    costs = np.array((PLAIN, OPERATORS_WEIGHTED if operators else LAYOUT_WEIGHTED), np.int64)
-    _fill_features(query, candidates, chosen, symbols, operators, costs, out)
-    return Distances(out[:, 0], out[:, 1])
+    costs = (PLAIN, OPERATORS_WEIGHTED if operators else LAYOUT_WEIGHTED)
+    found = edit_distances(query, candidates, chosen, symbols, operators, costs)
+    features = 1.0 - found.values / 10.0 / np.maximum(found.nodes, 1)[:, None]
+    plain, weighted = np.nan_to_num(features, nan=0.0).T
+    return EditFeatures(plain, weighted)
+
+
+def edit_distances(
+    query: Forest,
+    candidates: Forest,
+    chosen: npt.NDArray[np.int64],
+    symbols: npt.NDArray[np.int32],
+    operators: bool,
+    costs: Sequence[Costs],
+) -> Distances:
+    """Return the distances of the chosen candidates for several sets of costs."""
+    values = np.full((len(chosen), len(costs)), np.nan)
+    nodes = np.zeros(len(chosen), np.int32)
+    _fill_distances(query, candidates, chosen, symbols, operators, np.array(costs, np.int64), values, nodes)
+    return Distances(values, nodes)
 
 
 @compiled
-def _fill_features(
-    query: Forest, candidates: Forest, chosen: Array, symbols: Array, operators: bool, costs: Array, out: Array
-) -> None:
-    """Write the features of each candidate, one column for each set of costs."""
+def _fill_distances(
+    query: Forest, candidates: Forest, chosen: Array, symbols: Array, operators: bool, costs: Array, values: Array,
+    nodes: Array,
+) -> None:  # fmt: skip
+    """Write the distances of each candidate, one column for each set of costs."""
     first = _rebuilt(query, 0, symbols, operators)
     if len(first.labels) == 0:
         return
@@ -91,10 +115,10 @@ def _fill_features(
         second = _rebuilt(candidates, chosen[at], symbols, operators)
         if len(second.labels) == 0 or _steps(first) * _steps(second) > MAX_STEPS:
             continue
+        nodes[at] = len(first.labels) + len(second.labels)
         for column in range(len(costs)):
             delete, insert, rename = costs[column]
-            distance = tree_distance(first, second, delete, insert, rename)
-            out[at, column] = 1.0 - distance / 10.0 / (len(first.labels) + len(second.labels))
+            values[at, column] = tree_distance(first, second, delete, insert, rename)
 
 
 @compiled

@@ -64,19 +64,34 @@ def write_trees(
     rows: list[tuple[int, int, int]] = []
     with (progress or Silent()).stage("trees", collection.count("visuals")) as advance:
         for visual_id, trees, _ in visual_trees(collection):
-            tree = trees.layout if reshape is None else reshape(trees.layout)
-            rows.append((visual_id, layout.add(tree), operators.add(trees.operators)))
+            rows.append((visual_id, layout.add(trees.layout), operators.add(trees.operators)))
             advance(1)
     columns = np.array(rows, np.int64).reshape(-1, 3)
     columns = columns[np.argsort(columns[:, 0], kind="stable")]
     np.save(folder / "visuals.npy", columns[:, 0])
     for name, builder, column in (("layout", layout, 1), ("operators", operators, 2)):
         forest, labels = builder.finish()
-        _write_set(folder / name, TreeSet(forest, labels, columns[:, column].astype(np.int32)))
+        (folder / name).mkdir()
+        write_set(folder / name, TreeSet(forest, labels, columns[:, column].astype(np.int32)))
 
 
-def _write_set(folder: Path, trees: TreeSet) -> None:
-    folder.mkdir()
+def write_layout(
+    collection: Collection, reshape: Callable[[Node], Node], folder: Path, progress: Progress | None = None
+) -> None:
+    """Write the layout trees of a collection to a folder, each changed by `reshape`; the order of visual ids is that of `write_trees`."""
+    builder = ForestBuilder()
+    rows: list[tuple[int, int]] = []
+    with (progress or Silent()).stage("layout trees", collection.count("visuals")) as advance:
+        for visual_id, trees, _ in visual_trees(collection):
+            rows.append((visual_id, builder.add(reshape(trees.layout))))
+            advance(1)
+    columns = np.array(rows, np.int64).reshape(-1, 2)
+    order = np.argsort(columns[:, 0], kind="stable")
+    write_set(folder, TreeSet(*builder.finish(), columns[order, 1].astype(np.int32)))
+
+
+def write_set(folder: Path, trees: TreeSet) -> None:
+    """Write trees of one kind to a folder."""
     for field, array in trees.forest._asdict().items():
         np.save(folder / f"{field}.npy", array)
     np.save(folder / "tree_of.npy", trees.tree_of)
@@ -87,10 +102,11 @@ def _write_set(folder: Path, trees: TreeSet) -> None:
 def read_trees(folder: Path) -> CollectionTrees:
     """Open trees that `write_trees` wrote."""
     visuals = np.load(folder / "visuals.npy", mmap_mode="r")
-    return CollectionTrees(visuals, _read_set(folder / "layout"), _read_set(folder / "operators"))
+    return CollectionTrees(visuals, read_set(folder / "layout"), read_set(folder / "operators"))
 
 
-def _read_set(folder: Path) -> TreeSet:
+def read_set(folder: Path) -> TreeSet:
+    """Open trees of one kind that `write_set` wrote."""
     forest = Forest(*(np.load(folder / f"{field}.npy", mmap_mode="r") for field in Forest._fields))
     text = (folder / _LABELS).read_bytes().decode("utf-8", "surrogatepass")
     parts = [part.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\") for part in text.split("\n")]
