@@ -12,7 +12,10 @@ from operator_trees import renamed, shuffled, trees
 from porism.cli import main
 from porism.formula import parse
 from porism.formula.canonical.forms import canonical
-from porism.formula.match.matcher import find, match
+from porism.formula.canonical.hashed import HashedNode, hashed_node
+from porism.formula.match import backtracking
+from porism.formula.match.backtracking import HASHING
+from porism.formula.match.matcher import PreparedTree, find, match
 from porism.formula.operators.parse import operator_tree
 from porism.formula.plaintext import tree_text
 from porism.formula.tree import Node
@@ -163,3 +166,24 @@ def test_a_wildcard_does_not_match_a_missing_operand() -> None:
     pattern = parse(r"\sum_{?i=1}^n ?x", wildcards=True).operators
     assert match(pattern, parse(r"\sum_{k=1}^n").operators) is None
     assert match(pattern, parse(r"\sum_{k=1}^n k^2").operators) is not None
+
+
+def test_equal_operands_are_tried_once() -> None:
+    pattern, target = parse("M ?x ?x ?x ?x ?x", wildcards=True).operators, parse(" ".join("x" * 60)).operators
+    assert not find(pattern, target).exhausted
+
+
+def test_steps_are_charged_by_their_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+
+    def counted(label: str, operands: list[HashedNode]) -> HashedNode:
+        hashed.append(len(operands))
+        return hashed_node(label, operands)
+
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1) if chr(code) not in "ei"]
+    pattern = parse("?x ?y ?z ?x ?y ?z ?w", wildcards=True).operators
+    prepared = PreparedTree(parse(" ".join(letters)).operators)
+    prepared.nodes("renamed")
+    monkeypatch.setattr(backtracking, "hashed_node", counted)
+    assert find(pattern, prepared, budget=20_000).exhausted
+    assert sum(hashed) <= 20_000 / HASHING

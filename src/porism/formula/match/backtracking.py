@@ -37,6 +37,9 @@ class Match:
     bindings: tuple[Binding, ...]
 
 
+HASHING = 8  # steps that an operand costs when a new node is hashed
+
+
 class Exhausted(Exception):
     """The search ran out of steps."""
 
@@ -116,9 +119,9 @@ class Backtracking:
             return node.normalised
         return node.renamed() if self.rename else node.commutative
 
-    def step(self) -> None:
-        """Count a step of the search."""
-        self.steps -= 1
+    def step(self, cost: int = 1) -> None:
+        """Count a step of the search; one that copies or hashes operands costs as many steps as there are."""
+        self.steps -= cost
         if self.steps < 0:
             raise Exhausted
 
@@ -195,7 +198,7 @@ class Backtracking:
         self, patterns: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
     ) -> Iterator[State]:
         """Match operands in any order: the largest first, wildcards last. `partly` allows operands of the target to be left over."""
-        self.step()
+        self.step(len(patterns) + len(targets))
         if len(patterns) > len(targets) or (
             len(patterns) < len(targets) and not partly and not self.has_wildcard(patterns)
         ):
@@ -223,15 +226,20 @@ class Backtracking:
         self, wildcards: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
     ) -> Iterator[State]:
         """Match when only wildcards are left: each takes one operand, the last takes all that remain."""
-        self.step()
+        self.step(1 + len(targets))
         if not wildcards:
             if partly or not targets:
                 yield state
             return
         if len(wildcards) == 1 and len(targets) > 1 and not partly:
+            self.step(HASHING * len(targets))
             yield from self.bind(wildcards[0], hashed_node(label, targets), state)
             return
+        tried: set[bytes] = set()
         for at, target in enumerate(targets):
+            if target.normalised in tried:
+                continue
+            tried.add(target.normalised)
             for following in self.bind(wildcards[0], target, state):
                 yield from self.remaining(wildcards[1:], targets[:at] + targets[at + 1 :], following, label, partly)
 

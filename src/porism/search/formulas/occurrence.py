@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 MAX_MATCHED = 300  # best formulas whose trees are matched when hashes give no answer
 MAX_MATCHED_WILDCARDS = 800  # the same for a query with wildcards, which has no hashes
-MATCH_BUDGET = 4_000  # steps of each match
+MATCH_BUDGET = 12_000  # steps of each match: at most 5 ms
 MAX_PATH_HITS = 500  # rows, with and without symbols, that are matched because they have all paths of the query
 MAX_SHAPE_HITS = 2_000  # rows of the same structure that are considered for a query with wildcards
 _LEVEL_OF_PREFIX = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
