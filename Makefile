@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench docs clean pure browser
+.PHONY: demo test check bench bench-systems docs clean pure browser
 
 # The product alone. Part of it is compiled (setup.py), so it is installed again when something there changes.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
@@ -36,6 +36,10 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+# The named systems on the real data: fails where a figure is not the stored one, and writes docs/results/systems.md. Runs are kept in PORISM_BENCH_KEEP.
+bench-systems: $(READY)
+	PORISM_SHARED=$${PORISM_SHARED:-../shared} PORISM_BENCH_KEEP=$${PORISM_BENCH_KEEP:-.verify} $(BIN)/porism systems verify --page docs/results/systems.md
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -37,6 +37,7 @@ SERVERS = {"serve": "http://", "demo": "http://"}
 # Commands with examples of their actions, with what these need; and actions that need a server or run as one.
 ACTIONS = {
     "run": (),
+    "systems": (),
     "pool": (),
     "topics": (),
     "submissions": (),
@@ -44,6 +45,7 @@ ACTIONS = {
     "turkle": JOURNAL,
 }
 NOT_RUN = {("assess", "serve"), ("turkle", "upload"), ("turkle", "download"), ("turkle", "import")}
+NOT_RUN |= {("systems", "verify"), ("systems", "fuse")}  # they need the test data, and minutes
 PASSWORD = "a long password\n"
 
 

@@ -14,7 +14,8 @@ import pytest
 import porism.cli
 from porism.errors import PorismError
 from porism.evaluate.experiment import read_experiment, score_runs
-from porism.evaluate.qrels import write_qrels
+from porism.evaluate.published.comparability import difference_from_official
+from porism.evaluate.qrels import read_qrels, write_qrels
 from porism.evaluate.reports.figures import write_figures
 from porism.evaluate.reports.html_report import write_report
 from porism.evaluate.reports.table import FORMATS, Table, render
@@ -176,11 +177,34 @@ def test_eval_in_every_format_with_every_option(
         "info.csv",
         "--against",
         "published",
+        "--anyway",
         "--format",
         form,
     ]
     assert porism.cli.main(["eval", "qrels.txt", *RUNS, *parts]) == 0
     assert "official" in capsys.readouterr().out or form == "tsv"
+
+
+def test_other_judgments_than_the_official_ones_are_refused_or_marked(
+    porism_command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert porism.cli.main(["eval", "qrels.txt", *RUNS, "--against", "published"]) == 1
+    error = capsys.readouterr().err
+    assert "these judgments are not the official ones of Task 1, 2020: " in error
+    assert "instead of 77 topics and 39,124 judgments\n  fix: score on the official judgments, or add --anyway" in error
+    assert porism.cli.main(["eval", "qrels.txt", *RUNS, "--against", "published", "--anyway"]) == 0
+    printed = capsys.readouterr().out
+    assert "not comparable: these judgments are not the official ones of Task 1, 2020" in printed
+    assert "(not comparable)" in printed
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "task", "year"), [("task1-2020", 1, 2020), ("task1-2021", 1, 2021)])
+def test_official_judgments_are_recognised(shared_data: Path, name: str, task: int, year: int) -> None:
+    qrels = read_qrels(shared_data / "qrels-official" / f"{name}.txt")
+    assert difference_from_official(qrels, task, year) == ""
+    cut = read_qrels(shared_data / "slice" / "qrels" / f"{name}.txt")
+    assert "judgments instead of" in difference_from_official(cut, task, year)
 
 
 def test_json_is_one_object_with_keys_for_programs(porism_command: Path, capsys: pytest.CaptureFixture[str]) -> None:

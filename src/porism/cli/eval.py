@@ -28,6 +28,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument("--against", choices=("published",), help="also rank the runs among the published ones")
     parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="with --against: also on other judgments than the official ones; the tables say that scores are not comparable",
+    )
+    parser.add_argument(
         "--subsets",
         metavar="FILE",
         help="also score by kind of topic; the file (CSV, TSV or JSON) describes the topics",

@@ -31,6 +31,7 @@ class Options:
     average: Average = "complete"
     format: str = "table"
     against: str | None = None
+    anyway: bool = False
     subsets: str | None = None
     compare: bool = False
     per_topic: bool = False
@@ -134,7 +135,7 @@ def _tables(options: Options, experiment: Experiment) -> list[Table]:
 
     found = [tables.mean_table(experiment)]
     if options.against:
-        found += tables.published_tables(experiment)
+        found += tables.published_tables(experiment, options.anyway)
     if options.subsets:
         found.append(tables.subset_table(experiment, read_topic_info(options.subsets)))
     if options.compare:

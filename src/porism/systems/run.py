@@ -6,7 +6,6 @@ A run that is interrupted, or that fails at a topic, continues at that topic whe
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,24 +20,24 @@ from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
 from porism.evaluate.runs.run import LIMIT, write_rankings
 from porism.files import atomic_file, digest_file
-from porism.hashing import fingerprint
+from porism.index.manifest import NAME as MANIFEST
 from porism.progress import Progress, Silent
 from porism.records import Topic
 from porism.search.answers.model import load_model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.retriever import Retriever
+from porism.systems.code_version import code_version
 from porism.systems.context import CACHE, SystemContext
+from porism.systems.declaration import find_declaration
 from porism.systems.hand_queries import HandQueries, read_hand_queries
-from porism.systems.loading import DEFAULT, load_system
+from porism.systems.loading import DEFAULT, is_declared, load_system
 from porism.systems.metadata import header_lines, run_metadata
-from porism.systems.pipeline import System
+from porism.systems.pipeline import System, used_parts
 from porism.systems.rankings import TopicRanking, topic_ranking
 from porism.systems.run_journal import FinishedTopic, RunJournal
 
 RunFormat = Literal["lab", "trec"]
-# Code that shapes rankings: a journal of other code is not continued.
-SHAPES_RANKINGS = ("porism.formula", "porism.text", "porism.index", "porism.search", "porism.systems")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     context = SystemContext(engine.index, engine.collection, task, cache, queries, options.progress, options.overrides)
     retriever = load_system(name, engine.index, task, wanted, fitted, context)
     began = time.perf_counter()
-    journal = RunJournal(out, _key(retriever, topics, task, engine.collection.digest, options))
+    journal = RunJournal(out, run_key(index, topics, task, options))
     with journal, options.progress.stage(run_tag(name), len(topics)) as advance:
         for topic in topics:
             if topic.id not in journal.finished:
@@ -144,10 +143,12 @@ def _search(retriever: Retriever, engine: Engine, topic: Topic, task: int, optio
     return FinishedTopic(topic.id, ranking, time.perf_counter() - began)
 
 
-def _key(retriever: Retriever, topics: Sequence[Topic], task: int, collection: str, options: RunOptions) -> str:
-    """Return a digest of everything that shapes the rankings: system, options, topics, collection, code."""
+def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions) -> str:
+    """Return a digest of everything that shapes a run: system, parts, options, topics, index, code."""
+    declared = find_declaration(options.system, task) if is_declared(options.system) else None
     parts = [
-        options.system,
+        declared.name if declared else options.system,
+        [str(part) for part in used_parts(declared)] if declared else [],
         task,
         options.k,
         options.kind,
@@ -155,19 +156,10 @@ def _key(retriever: Retriever, topics: Sequence[Topic], task: int, collection: s
         None if options.queries is None else digest_file(options.queries),
         {part: dict(values) for part, values in options.overrides.items()},
         [asdict(topic) for topic in topics],
-        collection,
-        fingerprint(SHAPES_RANKINGS),
-        _own_source(retriever),
+        digest_file(index / MANIFEST),
+        code_version(options.system, task),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _own_source(retriever: Retriever) -> str:
-    """Return the digest of the file of a user's own class; nothing for those of Porism."""
-    if type(retriever).__module__.startswith("porism."):
-        return ""
-    source = inspect.getsourcefile(type(retriever))
-    return digest_file(source) if source else ""
 
 
 def _record(

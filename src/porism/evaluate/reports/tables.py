@@ -14,6 +14,7 @@ from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.published import MEASURES, with_published, year_of
+from porism.evaluate.published.comparability import difference_from_official
 from porism.evaluate.reports.table import Cell, Table
 
 Rows = list[tuple[Cell, ...]]
@@ -138,16 +139,27 @@ def _correlation_table(name: str, of: str, columns: Mapping[str, Sequence[float]
     return Table(name, ("coefficient", of, *columns), tuple(rows), title)
 
 
-def published_tables(experiment: Experiment) -> list[Table]:
-    """The runs among the published ones: a table per edition of the topics."""
+def published_tables(experiment: Experiment, anyway: bool = False) -> list[Table]:
+    """The runs among the published ones: a table per edition of the topics.
+
+    Judgments that are not the official ones are refused, or (`anyway`) each table says that its scores are not comparable.
+    """
     measures = parse_all(MEASURES)
     years = sorted({year_of(topic) for topic in experiment.qrels})
     task = 2 if next(iter(experiment.qrels)).startswith("B") else 1
     tables = []
     for year in years:
         qrels = {topic: grades for topic, grades in experiment.qrels.items() if year_of(topic) == year}
+        difference = difference_from_official(qrels, task, year)
+        if difference and not anyway:
+            raise PorismError(difference, fix="score on the official judgments, or add --anyway")
         means = {run.name: score(qrels, run, measures, experiment.average) for run in experiment.runs}
         values = {name: {str(measure): scores.mean(measure) for measure in measures} for name, scores in means.items()}
-        notes = (experiment.note, "published values are averaged as the lab did (official)")
-        tables.append(with_published(task, year, values, notes))
+        notes = [experiment.note, "published values are averaged as the lab did (official)"]
+        if difference:
+            values = {f"{name} (not comparable)": row for name, row in values.items()}
+            notes.insert(
+                0, f"not comparable: {difference}. Scores and places of the marked runs say nothing about the others"
+            )
+        tables.append(with_published(task, year, values, tuple(notes)))
     return tables

@@ -1,0 +1,109 @@
+"""The reproduction matrix: all systems on all test sets, compared with the figures that are stored beside the declarations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from porism.errors import PorismError
+from porism.files import atomic_file
+from porism.progress import Progress
+from porism.systems.declaration import Declaration, find_declaration, shipped
+from porism.systems.loading import DEFAULT
+from porism.systems.pipeline import is_runnable
+from porism.systems.verify.measure import Cell, measured
+from porism.systems.verify.sets import SETS, TestSet, Workplace
+
+EXPECTED = "expected.json"  # beside systems.toml
+NO_LINKS = "baselines/Linked MSE posts"  # its links are in no test set
+Cells = Mapping[str, Mapping[str, Cell]]  # test set -> system -> figures
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a verification computed: the cells, and a line for every figure that is not the stored one and for every system that failed."""
+
+    cells: Cells
+    changes: tuple[str, ...]
+
+
+def systems_of(test: TestSet, names: Sequence[str] = ()) -> list[str]:
+    """Return the systems to run on a set: the default engine and every declared one that can run, or those named."""
+    runnable = [one.name for one in shipped() if one.task == test.task and is_runnable(one) and one.name != NO_LINKS]
+    if not names:
+        return [DEFAULT, *runnable]
+    wanted = {name if name == DEFAULT else _declared(name).name for name in names}
+    return [name for name in (DEFAULT, *runnable) if name in wanted]
+
+
+def _declared(name: str) -> Declaration:
+    for task in (1, 2):
+        try:
+            return find_declaration(name, task)
+        except PorismError as error:
+            last = error
+    raise last
+
+
+def verify(
+    place: Workplace,
+    progress: Progress,
+    names: Sequence[str] = (),
+    sets: Iterable[str] = (),
+    report: Callable[[str], None] = lambda line: None,
+) -> Outcome:
+    """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored figures."""
+    expected = stored_cells()
+    cells: dict[str, dict[str, Cell]] = {test.name: dict(expected.get(test.name, {})) for test in SETS}
+    changes: list[str] = []
+    wanted = set(sets) or {test.name for test in SETS}
+    for test in SETS:
+        for system in systems_of(test, names) if test.name in wanted else ():
+            try:
+                cell = measured(place, system, test, progress)
+            except PorismError as error:
+                changes.append(f"{system} on {test.title}: {error}")
+                continue
+            before = cells[test.name].get(system)
+            cells[test.name][system] = cell
+            report(f"{test.title:20} {system:45} {_figures(cell)}")
+            difference = ["not stored yet"] if before is None else cell.differs(before)
+            changes += [f"{system} on {test.title}: {line}" for line in difference]
+    return Outcome(cells, tuple(changes))
+
+
+def _figures(cell: Cell) -> str:
+    scores = " ".join(f"{value:.3f}" for value in cell.scores.values())
+    fidelity = " ".join(
+        f"{name} {value:.3f}" for name, value in cell.fidelity.items() if name in ("tau", "rbo", "pairs")
+    )
+    return f"{scores}  {cell.seconds * 1000:6.0f} ms  {fidelity}"
+
+
+def stored_cells() -> Cells:
+    """Return the figures that are stored beside the declarations; none before the first verification."""
+    stored = files("porism.systems").joinpath(EXPECTED)
+    if not stored.is_file():
+        return {}
+    rows = json.loads(stored.read_text("utf-8"))
+    return {
+        test: {system: Cell(**{**cell, "notes": tuple(cell["notes"])}) for system, cell in systems.items()}
+        for test, systems in rows.items()
+    }
+
+
+def store_cells(cells: Cells) -> Path:
+    """Store figures beside the declarations, where an installed package may not be written."""
+    path = Path(str(files("porism.systems").joinpath(EXPECTED)))
+    known = {one.name for one in shipped()} | {DEFAULT}
+    rows = {
+        test: {name: asdict(cell) for name, cell in sorted(systems.items()) if name in known}
+        for test, systems in cells.items()
+    }
+    with atomic_file(path) as stream:
+        json.dump(rows, stream, indent=1, sort_keys=True, ensure_ascii=False)
+        stream.write("\n")
+    return path

@@ -1,0 +1,168 @@
+"""The page of the reproduction matrix, docs/results/systems.md, from declarations and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from porism.errors import PorismError
+from porism.evaluate.comparison.correlation import kendall
+from porism.systems.declaration import MEASURES, Declaration, shipped
+from porism.systems.loading import DEFAULT
+from porism.systems.pipeline import is_runnable
+from porism.systems.verify.matrix import Cells
+from porism.systems.verify.measure import Cell
+from porism.systems.verify.sets import SETS, TestSet
+
+YEARS = {1: (2020, 2021, 2022), 2: (2020, 2021, 2022), 3: (2022,)}
+TITLES = {
+    1: "Task 1: answers (tables 3 and 7)",
+    2: "Task 2: formulas (table 4)",
+    3: "Task 3: one answer (table 5)",
+}
+FAR = 3  # places between our order and the published one that make an outlier
+INTRODUCTION = """# Named systems: the reproduction matrix
+
+Every run of tables 3, 4, 5 and 7 of the ARQMath-3 overview is a row. `make bench-systems` runs all systems that need no pretrained model, compares each figure with the one that is
+stored beside the declarations (`src/porism/systems/expected.json`), fails where one has changed, and writes this page. `porism systems show NAME` prints the parts of a system,
+their options and sources.
+
+**Published scores and ours are not comparable by size.** The published ones are on the whole collection (1.4 million answers, 8.4 million distinct formulas), ours on four small sets: every judged formula of
+2020 (9,347), and a slice of the collection with 3,395 answers and 41,383 distinct formulas. What can be compared is the order of systems, and the agreement with the original programs
+on the same data: `tau` is Kendall's tau-b, `rbo` rank-biased overlap (p = .95), medians over topics; `pairs` is the share of pairs of answers in the same order as in a stored run
+on the whole collection.
+
+Scores are nDCG' / MAP' / P'@10 / MAP with unjudged hits as not relevant. Time is the median of a query, on two shared cores. Manual systems ran with the queries that their team wrote.
+"""
+
+
+def matrix_page(cells: Cells) -> str:
+    """Return the page."""
+    lines = [INTRODUCTION]
+    for task in (1, 2):
+        lines += [f"## {TITLES[task]}", "", *_score_table(task, cells), ""]
+        lines += [*_order(task, cells), ""]
+    lines += [f"## {TITLES[3]}", "", *_task3_table(), ""]
+    lines += ["## What is approximated, and why", "", *_approximations()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _score_table(task: int, cells: Cells) -> Iterator[str]:
+    tests = [test for test in SETS if test.task == task]
+    head = ["system", "status", *(f"published {year}" for year in YEARS[task])]
+    head += [f"ours: {test.title}" for test in tests] + ["fidelity", "time", "command", "reason for a gap"]
+    yield _row(head)
+    yield _row(["---"] * len(head))
+    yield _row(
+        [f"{DEFAULT} (default engine)", "", *[""] * len(YEARS[task])]
+        + [_scores(cells.get(test.name, {}).get(DEFAULT)) for test in tests]
+        + ["", _time(DEFAULT, tests, cells), f"`porism run --task {task}`", ""]
+    )
+    for one in shipped():
+        if one.task == task:
+            yield _row(_cells_of(one, tests, cells))
+
+
+def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]:
+    published = [_published(one.published.get(year, {})) for year in YEARS[one.task]]
+    ours = [_scores(cells.get(test.name, {}).get(one.name)) for test in tests]
+    fidelity = "; ".join(
+        f"{test.name}: {_fidelity(cell)}"
+        for test in tests
+        if (cell := cells.get(test.name, {}).get(one.name)) is not None and cell.fidelity
+    )
+    runs = is_runnable(one)
+    command = f"`porism run --system '{one.name}' --task {one.task}`" if runs else ""
+    reason = one.gap if runs else _why_not(one)
+    return [
+        _escaped(one.name),
+        one.status,
+        *published,
+        *ours,
+        fidelity,
+        _time(one.name, tests, cells),
+        command,
+        _escaped(reason),
+    ]
+
+
+def _why_not(one: Declaration) -> str:
+    return f"needs {'; '.join(one.models)}" if one.models else "no parts in this version"
+
+
+def _published(scores: Mapping[str, float]) -> str:
+    return " / ".join(f"{value:.3f}" for value in scores.values())
+
+
+def _scores(cell: Cell | None) -> str:
+    return "" if cell is None else " / ".join(f"{value:.3f}" for value in cell.scores.values())
+
+
+def _fidelity(cell: Cell) -> str:
+    names = ("tau", "rbo", "pairs")
+    return ", ".join(f"{name} {cell.fidelity[name]:.3f}" for name in names if name in cell.fidelity)
+
+
+def _time(name: str, tests: list[TestSet], cells: Cells) -> str:
+    found = [cells[test.name][name].seconds for test in tests if name in cells.get(test.name, {})]
+    return f"{max(found) * 1000:.0f} ms" if found else ""
+
+
+def _row(values: list[str]) -> str:
+    return f"| {' | '.join(values)} |"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+
+
+def _order(task: int, cells: Cells) -> Iterator[str]:
+    """Yield Kendall's tau of our order and the published one for each set, and the systems that are far from their place."""
+    measure = MEASURES[task][0]
+    yield f"Order of the systems, ours by MAP with unjudged hits as not relevant, published by {measure} of the same year:"
+    yield ""
+    for test in (test for test in SETS if test.task == task):
+        ours = {name: cell.scores["MAP"] for name, cell in cells.get(test.name, {}).items() if name != DEFAULT}
+        theirs = {
+            one.name: one.published[test.year][measure] for one in shipped() if one.task == task and one.name in ours
+        }
+        names = list(theirs)
+        if len(names) < 3:
+            continue
+        try:
+            tau = kendall([ours[name] for name in names], [theirs[name] for name in names])
+        except PorismError:
+            continue
+        yield f"- {test.title}: Kendall's tau {tau:.2f} over {len(names)} systems.{_outliers(names, ours, theirs)}"
+
+
+def _outliers(names: list[str], ours: Mapping[str, float], theirs: Mapping[str, float]) -> str:
+    our_order = sorted(names, key=lambda name: -ours[name])
+    their_order = sorted(names, key=lambda name: -theirs[name])
+    reasons = {one.name: one.gap for one in shipped()}
+    far = [name for name in our_order if abs(our_order.index(name) - their_order.index(name)) >= FAR]
+    texts = [
+        f" {name} is at place {our_order.index(name) + 1} instead of {their_order.index(name) + 1}"
+        f"{f' ({reasons[name]})' if reasons[name] else ''}."
+        for name in far
+    ]
+    return _escaped("".join(texts))
+
+
+def _task3_table() -> Iterator[str]:
+    head = ["system", "status", *MEASURES[3], "reason for a gap"]
+    yield _row(head)
+    yield _row(["---"] * len(head))
+    for one in shipped():
+        if one.task == 3:
+            scores = [f"{value:.3f}" for value in one.published[2022].values()]
+            yield _row([_escaped(one.name), one.status, *scores, _escaped(_why_not(one))])
+
+
+def _approximations() -> Iterator[str]:
+    for one in shipped():
+        facts = [*(f"checked: {check}" for check in one.checks), *one.approximations]
+        if facts:
+            yield f"**{_escaped(one.name)}** (Task {one.task})"
+            yield ""
+            yield from (f"- {_escaped(fact)}" for fact in facts)
+            yield ""

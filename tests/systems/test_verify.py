@@ -1,0 +1,127 @@
+"""Verification: fidelity as the shared script defines it, the matrix page, cells that change, fusions with weights from the other year."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from porism.cli import main
+from porism.errors import PorismError
+from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
+from porism.systems.code_version import code_version, used_modules
+from porism.systems.declaration import shipped
+from porism.systems.loading import DEFAULT
+from porism.systems.verify.fidelity import compare_runs, rank_biased_overlap, same_order
+from porism.systems.verify.fusion import TopicScores, YearScores, best_fusions, grid
+from porism.systems.verify.matrix import stored_cells, systems_of
+from porism.systems.verify.measure import Cell
+from porism.systems.verify.page import matrix_page
+from porism.systems.verify.sets import SETS, Workplace
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def random_run(seed: int) -> Run:
+    """Return a run of five topics with some equal scores."""
+    dice = random.Random(seed)
+    rankings = {}
+    for topic in range(1, 6):
+        items = dice.sample(range(100), 60)
+        scores = sorted((float(dice.randrange(40)) for _ in items), reverse=True)
+        rankings[f"A.{topic}"] = Ranking([str(item) for item in items], scores)
+    return Run(f"run{seed}", "task1", rankings, "tag")
+
+
+@pytest.mark.shared
+def test_fidelity_is_that_of_the_shared_script(shared_data: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"{seed}.tsv" for seed in (1, 2)]
+    for seed, path in enumerate(files, 1):
+        write_run(random_run(seed), path)
+    script = [sys.executable, str(shared_data.parent / "tools" / "fidelity.py"), *map(str, files)]
+    printed = subprocess.run(script, capture_output=True, text=True, check=False).stdout.splitlines()[-1]
+    ours = compare_runs(*map(read_run, files))
+    assert (
+        f"tau {ours.tau:.3f} rbo {ours.rbo:.3f} overlap@10 {ours.overlap10:.3f} @100 {ours.overlap100:.3f}" in printed
+    )
+
+
+def test_equal_runs_agree() -> None:
+    run = random_run(1)
+    found = compare_runs(run, run)
+    assert (found.tau, round(found.rbo, 9), found.overlap10, found.topics) == (1.0, 1.0, 1.0, 5)
+    assert same_order(run, run) == 1.0
+    assert rank_biased_overlap(["a", "b"], ["c", "d"]) == 0.0
+
+
+def test_a_cell_that_changes_is_reported() -> None:
+    before = Cell({"nDCG'": 0.5, "MAP'": 0.4}, {"tau": 0.98}, 0.1)
+    assert Cell({"nDCG'": 0.5, "MAP'": 0.4}, {"tau": 0.98}, 9.9).differs(before) == []
+    assert Cell({"nDCG'": 0.51, "MAP'": 0.4}, {}).differs(before) == ["nDCG' 0.5 -> 0.51", "tau 0.98 -> None"]
+
+
+def test_every_published_run_is_a_row_of_the_page() -> None:
+    page = matrix_page({"task1-2020": {"MSM/TF-IDF": Cell({"MAP": 0.25}, {"tau": 0.9}, 0.004)}})
+    for one in shipped():
+        assert page.count(f"| {one.name.replace('_', chr(92) + '_')} |") == sum(x.name == one.name for x in shipped())
+    row = next(line for line in page.splitlines() if line.startswith("| MSM/TF-IDF |"))
+    assert "0.238 / 0.074 / 0.117" in row
+    assert "4 ms" in row
+    assert "task1-2020: tau 0.900" in row
+
+
+def test_the_page_has_the_stored_figures() -> None:
+    page = (ROOT / "docs" / "results" / "systems.md").read_text("utf-8")
+    for systems in stored_cells().values():
+        for name, cell in systems.items():
+            figures = " / ".join(f"{value:.3f}" for value in cell.scores.values())
+            assert figures in page, f"{name}: write it again: porism systems verify --page docs/results/systems.md"
+
+
+def test_systems_of_a_set_can_run() -> None:
+    for test in SETS:
+        assert systems_of(test)[0] == DEFAULT
+        assert "baselines/Linked MSE posts" not in systems_of(test)
+    assert systems_of(SETS[2], ["BM25_system", DEFAULT]) == [DEFAULT, "MSM/BM25_system"]
+    with pytest.raises(PorismError, match="no system is named nothing_like_it"):
+        systems_of(SETS[2], ["nothing_like_it"])
+
+
+def test_code_of_one_system_does_not_count_for_another() -> None:
+    modules = used_modules(["porism.systems.msm"])
+    assert "porism.systems.inverted" in modules
+    assert not any(module.startswith(("porism.systems.mathdowers", "porism.systems.tangent")) for module in modules)
+    assert code_version("BM25_system", 1) != code_version("TF-IDF(Terrier)", 1)
+
+
+def test_weights_sum_to_one() -> None:
+    assert all(abs(sum(weights) - 1) < 1e-9 and min(weights) > 0 for size in (2, 3) for weights in grid(size))
+
+
+def test_a_fusion_of_systems_that_find_different_items_is_better_than_each() -> None:
+    items = np.array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.0], [0.8, 0.0], [0.0, 0.9], [0.0, 0.8]])
+    topic = TopicScores(items, np.array([0, 1]), 2)
+    year = YearScores(SETS[2], ("a", "b"), (topic, topic))
+    fused = best_fusions((year, year), 2)[0]
+    assert fused.members == ("a", "b")
+    assert fused.mean > max(year.measure([0], [1.0]), year.measure([1], [1.0]))
+
+
+def test_missing_data_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["systems", "verify", "--data", str(tmp_path), "--work", str(tmp_path)]) == 1
+    assert (
+        f"{tmp_path}: has no test data (slice/posts.jsonl)\n  fix: name the folder: --data DIR"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.shared
+def test_topics_of_all_sets_have_their_official_mathml(shared_data: Path, tmp_path: Path) -> None:
+    place = Workplace(shared_data, tmp_path)
+    assert [len(place.topics(test)) for test in SETS] == [45, 100, 98, 100]
+    for test in SETS:
+        assert any(formula.mathml for topic in place.topics(test) for formula in topic.formulas)
