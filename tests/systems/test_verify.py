@@ -19,7 +19,7 @@ from porism.systems.loading import DEFAULT
 from porism.systems.verify.fidelity import compare_runs, rank_biased_overlap, same_order
 from porism.systems.verify.fusion import TopicScores, YearScores, best_fusions, grid
 from porism.systems.verify.matrix import stored_cells, systems_of
-from porism.systems.verify.measure import Cell
+from porism.systems.verify.measure import MEASURES, Cell
 from porism.systems.verify.page import matrix_page
 from porism.systems.verify.sets import SETS, Workplace
 
@@ -78,7 +78,7 @@ def test_the_page_has_the_stored_figures() -> None:
     page = (ROOT / "docs" / "results" / "systems.md").read_text("utf-8")
     for systems in stored_cells().values():
         for name, cell in systems.items():
-            figures = " / ".join(f"{value:.3f}" for value in cell.scores.values())
+            figures = " / ".join(f"{cell.scores[measure]:.3f}" for measure in MEASURES)
             assert figures in page, f"{name}: write it again: porism systems verify --page docs/results/systems.md"
 
 

@@ -14,7 +14,7 @@ from porism.progress import Progress
 from porism.systems.declaration import Declaration, find_declaration, shipped
 from porism.systems.loading import DEFAULT
 from porism.systems.pipeline import is_runnable
-from porism.systems.verify.measure import Cell, measured
+from porism.systems.verify.measure import MEASURES, Cell, measured
 from porism.systems.verify.sets import SETS, TestSet, Workplace
 
 EXPECTED = "expected.json"  # beside systems.toml
@@ -76,7 +76,7 @@ def verify(
 
 
 def _figures(cell: Cell) -> str:
-    scores = " ".join(f"{value:.3f}" for value in cell.scores.values())
+    scores = " ".join(f"{cell.scores[name]:.3f}" for name in MEASURES)
     fidelity = " ".join(
         f"{name} {value:.3f}" for name, value in cell.fidelity.items() if name in ("tau", "rbo", "pairs")
     )

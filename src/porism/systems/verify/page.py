@@ -10,6 +10,7 @@ from porism.systems.declaration import MEASURES, Declaration, shipped
 from porism.systems.loading import DEFAULT
 from porism.systems.pipeline import is_runnable
 from porism.systems.verify.matrix import Cells
+from porism.systems.verify.measure import MEASURES as SCORES
 from porism.systems.verify.measure import Cell
 from porism.systems.verify.sets import SETS, TestSet
 
@@ -72,7 +73,7 @@ def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]
     )
     runs = is_runnable(one)
     command = f"`porism run --system '{one.name}' --task {one.task}`" if runs else ""
-    reason = one.gap if runs else _why_not(one)
+    reason = one.gap or ("" if runs else _why_not(one))
     return [
         _escaped(one.name),
         one.status,
@@ -94,7 +95,7 @@ def _published(scores: Mapping[str, float]) -> str:
 
 
 def _scores(cell: Cell | None) -> str:
-    return "" if cell is None else " / ".join(f"{value:.3f}" for value in cell.scores.values())
+    return "" if cell is None else " / ".join(f"{cell.scores[name]:.3f}" for name in SCORES if name in cell.scores)
 
 
 def _fidelity(cell: Cell) -> str:
