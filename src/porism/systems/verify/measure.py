@@ -18,6 +18,7 @@ from porism.files import atomic_file
 from porism.progress import Progress
 from porism.systems.declaration import find_declaration
 from porism.systems.loading import is_declared
+from porism.systems.pipeline import used_parts
 from porism.systems.run import RunOptions, make_run, run_key
 from porism.systems.verify.fidelity import compare_runs, same_order
 from porism.systems.verify.sets import SLICE, TestSet, Workplace
@@ -54,8 +55,12 @@ def made_run(place: Workplace, system: str, test: TestSet, progress: Progress) -
     """Make the run of a system on a set, unless it exists for the same code, options, topics and collection."""
     out = run_file(place, system, test)
     index, topics = place.index(test, progress), place.topics(test)
-    manual = is_declared(system) and find_declaration(system, test.task).manual
-    options = RunOptions(system, queries=place.queries(test) if manual else None, progress=progress)
+    options = RunOptions(system, progress=progress)
+    if is_declared(system):
+        declaration = find_declaration(system, test.task)
+        overrides = place.options(part.use for part in used_parts(declaration))
+        queries = place.queries(test) if declaration.manual else None
+        options = RunOptions(system, queries=queries, overrides=overrides, progress=progress)
     key = run_key(index, topics, test.task, options)
     mark = out.with_suffix(".key")
     if not (out.exists() and mark.exists() and mark.read_text("utf-8") == key):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -115,6 +115,10 @@ REFERENCES: Mapping[tuple[str, str], Reference] = {
 }
 
 
+# Files of others that a part reads and Porism does not ship: part -> option -> folder in the test data.
+FOREIGN_FILES: Mapping[str, Mapping[str, str]] = {"mathdowers_threads": {"lists": "fidelity/mathdowers-lists"}}
+
+
 @dataclass(frozen=True, slots=True)
 class Workplace:
     """The folder of test data, and the folder of collections, indexes and runs that the verification makes and keeps."""
@@ -146,6 +150,14 @@ class Workplace:
     def queries(self, test: TestSet) -> Path:
         """Return the file of hand-written queries for a set."""
         return self.data / "fidelity/approach0-queries" / test.queries
+
+    def options(self, parts: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return the options by which parts find files of others in the test data."""
+        return {
+            part: {option: str(self.data / place) for option, place in FOREIGN_FILES[part].items()}
+            for part in parts
+            if part in FOREIGN_FILES
+        }
 
     def reference(self, system: str, test: TestSet) -> Reference | None:
         """Return the run of the original program, if there is one."""
