@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -52,3 +54,30 @@ class Bars:
 
             yield advance
             bar.update(task, total=bar.tasks[0].completed if total is None else total)
+
+
+class Lines:
+    """Progress as lines on standard error, for logs: one at most every few seconds, so that short work writes none."""
+
+    def __init__(self, seconds: float = 10.0) -> None:
+        self._seconds = seconds
+
+    @contextlib.contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """Begin a stage and write how many items are done."""
+        done, written = 0, time.monotonic()
+
+        def advance(number: int) -> None:
+            nonlocal done, written
+            done += number
+            now = time.monotonic()
+            if now - written >= self._seconds:
+                written = now
+                print(f"{name}: {done:,}{'' if total is None else f' of {total:,}'}", file=sys.stderr, flush=True)
+
+        yield advance
+
+
+def for_terminal() -> Progress:
+    """Return bars for a terminal, lines for a log."""
+    return Bars() if sys.stderr.isatty() else Lines()

@@ -1,10 +1,10 @@
-"""Progress: bars on standard error, or nothing."""
+"""Progress: bars or lines on standard error, or nothing."""
 
 from __future__ import annotations
 
 import pytest
 
-from porism.progress import Bars, Silent
+from porism.progress import Bars, Lines, Silent, for_terminal
 
 
 def test_bars_show_name_and_number_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,4 +20,14 @@ def test_bars_show_name_and_number_on_standard_error(capsys: pytest.CaptureFixtu
 def test_silent_progress_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with Silent().stage("threads") as advance:
         advance(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lines_say_how_many_are_done_and_short_work_writes_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines(seconds=0).stage("topics", 1200) as advance:
+        advance(1000)
+        advance(200)
+    assert capsys.readouterr().err == "topics: 1,000 of 1,200\ntopics: 1,200 of 1,200\n"
+    with for_terminal().stage("topics", 2) as advance:  # captured output is no terminal
+        advance(2)
     assert capsys.readouterr() == ("", "")

@@ -13,7 +13,8 @@ from porism.evaluate.published import published
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.systems.context import SystemContext
-from porism.systems.declaration import MEASURES, find_declaration, parse_declarations, shipped
+from porism.systems.declaration import MEASURES, Declaration, find_declaration, parse_declarations, shipped
+from porism.systems.describe import described
 from porism.systems.hand_queries import read_hand_queries
 from porism.systems.options import parse_overrides, task_of
 from porism.systems.parts import PARTS, checked_options, part_factory
@@ -71,6 +72,15 @@ def test_names_that_do_not_fit(name: str, task: int | None, message: str) -> Non
     with pytest.raises(PorismError) as caught:
         find_declaration(name, task)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("one", shipped(), ids=lambda one: f"{one.name}-{one.task}")
+def test_every_system_is_described(one: Declaration) -> None:
+    page = described(one.name, one.task)
+    assert page.startswith(f"{one.name}  (Task {one.task}, ")
+    assert f"status: {one.status}" in page
+    assert all(need in page for need in one.needs)
+    assert all(f". {part.use}(" in page for part in one.parts)
 
 
 def test_every_declared_part_has_a_factory_and_takes_its_options() -> None:

@@ -200,7 +200,7 @@ def make_run(args: argparse.Namespace) -> int:
         print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse, convert", file=sys.stderr)
         return 2
     from porism.corpus.topics.files import read_topics
-    from porism.progress import Bars, Silent
+    from porism.progress import for_terminal
     from porism.systems.loading import DEFAULT
     from porism.systems.options import parse_overrides, task_of
     from porism.systems.run import RunOptions
@@ -215,7 +215,7 @@ def make_run(args: argparse.Namespace) -> int:
         parse_overrides(args.set),
         args.queries,
         args.cache,
-        Bars() if sys.stderr.isatty() else Silent(),
+        for_terminal(),
         args.format,
         args.header,
     )

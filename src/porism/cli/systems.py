@@ -90,10 +90,10 @@ def workplace(args: argparse.Namespace) -> Workplace:
 def fuse_systems(args: argparse.Namespace) -> int:
     """Print the best fusions."""
     from porism.evaluate.reports.table import render
-    from porism.progress import Bars, Silent
+    from porism.progress import for_terminal
     from porism.systems.verify.fusion import fusion_table
 
-    progress = Bars() if sys.stderr.isatty() else Silent()
+    progress = for_terminal()
     sys.stdout.write(render([fusion_table(workplace(args), args.task, args.size, progress)], args.format))
     return 0
 
@@ -101,11 +101,11 @@ def fuse_systems(args: argparse.Namespace) -> int:
 def verify_systems(args: argparse.Namespace) -> int:
     """Verify the systems; return 1 if a figure is not the stored one."""
     from porism.files import atomic_file
-    from porism.progress import Bars, Silent
+    from porism.progress import for_terminal
     from porism.systems.verify.matrix import store_cells, verify
     from porism.systems.verify.page import matrix_page
 
-    progress = Bars() if sys.stderr.isatty() else Silent()
+    progress = for_terminal()
     outcome = verify(workplace(args), progress, args.names, args.sets, lambda line: print(line, flush=True))
     if args.store:
         print(f"stored {store_cells(outcome.cells)}", file=sys.stderr)
