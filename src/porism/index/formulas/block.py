@@ -15,6 +15,7 @@ import numpy.typing as npt
 from porism.formula.binary import unpack
 from porism.index.analysis.features import Features, features_of_many
 from porism.index.formulas.codes import EncodedFormulas, encode, new_vocabularies
+from porism.index.formulas.trees import compress_trees
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.terms.blocks import LocalRows, rows_of_documents
 
@@ -99,6 +100,7 @@ def _columns(
     formulas: Sequence[StoredFormula], rows: list[Features], label_ids: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]]:
     latex = [formula.latex.encode("utf-8", "surrogatepass") for formula in formulas]
+    trees = [compress_trees(formula.trees) for formula in formulas]
     layout: list[list[int]] = []
     operators: list[npt.NDArray[np.int32]] = []
     for row in rows:
@@ -110,8 +112,8 @@ def _columns(
         "leaves": [row.tree_paths.leaves for row in rows],
         "latex_at": np.cumsum([len(text) for text in latex]),
         "latex": np.frombuffer(b"".join(latex), np.uint8),
-        "trees_at": np.cumsum([len(formula.trees) for formula in formulas]),
-        "trees": np.frombuffer(b"".join(formula.trees for formula in formulas), np.uint8),
+        "trees_at": np.cumsum([len(packed) for packed in trees]),
+        "trees": np.frombuffer(b"".join(trees), np.uint8),
         "layout_at": np.cumsum([len(part) for part in layout]),
         "layout_label": list(chain.from_iterable(layout)),
         "layout_edge": list(chain.from_iterable(row.layout.edges for row in rows)),

@@ -33,7 +33,7 @@ CHUNK = 500  # formulas that a worker reads in one task
 SMALL = 5_000  # fewer formulas are indexed in one process, before others would have started
 SCAN = 500_000  # rows of the collection that are read together
 STATISTICS = "statistics.json"
-KEY_TYPES = {"key": "<u4", "key_count": "<i8"}
+KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
 
 Ids = npt.NDArray[np.int64]
 
@@ -215,7 +215,7 @@ class _FormulaWriter:
             self._labels[label] = at
             self._layout[at], self._operators[at] = layout, operators
         keys = read_columns(base / "keys", KEY_TYPES)
-        self._keys = KeyCounter("<u4", CountedKeys(keys["key"], keys["key_count"]))
+        self._keys = KeyCounter("<u4", CountedKeys(keys["key"], keys["key_count"].astype(np.int64)))
         self.expressions = read_manifest(base, KIND).counts["expressions"]
         rows = read_columns(base / "rows", {name: TYPES[name] for name in self._ends})
         self._ends = {name: int(ends[-1]) for name, ends in rows.items()}

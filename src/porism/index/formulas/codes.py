@@ -26,7 +26,7 @@ from porism.index.terms.dictionary import DictionaryWriter, Hashes
 MISSING = -1
 FORMS = "forms"  # the folder of the table that stays
 AT_ONCE = 100_000  # expressions whose codes are copied together
-FORM_TYPES = {"form": "<u8", "parts_end": "<i8", "parts": "<u4"}
+FORM_TYPES = {"form": "<u8", "parts_end": "<u4", "parts": "<u4"}
 ITEM_TYPES = {
     "expression": "<i8",
     "form": "<u8",

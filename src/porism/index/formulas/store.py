@@ -14,6 +14,7 @@ import numpy.typing as npt
 from porism.index.formulas.block import TYPES
 from porism.index.formulas.build import KEY_TYPES, KIND, STATISTICS
 from porism.index.formulas.codes import FORMS, ExpressionParts
+from porism.index.formulas.trees import expand_trees
 from porism.index.manifest import Manifest, read_manifest
 from porism.index.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 from porism.index.schema import FORMULA_FAMILIES, View
@@ -79,7 +80,7 @@ class EmbeddedFormulas:
 
     def trees(self, rows: Sequence[int]) -> list[bytes]:
         """Return the packed trees of formulas."""
-        return self._bytes("trees", rows)
+        return [expand_trees(data) for data in self._bytes("trees", rows)]
 
     def latex(self, rows: Sequence[int]) -> list[str]:
         """Return the LaTeX of formulas."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,9 @@ VIEWS_KEPT = 64  # pairs of a view and a family whose lengths are kept: 8 bytes 
 
 def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
     """Write how many documents contain each term, beside its posting lists."""
-    np.save(f"{path}.documents.npy", document_frequencies(PostingLists(path), units).astype(np.uint32))
+    counts = document_frequencies(PostingLists(path), units)
+    # Most terms are rare: two bytes are enough unless the collection is large.
+    np.save(f"{path}.documents.npy", counts.astype(np.min_scalar_type(max(1 << 8, int(counts.max(initial=0))))))
 
 
 class Family:
@@ -36,7 +38,7 @@ class Family:
         path = directory / name
         self.dictionary = Dictionary(path)
         self.lists = PostingLists(path)
-        self.documents: npt.NDArray[np.uint32] = read_array(directory / f"{name}.documents.npy")
+        self.documents: npt.NDArray[np.unsignedinteger[Any]] = read_array(directory / f"{name}.documents.npy")
         self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
 
 
