@@ -9,6 +9,7 @@ import porism
 from porism.errors import PorismError
 from porism.records import Explanation, Query
 from porism.search.answers import candidates
+from porism.search.display.results import AlsoSearched
 from porism.search.engine import Engine
 
 WORDS_AND_FORMULA = r"proof that $\sqrt{2}$ is irrational"
@@ -110,9 +111,14 @@ def test_parts_sum_to_the_score(engine: Engine, query: str, kind: str) -> None:
 
 def test_explanation_shows_the_formula_and_the_renaming(engine: Engine) -> None:
     hit = engine.search("$u^2+w^2=h^2$", k=1).hits[0]
-    formula = next(part for part in engine.explain("$u^2+w^2=h^2$", hit.id).parts if part.reason.startswith("formula"))
-    assert len(formula.item_nodes) > 0
-    assert formula.reason.startswith("formula $u^2+w^2=h^2$")
+    formula = next(part for part in engine.explain("$u^2+w^2=h^2$", hit.id).parts if part.item_nodes)
+    assert formula.reason.startswith("has a formula similar to your $u^2+w^2=h^2$: $")
+    reasons = [
+        part.reason
+        for one in engine.search("$u^2+w^2=h^2$", k=10).hits
+        for part in engine.explain("$u^2+w^2=h^2$", one.id).parts
+    ]
+    assert any(reason.startswith("contains your formula $u^2+w^2=h^2$ with other names: $") for reason in reasons)
 
 
 def test_reasons_show_the_words_as_the_query_has_them(engine: Engine) -> None:
@@ -129,17 +135,48 @@ def test_explaining_a_post_that_does_not_match_is_an_error(engine: Engine) -> No
 
 def test_a_name_finds_the_formula_where_the_name_is_absent(engine: Engine) -> None:
     results = engine.search("Pythagorean theorem", k=50, kind="questions")
-    assert "“pythagorean theorem” goes with $a^2+b^2=c^2$" in results.notes
+    assert AlsoSearched("formula", "a^2+b^2=c^2") in results.also_searched
     absent = [hit.id for hit in results.hits if "pythagor" not in thread_text(engine, hit.id)]
     reasons = [part.reason for number in absent for part in engine.explain("Pythagorean theorem", number).parts]
-    assert any("“pythagorean theorem” goes with $a^2+b^2=c^2$" in reason for reason in reasons)
+    assert any("“pythagorean theorem” is often written $a^2+b^2=c^2$" in reason for reason in reasons)
 
 
 def test_a_formula_finds_the_named_theorem(engine: Engine) -> None:
     results = engine.search("$x^2+y^2=z^2$", k=20, kind="questions")
-    assert "“pythagorean theorem” goes with $a^2+b^2=c^2$" in results.notes
+    assert AlsoSearched("text", "pythagorean theorem") in results.also_searched
     titles = ["".join(one.text for one in hit.title) for hit in results.hits]
     assert any("Pythagorean theorem" in title for title in titles)
+
+
+def test_what_the_engine_adds_can_be_switched_off(engine: Engine) -> None:
+    assert not engine.search("Pythagorean theorem", expand=False).also_searched
+    assert len(engine.search("Pythagorean theorem").also_searched) <= 2
+
+
+def test_answers_of_one_thread_are_grouped(engine: Engine) -> None:
+    plain, grouped = engine.search("irrational", k=100), engine.search("irrational", k=100, group=True)
+    assert grouped.posts == plain.total
+    assert grouped.total == len({hit.thread_id for hit in plain.hits}) < plain.total
+    assert len({hit.thread_id for hit in grouped.hits}) == len(grouped.hits)
+    first = next(hit for hit in grouped.hits if hit.more_count)
+    answers = [hit for hit in plain.hits if hit.thread_id == first.thread_id]
+    assert [hit.id for hit in answers] == [first.id, *(one.id for one in first.more)]
+    assert first.more_count == len(answers) - 1
+
+
+def test_hits_are_sorted_by_votes_or_date(engine: Engine) -> None:
+    votes = [hit.votes for hit in engine.search("sum of squares", k=20, sort="votes").hits]
+    assert votes == sorted(votes, reverse=True)
+    dates = [hit.created for hit in engine.search("sum of squares", k=20, sort="date", group=True).hits]
+    assert dates == sorted(dates, reverse=True)
+    with pytest.raises(PorismError, match="sort cannot be"):
+        engine.search("sum", sort="colour")  # type: ignore[arg-type]
+
+
+def test_hits_count_the_formulas_of_the_query_that_they_contain(engine: Engine) -> None:
+    results = engine.search(r"is $\sqrt{2}$ or $\int_0^1 q\,dq^{77}$ irrational", k=10)
+    assert results.query_formulas == 2
+    assert max(hit.formulas_contained for hit in results.hits) == 1
 
 
 def thread_text(engine: Engine, number: int) -> str:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from porism.search.display.results import FormulaUse, HighlightedSegment
 from porism.search.display.segments_html import segments_html
+from porism.search.engine import Engine
 from porism.text.read import read_official
 from porism.web.pages.filters import duration, formula_link, threads
-from porism.web.pages.thread_page import body_html
+from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer
 
 
 @pytest.mark.parametrize(
@@ -23,7 +26,8 @@ def test_a_thread_is_listed_once_under_a_formula_of_several_posts() -> None:
 
 def test_punctuation_stays_on_the_line_of_its_formula() -> None:
     post = '<p>Let <span class="math-container" id="1">a&lt;b</span>, then <span class="math-container" id="2">c</span> &amp; on.</p>'
-    shown = str(body_html(read_official(post)))
+    renderer = ThreadRenderer(cast(Engine, None), ThreadOptions(), None)
+    shown = str(renderer.html(read_official(post)))
     assert '</math></a>,</span> then <a class="math-link"' in shown
     assert shown.count('<span class="kept">') == 1
     assert shown.endswith("</math></a> &amp; on.</p>")
@@ -47,5 +51,6 @@ def test_segments_are_escaped_and_keep_their_punctuation() -> None:
 def test_a_formula_links_to_similar_formulas_whatever_it_contains() -> None:
     shown = str(formula_link("a<b\"&\ud800'", "<math></math>"))
     assert shown == (
-        '<a class="math-link" href="/search?q=%24a%3Cb%22%26%3F%27%24&amp;tab=formulas" title="Similar formulas"><math></math></a>'
+        '<a class="math-link" href="/search?q=%24a%3Cb%22%26%3F%27%24&amp;tab=formulas" title="Similar formulas"'
+        ' data-latex="a&lt;b&#34;&amp;\ud800&#39;"><math></math></a>'
     )

@@ -20,7 +20,7 @@ def read_argument(text: str) -> str:
 
 def print_results(results: Results, as_json: bool) -> int:
     """Print a block per hit: score, id and title; snippet; tags, votes, accepted."""
-    _print_messages(_found(results), results.notes, results.suggestions)
+    _print_messages(_found(results), (*results.notes, *_also(results)), results.suggestions)
     for hit in results.hits:
         if as_json:
             print(json.dumps(asdict(hit), ensure_ascii=False))
@@ -69,6 +69,12 @@ def print_extract(extract: Extract, as_json: bool) -> int:
     for source in extract.sources:
         print(f"source: {source.post_id}  {_line(source.title)}")
     return 0 if extract.text else 1
+
+
+def _also(results: Results) -> list[str]:
+    """Return one line that names what the engine added to the query."""
+    added = [f"${one.text}$" if one.kind == "formula" else one.text for one in results.also_searched]
+    return [f"also searched: {', '.join(added)}"] if added else []
 
 
 def _line(segments: Iterable[HighlightedSegment]) -> str:

@@ -42,6 +42,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     )
+    parser.add_argument(
+        "--site", default="", metavar="NAME", help="the site that the posts come from, to link to the originals there"
+    )
+    parser.add_argument("--remote-images", action="store_true", help="show pictures in posts from other machines")
     parser.add_argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address")
     parser.add_argument(
         "--endpoint",
@@ -67,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
         args.experiment,
         args.assess_url,
         LanguageModel(args.endpoint, args.endpoint_model) if args.endpoint else None,
+        args.site,
+        args.remote_images,
     )
     serve(settings, args.host, args.port, args.workers or min(MOST_WORKERS, cores()))
     return 0

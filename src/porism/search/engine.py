@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.index.protocols import UNKNOWN, Filter
 from porism.records import Explanation, Query
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
-from porism.search.answers.context import Candidate, Contexts, QueryContext
+from porism.search.answers.context import Candidate, Contexts
 from porism.search.answers.explain import Explainer
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker, FeatureTable, RankedQuery, ScoredQuery
@@ -32,7 +32,8 @@ from porism.search.arguments import (
 from porism.search.ask import best_passage
 from porism.search.display.formulas import formula_page
 from porism.search.display.highlight import Highlighter
-from porism.search.display.results import Extract, FormulaResults, Results, SearchHit
+from porism.search.display.page import SORTS, HitPage, Sort, also_searched
+from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.readings import choose_readings
@@ -44,7 +45,6 @@ from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
 
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
-MOST_CONCEPTS = 4  # that the notes on a query name
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 
 
@@ -60,7 +60,7 @@ class Engine:
         place = collection.path.resolve()
         self.name = place.parent.name if place.name == "collection" else place.name
         self.formula_searcher = index.formulas
-        contexts = Contexts(index)
+        contexts = self._contexts = Contexts(index)
         self._candidates = ThreadCandidates(contexts)
         self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
@@ -83,10 +83,20 @@ class Engine:
         years: tuple[int, int] | None = None,
         accepted: bool = False,
         offset: int = 0,
+        *,
+        sort: Sort = "relevance",
+        group: bool = False,
+        expand: bool = True,
     ) -> Results:
-        """Return a page of the best answers or questions for words and formulas together."""
+        """Return a page of the best answers or questions for words and formulas together.
+
+        `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its best answer. Without
+        `expand`, the engine adds no formulas of names and no names of formulas to the query.
+        """
         began = time.perf_counter()
         read = self.read(check_query(query, "search"))
+        if not check_flag(expand, "search", "expand"):
+            read = replace(read, expand=False)
         k, offset = check_page(k, offset, "search")
         kind = self._available(check_choice(kind, "search", "kind", KINDS))
         allow = Filter(
@@ -97,11 +107,20 @@ class Engine:
         )
         shown = self.ranked(read, kind, allow)
         ranking, context = shown.ranking, shown.scoring.context
-        page = self._page(context, Ranking(ranking.ids[offset : offset + k], ranking.scores[offset : offset + k]))
-        named = dict.fromkeys(f"“{m.concept.display_name}” goes with ${m.concept.latex}$" for m in context.concepts)
-        notes = (*read.notes, *islice(named, MOST_CONCEPTS))
+        grouped = check_flag(group, "search", "group")
+        page = HitPage(self.index.documents, context, ranking, self._highlighter(read), group=grouped)
+        hits = page.hits(offset, k, check_choice(sort, "search", "sort", SORTS))
         hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
-        return Results(page, len(ranking), time.perf_counter() - began, notes, hints)
+        return Results(
+            hits,
+            len(page.groups),
+            time.perf_counter() - began,
+            read.notes,
+            hints,
+            len(ranking),
+            also_searched(context),
+            len(read.formulas),
+        )
 
     def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> Ranking:
         """Return all hits of a query, best first."""
@@ -162,6 +181,11 @@ class Engine:
         fields = [post.title, post.body] if kind == "questions" else [post.body]
         return Explainer(scored, self._highlighter(read)).explain(candidate, fields)
 
+    def highlights(self, query: str | Query) -> SnippetBuilder:
+        """Return what highlights the words and formulas of a query in any text, for example on the page of a thread."""
+        read = self.read(check_query(query, "highlights"))
+        return SnippetBuilder(self._contexts.of(read).terms, self._highlighter(read))
+
     def ask(self, query: str | Query) -> Extract:
         """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is set."""
         began = time.perf_counter()
@@ -184,25 +208,3 @@ class Engine:
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]
         return Highlighter(formulas, self.formula_searcher.store, MAX_HIGHLIGHTED_FORMULAS)
-
-    def _page(self, context: QueryContext, hits: Ranking) -> tuple[SearchHit, ...]:
-        """Return hits with what a reader needs to decide whether to open them."""
-        builder = SnippetBuilder(context.terms, self._highlighter(context.query))
-        page: list[SearchHit] = []
-        stored = self.index.documents.posts(hits.ids.tolist())
-        for (post, question, accepted), score in zip(stored, hits.scores.tolist(), strict=True):
-            page.append(
-                SearchHit(
-                    post.id,
-                    score,
-                    post.kind,
-                    post.thread_id,
-                    builder.title(question.title),
-                    builder.snippet(post.body),
-                    question.tags,
-                    post.score,
-                    accepted,
-                    post.created,
-                )
-            )
-        return tuple(page)

@@ -43,6 +43,7 @@ class QueryFormula:
 class ReadQuery:
     """A query after parsing: title and body with a mark in place of each formula, the distinct formulas, tags, and notes for the user.
 
+    With `expand`, the names and formulas that usually come together complete each other.
     Queries compare by value, so that caches recognise a query that is repeated.
     """
 
@@ -54,6 +55,7 @@ class ReadQuery:
     topic: Topic | None = field(
         default=None, compare=False, repr=False
     )  # as named systems read it: HTML, official MathML
+    expand: bool = True
 
     @property
     def empty(self) -> bool:

@@ -45,24 +45,39 @@ def flow(pieces: Iterable[Inline]) -> str:
     return "".join(out)
 
 
+REMOTE_PICTURE = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
+
+
+def remote_picture(alt: str, address: str) -> str:
+    """Return a picture of another machine, for sites whose operator allows that."""
+    if not REMOTE_PICTURE.match(address):
+        return picture_in_words(alt, address)
+    secure = re.sub(r"\Ahttp:", "https:", address, flags=re.IGNORECASE)
+    return f'<img src="{html.escape(secure)}" alt="{html.escape(alt)}" loading="lazy" referrerpolicy="no-referrer">'
+
+
 def link_as_it_is(href: str) -> str:
     """Return the opening tag of a link that leads where its author says, unless its scheme could run something."""
     return f'<a href="{html.escape(href)}" rel="nofollow noopener">' if SAFE_ADDRESS.match(href) else "<a>"
 
 
-def picture_in_words(alt: str) -> str:
+def picture_in_words(alt: str, address: str) -> str:
     """Return words in place of a picture: those of posts are on other machines, and no request leaves this one."""
     return f"<em>[picture: {html.escape(alt) or 'no description'}]</em>"
 
 
 @dataclass(frozen=True, slots=True)
 class PageRenderer:
-    """Renders texts as HTML of a page. `formula` gives the HTML of a formula, `link` the opening tag for an address,
-    `picture` what replaces a picture with these words."""
+    """Renders texts as HTML of a page.
+
+    `formula` gives the HTML of a formula, `link` the opening tag for an address, `picture` what is shown for a picture with this description
+    at this address, `words` the HTML of a piece of text.
+    """
 
     formula: Callable[[Segment], str]
     link: Callable[[str], str] = link_as_it_is
-    picture: Callable[[str], str] = picture_in_words
+    picture: Callable[[str, str], str] = picture_in_words
+    words: Callable[[str], str] = escape_text
 
     def render(self, text: Text) -> str:
         """Return a text as HTML."""
@@ -77,7 +92,7 @@ class PageRenderer:
 
     def _inline(self, segment: Segment) -> Inline:
         if segment.kind == "text":
-            return Inline(escape_text(segment.text))
+            return Inline(self.words(segment.text))
         if segment.kind == "tag":
             return Inline(self._tag(segment.text))
         shown = self.formula(segment)
@@ -94,7 +109,7 @@ class PageRenderer:
         if name == "a":
             return self.link(html.unescape(attributes.get("href", "")))
         if name == "img":
-            return self.picture(html.unescape(attributes.get("alt", "")))
+            return self.picture(html.unescape(attributes.get("alt", "")), html.unescape(attributes.get("src", "")))
         kept = "".join(f' {key}="{attributes[key]}"' for key in sorted(ATTRIBUTES.get(name, ())) if key in attributes)
         return f"<{name}{kept}>"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,16 @@ class Collection:
     def count(self, table: str) -> int:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
         return int(self.manifest["counts"][table])
+
+    @cached_property
+    def has_votes(self) -> bool:
+        """Whether any post has votes; some sources have none."""
+        return self._one("SELECT 1 FROM posts WHERE score != 0 LIMIT 1") is not None
+
+    @cached_property
+    def has_dates(self) -> bool:
+        """Whether any post has a date."""
+        return self._one("SELECT 1 FROM posts WHERE created != '' LIMIT 1") is not None
 
     def posts(self, kind: str = "") -> Iterator[Post]:
         """Yield all posts, or only questions or answers."""

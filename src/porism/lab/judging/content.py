@@ -111,7 +111,7 @@ def _segmented(text: Text | str) -> Text:
     return read_official(text) if isinstance(text, str) else text
 
 
-def _picture(alt: str) -> str:
+def _picture(alt: str, address: str) -> str:
     return f'<span class="picture">picture not shown{": " + html.escape(alt) if alt else ""}</span>'
 
 

@@ -43,7 +43,7 @@ class QueryContext:
     @cached_property
     def concepts(self) -> list[ConceptMatch]:
         """The concepts that the query names or contains."""
-        return self.index.concepts.matches(self.query)
+        return self.index.concepts.matches(self.query) if self.query.expand else []
 
     @cached_property
     def concept_terms(self) -> dict[str, QueryTerms]:

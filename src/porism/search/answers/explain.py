@@ -11,11 +11,20 @@ from porism.records import Explanation
 from porism.search.answers.context import Candidate
 from porism.search.answers.reranker import ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
+from porism.search.display.readable import readable_latex
 from porism.search.features import all_features
 from porism.search.features.feature import Reason
 from porism.text.segment import Segment, Text
 
 MOST_WORDS = 12  # words that are listed one by one
+MOST_LISTED = 6  # words that the headline names
+# How a formula of the post contains the one of the query, by canonical level.
+CONTAINS = {
+    "written": "contains your formula ${query}$: ${found}$",
+    "normalised": "contains your formula ${query}$ in another notation: ${found}$",
+    "commutative": "contains your formula ${query}$ in another order: ${found}$",
+    "renamed": "contains your formula ${query}$ with other names: ${found}$",
+}
 COMPARED = 8  # formulas of a post that are compared symbol by symbol with a formula of the query
 
 
@@ -68,7 +77,8 @@ class Explainer:
         rest = single[MOST_WORDS:]
         if rest:
             single = [*single[:MOST_WORDS], Explanation(sum(part.value for part in rest), f"{len(rest)} more words")]
-        return [Explanation(sum(part.value for part in single), "words of the query", tuple(single))]
+        listed = [self._as_typed(word) for word in by_word if "_" not in word][:MOST_LISTED]
+        return [Explanation(sum(part.value for part in single), f"same words: {', '.join(listed)}", tuple(single))]
 
     def _as_typed(self, term: str) -> str:
         """Return a stem, or a pair of them, in the words of the query."""
@@ -85,11 +95,10 @@ class Explainer:
     def _formula_part(self, number: int, values: dict[str, float], fields: Sequence[Text]) -> Explanation:
         latex = self._scored.context.query.formulas[number].parsed.latex
         shown, match = self._most_similar(number, fields)
-        ending = f" is similar to ${shown}$" if shown else " shares parts with formulas of the thread"
         parts = tuple(Explanation(value, text) for text, value in values.items())
         return Explanation(
             sum(values.values()),
-            f"formula ${latex}${ending}",
+            _formula_reason(latex, shown, match),
             parts,
             match.query_nodes,
             match.item_nodes,
@@ -107,6 +116,14 @@ class Explainer:
     def _shared_weight(self, formula: Segment, number: int) -> float:
         """Return the weight of the sub-expressions that a formula of the post shares with a formula of the query."""
         return sum(part.weight for part in self._parts.of(formula.expression_id) if part.formula == number)
+
+
+def _formula_reason(latex: str, found: str, match: Highlight) -> str:
+    """Return how a formula of the query occurs in the post, in words."""
+    if not found:
+        return f"shares parts of your formula ${latex}$"
+    text = CONTAINS.get(match.level, "has a formula similar to your ${query}$: ${found}$")
+    return text.replace("{query}", latex).replace("{found}", readable_latex(found))
 
 
 def _others(reasons: Sequence[Reason]) -> list[Explanation]:

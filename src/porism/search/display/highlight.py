@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from porism.formula import Parsed
 from porism.formula.match.matcher import find
+from porism.index.analysis.terms import formula_terms
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import FormulaStore, Term
 from porism.records import Binding
@@ -19,6 +20,7 @@ from porism.search.formulas.query import layout_symbols
 from porism.search.formulas.trace import matched_pairs
 
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
+WHOLE_TERMS = 2  # the first terms of a formula are the whole formula: as written, and with variables renamed
 MIN_SHARE = 0.4  # of the symbols of the query formula that must match
 
 
@@ -71,20 +73,28 @@ def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStor
 
 
 class SharedPart(NamedTuple):
-    """A sub-expression of the query: its weight x idf, and the query formula it comes from."""
+    """A sub-expression of the query: its weight x idf, the query formula it comes from, and the one that it is as a whole (-1: none)."""
 
     weight: float
     formula: int
+    whole: int = -1
 
 
 class SharedParts:
     """The sub-expressions of a query by their codes in the formula index."""
 
-    def __init__(self, parts: QueryTerms, store: FormulaStore) -> None:
+    def __init__(self, parts: QueryTerms, store: FormulaStore, formulas: Sequence[Parsed] = ()) -> None:
         self._store = store
+        whole = {
+            term: number
+            for number, formula in enumerate(formulas)
+            for term in formula_terms(formula)["parts"][:WHOLE_TERMS]
+        }
         codes = store.terms.statistics([Term("parts", text) for text in parts.texts], WHOLE).codes.tolist()
-        rows = zip(codes, parts.scores.tolist(), parts.formulas, strict=True)
-        self._parts = {code: SharedPart(weight, formula) for code, weight, formula in rows if code >= 0}
+        rows = zip(codes, parts.scores.tolist(), parts.formulas, parts.texts, strict=True)
+        self._parts = {
+            code: SharedPart(weight, formula, whole.get(text, -1)) for code, weight, formula, text in rows if code >= 0
+        }
         self._found: dict[int, list[SharedPart]] = {}
 
     def of(self, expression: int) -> list[SharedPart]:
@@ -119,7 +129,7 @@ class Highlighter:
 
     def shared_parts(self, parts: QueryTerms) -> SharedParts:
         """Return a table that finds the sub-expressions which a formula of a post shares with the query."""
-        return SharedParts(parts, self._store)
+        return SharedParts(parts, self._store, self._formulas)
 
     def best_match(self, latex: str, formulas: Collection[int]) -> Highlight:
         """Return the best match of some query formulas, at most the limit, in a formula."""

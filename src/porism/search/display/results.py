@@ -26,7 +26,11 @@ class HighlightedSegment:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A post of the ranking, with what a reader needs to decide whether to open it."""
+    """A post of the ranking, with what a reader needs to decide whether to open it.
+
+    `formulas_contained` is how many formulas of the query the post contains as a whole, perhaps with other names of variables. In a search
+    that groups by thread, `more` has further answers of the thread, at most three, and `more_count` says how many there are.
+    """
 
     id: int
     score: float
@@ -38,17 +42,35 @@ class SearchHit:
     votes: int = 0
     accepted: bool = False
     created: str = ""
+    formulas_contained: int = 0
+    more: tuple[SearchHit, ...] = ()
+    more_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AlsoSearched:
+    """Something that the engine added to a query: a name that usually comes with its formula, or a formula that comes with its name."""
+
+    kind: Literal["text", "formula"]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits. `notes` say how the query was read; `suggestions` say what to try when nothing was found."""
+    """A page of hits. `notes` say how the query was read; `suggestions` say what to try when nothing was found.
+
+    `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits. `also_searched` is what the
+    engine added to the query, `query_formulas` the number of its formulas.
+    """
 
     hits: tuple[SearchHit, ...]
     total: int
     seconds: float
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+    posts: int = 0
+    also_searched: tuple[AlsoSearched, ...] = ()
+    query_formulas: int = 0
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""

@@ -56,6 +56,24 @@ class SnippetBuilder:
             kept = () if kept[0].is_formula else (Segment("text", kept[0].text[:limit]),)
         return self._highlighted(kept)
 
+    def words(self, text: str) -> tuple[HighlightedSegment, ...]:
+        """Return a piece of text split at the words of the query."""
+        return tuple(self._highlight_words(text))
+
+    def formula_nodes(self, formula: Segment) -> tuple[int, ...]:
+        """Return the MathML elements of a formula of a post that match the query."""
+        shared = self._parts.of(formula.expression_id) if formula.expression_id else ()
+        if not shared:
+            return ()
+        return self._highlighter.best_match(formula.text, {part.formula for part in shared}).item_nodes
+
+    def contained(self, *texts: Text) -> int:
+        """Return how many formulas of the query these texts contain as a whole, perhaps with other names of variables."""
+        found: set[int] = set()
+        for expression in {formula.expression_id for text in texts for formula in text.formulas} - {0}:
+            found.update(part.whole for part in self._parts.of(expression) if part.whole >= 0)
+        return len(found)
+
     def _best_window(self, pieces: Sequence[Segment], limit: int, formula_width: float) -> tuple[int, int]:
         """Return start and end of the window of at most `limit` characters with the largest weight; the first one of equals."""
         weights = [self._weight(piece) for piece in pieces]

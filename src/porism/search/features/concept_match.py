@@ -27,7 +27,7 @@ class ConceptFeature(Feature):
     def describe(self, batch: CandidateBatch) -> str:
         """Return the concepts in words."""
         matched = [match.concept for match in batch.context.concepts if match.family == self._family]
-        return "; ".join(dict.fromkeys(f"“{one.display_name}” goes with ${one.latex}$" for one in matched))
+        return "; ".join(dict.fromkeys(f"“{one.display_name}” is often written ${one.latex}$" for one in matched))
 
 
 FEATURES = tuple(ConceptFeature(family) for family in CONCEPT_FAMILIES)

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 BEST = 10  # threads that are assumed to be relevant
 MOST_TERMS = {"words": 30, "tuples": 60}
 WEIGHTING = BM25()
-TEXTS = {"words": "words of the best threads: {}", "tuples": "symbols of the best threads' formulas"}
+TEXTS = {"words": "words that the best hits share: {}", "tuples": "formulas like those of the best hits"}
 
 
 class Feedback(Feature):

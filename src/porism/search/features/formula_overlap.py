@@ -70,7 +70,7 @@ class FormulaOverlap(Feature):
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""
-        return f"formulas of the {self.level} that are similar to formulas of the query as wholes"
+        return f"the {self.level} has formulas like yours"
 
 
 FEATURES = (FormulaOverlap("thread"), FormulaOverlap("answer"))

@@ -28,7 +28,7 @@ class TagMatch(Feature):
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""
-        return "the same tags"
+        return "same tags"
 
 
 FEATURES = (TagMatch(),)

@@ -8,14 +8,14 @@ from porism.search.features.feature import Feature, Reason
 
 VIEW_TEXTS = {
     "thread": "in the thread",
-    "title": "in its title or tags",
+    "title": "in the title or tags",
     "links": "in titles of linked questions",
     "answer": "in the answer",
 }
 FAMILY_TEXTS = {
-    "tuples": "neighbouring symbols",
-    "paths": "operators above symbols",
-    "parts": "equal sub-expressions, names aside",
+    "tuples": "the same symbols side by side",
+    "paths": "the same operations",
+    "parts": "the same parts, perhaps with other names",
 }
 
 

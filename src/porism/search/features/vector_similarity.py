@@ -9,7 +9,7 @@ import numpy as np
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind
 
-TEXTS = {"words": "similar in meaning by its words", "tuples": "similar in kind by its formulas"}
+TEXTS = {"words": "about a similar subject", "tuples": "with formulas of a similar kind"}
 
 
 class VectorSimilarity(Feature):

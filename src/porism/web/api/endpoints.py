@@ -34,7 +34,13 @@ PATH_ID = Parameter(
 )
 
 ENDPOINTS = (
-    Endpoint("/v1/search", views.search, Results, (views.Q, *views.PAGE, *views.FILTERS)),
+    Endpoint(
+        "/v1/search",
+        views.search,
+        Results,
+        (views.Q, *views.PAGE, *views.FILTERS, views.SORT, views.GROUP, views.EXPAND),
+    ),
+    Endpoint("/v1/asked", views.asked, Results, views.ASKED),
     Endpoint("/v1/formulas", views.formulas, FormulaResults, (views.Q, *views.PAGE, views.MODE)),
     Endpoint("/v1/ask", views.ask, Extract, (views.Q,)),
     Endpoint("/v1/explain", views.explain, Explanation, (views.Q, ID)),

@@ -9,7 +9,8 @@ from typing import TypeVar
 from porism.corpus.post import Comment, Link, Post
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
-from porism.records import Explanation
+from porism.records import Explanation, Query
+from porism.search.display.page import SORTS, Sort
 from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
@@ -21,6 +22,7 @@ from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter
 
 T = TypeVar("T")
+MOST_BODY = 2000  # characters of a question being written that are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,14 @@ FILTERS = (
     Parameter("to", "only posts from this year or earlier", int, low=1900, high=2200),
     Parameter("accepted", "only accepted answers", bool, False),
 )
+SORT = Parameter("sort", "order of the most relevant hits", default="relevance", choices=SORTS)
+GROUP = Parameter("group", "one hit for each thread, with further answers below it", bool, False)
+EXPAND = Parameter("expand", "add formulas of names, and names of formulas, to the query", bool, True)
+ASKED = (
+    Parameter("title", "the title of the question that is being written", default="", high=500),
+    Parameter("body", "its text, with formulas between dollar signs", default=""),
+    Parameter("k", "number of questions", int, 5, low=1, high=20),
+)
 MODE = Parameter(
     "mode",
     "which formulas match: similar ones, the same formula, those that contain it, or diverse ones",
@@ -117,7 +127,17 @@ MODE = Parameter(
 
 
 def search(
-    engine: Engine, q: str, k: int, offset: int, kind: Kind, tags: str, accepted: bool, **years: int | None
+    engine: Engine,
+    q: str,
+    k: int,
+    offset: int,
+    kind: Kind,
+    tags: str,
+    accepted: bool,
+    sort: Sort = "relevance",
+    group: bool = False,
+    expand: bool = True,
+    **years: int | None,
 ) -> Results:
     """Search answers or questions by text and formulas."""
     wanted = tuple(t.strip() for t in tags.split(",") if t.strip())
@@ -126,7 +146,12 @@ def search(
         raise BadRequest(
             f"from ({span[0]}) is later than to ({span[1]})", where="from", fix="give the earlier year first"
         )
-    return engine.search(q, k=k, kind=kind, tags=wanted, years=span, accepted=accepted, offset=offset)
+    return engine.search(q, k, kind, wanted, span, accepted, offset, sort=sort, group=group, expand=expand)
+
+
+def asked(engine: Engine, title: str, body: str, k: int) -> Results:
+    """Find existing questions that are nearest to one that is being written."""
+    return engine.search(Query(body[:MOST_BODY], title), k, "questions")
 
 
 def formulas(engine: Engine, q: str, k: int, offset: int, mode: Mode) -> FormulaResults:

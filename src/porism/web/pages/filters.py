@@ -21,7 +21,10 @@ def formula_link(latex: str, mathml: str) -> Markup:
     """Return a formula as a link to similar formulas."""
     # Percent-encoding leaves nothing in the address that HTML would have to escape.
     address = f"/search?q={quote_plus(f'${readable_latex(latex)}$', errors='replace')}&amp;tab=formulas"
-    return Markup(f'<a class="math-link" href="{address}" title="Similar formulas">{page_math(mathml)}</a>')
+    source = escape(readable_latex(latex))
+    return Markup(
+        f'<a class="math-link" href="{address}" title="Similar formulas" data-latex="{source}">{page_math(mathml)}</a>'
+    )
 
 
 def segments(pieces: Iterable[HighlightedSegment], links: bool = True) -> Markup:

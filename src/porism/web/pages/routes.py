@@ -15,13 +15,13 @@ from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.pages.statistics import statistics as collection_statistics
-from porism.web.pages.thread_page import thread_page
 
 TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
 TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
 OFFSET = Parameter("offset", "number of hits to skip", int, 0, low=0, high=990)
 FILTERS = tuple(parameter for parameter in views.FILTERS if parameter.name != "kind")
-SEARCH = (Parameter("q", "text and formulas", default=""), TAB, OFFSET, views.MODE, *FILTERS)
+TEXT = Parameter("q", "text and formulas", default="")
+SEARCH = (TEXT, TAB, OFFSET, views.MODE, views.SORT, views.EXPAND, *FILTERS)
 POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
 PER_PAGE = 10
 
@@ -63,6 +63,8 @@ MODES = {
     "subformula": "formulas that contain it",
     "diverse": "diverse results",
 }
+# The orders of hits.
+SORTS = {"relevance": "relevance", "votes": "votes", "date": "newest"}
 EXAMPLES = (
     "proof that $\\sqrt{2}$ is irrational",
     "$a^2+b^2=c^2$",
@@ -77,6 +79,7 @@ class SearchState:
     """The parameters of the current search, with links that keep them."""
 
     values: dict[str, Any]
+    path: str = "/search"
 
     def link(self, **changes: Any) -> str:
         """Return the address of this search with some values changed. Defaults are left out to keep it short."""
@@ -86,8 +89,13 @@ class SearchState:
             for name, value in {**self.values, **changes}.items()
             if value not in (None, "", defaults.get(name))
         }
-        query = {name: "true" if value is True else value for name, value in kept.items()}
-        return "/search?" + urlencode(query, errors="replace")
+        query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in kept.items()}
+        return f"{self.path}?{urlencode(query, errors='replace')}"
+
+    def thread_link(self, thread_id: int, post_id: int) -> str:
+        """Return the address of a post on the page of its thread, which highlights the query and leads back to the results."""
+        query = {name: value for name in ("q", "tab") if (value := self.values.get(name)) and value != TAB.default}
+        return f"/threads/{thread_id}{'?' + urlencode(query, errors='replace') if query else ''}#post-{post_id}"
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
@@ -101,6 +109,8 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "version": __version__,
         "collection_name": state.engine.name,
         "has_endpoint": state.engine.endpoint is not None,
+        "collection": state.engine.collection,
+        "palette": PALETTE,
     }
     body = state.templates.get_template(template).render(**common, **values)
     # Lone surrogates, which a collection may contain, become question marks.
@@ -115,7 +125,6 @@ async def home(request: Request) -> Response:
         "home.html",
         state=SearchState({}),
         values={"q": "", "tab": "answers"},
-        palette=PALETTE,
         examples=EXAMPLES,
         health=health,
     )
@@ -133,10 +142,12 @@ async def search(request: Request) -> Response:
         state=SearchState(values),
         values=values,
         tabs=TABS,
-        palette=PALETTE,
+        sorts=SORTS,
         levels=LEVELS,
         modes=MODES,
         found=found,
+        feed=SearchState(values, "/search.atom"),
+        export=SearchState(values, "/export"),
         per_page=PER_PAGE,
         depth=DEPTH,
     )
@@ -148,7 +159,16 @@ async def find_posts(request: Request, values: dict[str, Any]) -> Any:
     return await run_view(
         request,
         views.search,
-        {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "kind": values["tab"], **filters},
+        {
+            "q": values["q"],
+            "k": PER_PAGE,
+            "offset": values["offset"],
+            "kind": values["tab"],
+            "sort": values["sort"],
+            "group": values["tab"] == "answers",
+            "expand": values["expand"],
+            **filters,
+        },
     )
 
 
@@ -175,19 +195,6 @@ async def why(request: Request) -> Response:
     return render(request, "why.html", explanation=explanation, values=values, state=state)
 
 
-async def thread(request: Request) -> Response:
-    """Show a question with its answers."""
-    view = await run_view(request, views.thread, {"id": int(request.path_params["id"])})
-    page = await run_view(request, thread_page, {"thread": view})
-    return render(request, "thread.html", page=page)
-
-
-async def post(request: Request) -> Response:
-    """Redirect to the post on the page of its thread."""
-    view = await run_view(request, views.post, {"id": int(request.path_params["id"])})
-    return RedirectResponse(f"/threads/{view.post.thread_id}#post-{view.post.id}", status_code=303)
-
-
 async def statistics(request: Request) -> Response:
     """Show the statistics of the collection."""
     return render(request, "stats.html", stats=await run_view(request, collection_statistics, {}))
@@ -199,7 +206,5 @@ def routes() -> list[Route]:
         Route("/", home),
         Route("/search", search),
         Route("/why", why),
-        Route("/threads/{id:int}", thread),
-        Route("/posts/{id:int}", post),
         Route("/stats", statistics),
     ]

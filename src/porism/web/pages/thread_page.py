@@ -1,35 +1,57 @@
-"""The page of a thread: a question with its answers, comments and linked questions, as HTML."""
+"""The page of a thread: a question with its answers, comments, authors and related questions, as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from porism.corpus.post import Comment
+from porism.formula.mathml.highlight import highlight
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.readable import readable_latex
+from porism.search.display.results import HighlightedSegment
+from porism.search.display.segments_html import segments_html
+from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
-from porism.text.page import PageRenderer
+from porism.text.page import PageRenderer, remote_picture
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 from porism.web.api.views import PostView, ThreadView
+from porism.web.pages.attribution import NO_SITE, Attribution, Licence
 from porism.web.pages.filters import formula_link
+
+MOST_COMPARED = 60  # formulas of a thread that are compared with those of the query
+MOST_SIMILAR = 6  # questions that are similar to a question
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedComment:
+    """A comment as HTML with the name of its author."""
+
+    body: Markup
+    author: str
+    created: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPost:
-    """A post with its body and comments as HTML."""
+    """A post with its body and comments as HTML, its author, the address of the original, and its licence."""
 
     view: PostView
     body: Markup
-    comments: tuple[Markup, ...]
+    comments: tuple[RenderedComment, ...]
+    author: str
+    original: str
+    licence: Licence | None
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedQuestion:
-    """A linked question in the collection."""
+class RelatedQuestion:
+    """A question that is linked to another, or similar to it."""
 
     thread_id: int
     title: Markup
@@ -44,45 +66,120 @@ class ThreadPage:
     plain_title: str
     question: RenderedPost
     answers: tuple[RenderedPost, ...]
-    links: tuple[LinkedQuestion, ...]
+    links: tuple[RelatedQuestion, ...]
 
 
-def thread_page(engine: Engine, thread: ThreadView) -> ThreadPage:
-    """Return everything that the page of a thread shows: the accepted answer first, then by score."""
+@dataclass(frozen=True, slots=True)
+class ThreadOptions:
+    """How a site shows threads: whose posts they are, and whether pictures of other machines are shown."""
+
+    attribution: Attribution = NO_SITE
+    remote_images: bool = False
+
+
+def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: str = "") -> ThreadPage:
+    """Return everything that the page of a thread shows, with matches of a query highlighted.
+
+    The accepted answer comes first, then the others by score.
+    """
     question = thread.question.post
     answers = sorted(
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)
     )
+    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None)
     return ThreadPage(
-        body_html(question.title) or escape(f"Thread {question.id}"),
-        plain_text(question.title, lambda formula: formula.text),
-        _rendered(thread.question),
-        tuple(_rendered(view) for view in answers),
+        Markup(renderer.title.render(with_unmarked(question.title))) or escape(f"Thread {question.id}"),
+        plain_text(question.title, lambda formula: readable_latex(formula.text)),
+        renderer.post(thread.question),
+        tuple(renderer.post(view) for view in answers),
         tuple(_linked_questions(engine, thread)),
     )
 
 
-def _rendered(view: PostView) -> RenderedPost:
-    return RenderedPost(view, body_html(view.post.body), tuple(body_html(comment.body) for comment in view.comments))
+class ThreadRenderer:
+    """Renders the posts of one thread."""
+
+    def __init__(self, engine: Engine, options: ThreadOptions, highlights: SnippetBuilder | None) -> None:
+        self._engine = engine
+        self._options = options
+        self._highlights = highlights
+        self._compared = 0
+        body: dict[str, Callable[..., str]] = {"picture": remote_picture} if options.remote_images else {}
+        words: dict[str, Callable[..., str]] = {"words": self._words} if highlights else {}
+        # Formulas of a body link to similar formulas. A title is a link elsewhere, so its formulas are not.
+        self.body = PageRenderer(self._linked_formula, **body, **words)
+        self.title = PageRenderer(self._formula, **words)
+
+    def post(self, view: PostView) -> RenderedPost:
+        """Return a post as HTML."""
+        return RenderedPost(
+            view,
+            self.html(view.post.body),
+            tuple(self._comment(comment) for comment in view.comments),
+            self._author(view.post.owner_id),
+            self._options.attribution.original(view.post),
+            self._options.attribution.licence(view.post),
+        )
+
+    def _comment(self, comment: Comment) -> RenderedComment:
+        return RenderedComment(self.html(comment.body), self._author(comment.owner_id), comment.created)
+
+    def _author(self, user_id: int | None) -> str:
+        user = self._engine.collection.user(user_id)
+        return user.name if user else ""
+
+    def html(self, text: Text) -> Markup:
+        """Return a field of a post as HTML; its formulas link to similar formulas."""
+        return Markup(self.body.render(with_unmarked(text)))
+
+    def _words(self, text: str) -> str:
+        assert self._highlights is not None
+        return segments_html(self._highlights.words(text))
+
+    def _formula(self, segment: Segment) -> str:
+        return page_math(self._highlighted(segment))
+
+    def _linked_formula(self, segment: Segment) -> str:
+        return str(formula_link(segment.text, self._highlighted(segment)))
+
+    def _highlighted(self, segment: Segment) -> str:
+        mathml = mathml_of(segment.text)
+        if self._highlights is None or self._compared >= MOST_COMPARED:
+            return mathml
+        nodes = self._highlights.formula_nodes(segment)
+        self._compared += bool(nodes)
+        return highlight(mathml, nodes) if nodes else mathml
 
 
-def _linked_formula(segment: Segment) -> str:
-    return str(formula_link(segment.text, mathml_of(segment.text)))
-
-
-# Formulas of a body link to similar formulas. A title is a link itself, so its formulas are not.
-BODY = PageRenderer(_linked_formula)
 TITLE = PageRenderer(lambda segment: page_math(mathml_of(segment.text)))
 
 
-def body_html(text: Text) -> Markup:
-    """Return a field of a post as HTML; its formulas link to similar formulas."""
-    return Markup(BODY.render(with_unmarked(text)))
+def title_html(text: Text) -> Markup:
+    """Return a title as HTML whose formulas are not links."""
+    return Markup(TITLE.render(with_unmarked(text)))
 
 
-def _linked_questions(engine: Engine, thread: ThreadView) -> Iterable[LinkedQuestion]:
+def _linked_questions(engine: Engine, thread: ThreadView) -> Iterable[RelatedQuestion]:
     for link in thread.links:
         if engine.collection.has_post(link.other_id):
             other = engine.collection.post(link.other_id)
-            title = Markup(TITLE.render(with_unmarked(other.title)))
-            yield LinkedQuestion(other.thread_id, title or escape(f"Post {other.id}"), link.kind)
+            yield RelatedQuestion(other.thread_id, title_html(other.title) or escape(f"Post {other.id}"), link.kind)
+
+
+def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
+    """Return the questions whose titles and texts are most similar to a question's title."""
+    question = engine.collection.post(id)
+    title = plain_text(question.title)
+    if not title.strip():
+        return ()
+    found = engine.search(title, k=MOST_SIMILAR + 1, kind="questions").hits
+    return tuple(
+        RelatedQuestion(hit.thread_id, _unmarked_title(hit.title), "similar")
+        for hit in found
+        if hit.thread_id != question.thread_id
+    )[:MOST_SIMILAR]
+
+
+def _unmarked_title(title: Iterable[HighlightedSegment]) -> Markup:
+    plain = (HighlightedSegment(one.kind, one.text, one.mathml) for one in title)
+    return Markup(segments_html(plain, lambda latex, mathml: page_math(mathml)))

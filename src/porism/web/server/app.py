@@ -23,11 +23,14 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, BadRequest, error_response
+from porism.web.pages import api_page, ask_box, exports, threads
 from porism.web.pages import routes as pages
+from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
 from porism.web.pages.leaderboard import leaderboard
+from porism.web.pages.thread_page import ThreadOptions
 from porism.web.server.hosts import LOOPBACK
-from porism.web.server.middleware import RequestMiddleware
+from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
 
 
@@ -38,7 +41,7 @@ class SiteLink(NamedTuple):
     address: str
 
 
-SITE = (SiteLink("Search", "/"), SiteLink("Statistics", "/stats"), SiteLink("API", "/v1/openapi.json"))
+SITE = (SiteLink("Search", "/"), SiteLink("Statistics", "/stats"), SiteLink("Ask", "/ask-box"), SiteLink("API", "/api"))
 THREADS = 4  # queries that one process computes at the same time; more would only wait for each other
 
 
@@ -51,21 +54,32 @@ def create_app(
     assess_url: str = "",
     experiment: Path | None = None,
     cache_size: int = CACHE_SIZE,
+    site: str = "",
+    remote_images: bool = False,
 ) -> Starlette:
     """Create the server around an engine.
 
     `cors` names the origins that may call the API from a browser. `hosts` are the names under which the server answers,
     so that a foreign page cannot reach a loopback server under its own name. `seconds` limits the time of a query;
-    `cache_size` is the number of cached results.
+    `cache_size` is the number of cached results. `site` is the site that the posts come from, to which pages link;
+    `remote_images` allows pages to show pictures of other machines.
     """
     middleware = [
-        Middleware(RequestMiddleware, on_error=answer_error),
+        Middleware(RequestMiddleware, on_error=answer_error, headers=REMOTE_IMAGES if remote_images else None),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
     ]
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
     static = importlib.resources.files("porism.web") / "static"
-    routes = [*api.routes(), *pages.routes(), Mount("/static", StaticFiles(directory=str(static)))]
+    routes = [
+        *api.routes(),
+        *pages.routes(),
+        *threads.routes(),
+        *exports.routes(),
+        *ask_box.routes(),
+        *api_page.routes(),
+        Mount("/static", StaticFiles(directory=str(static))),
+    ]
     if experiment:
         routes.append(Route("/leaderboard", leaderboard))
     handlers = {
@@ -75,6 +89,8 @@ def create_app(
     }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
+    app.state.cors = tuple(cors)
+    app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site), remote_images)
     app.state.cache = ResponseCache(cache_size)
     app.state.limiter = anyio.CapacityLimiter(THREADS)
     app.state.templates = make_templates()
@@ -111,7 +127,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
         status = error.status_code if error.status_code in CODES else 404
         path = request.url.path[:80]
         message = f"there is no endpoint {request.method} {path}" if is_api else f"there is no page {path}"
-        fix = "see the endpoints in /v1/openapi.json" if is_api else "check the address, or search"
+        fix = "see the list at /api" if is_api else "check the address, or search"
         error = BadRequest(message, fix=fix, status=status)
     response = error_response(request, error)  # logs an unexpected error
     if is_api:

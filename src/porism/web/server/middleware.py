@@ -20,12 +20,21 @@ MAX_BODY = 256 * 1024
 MAX_TARGET = 256 * 1024  # path and query string: a query of 20,000 characters of any script fits, percent-encoded
 
 # Pages load only what this server serves. Nothing may embed them, run inline, or send data elsewhere.
+CONTENT_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 SECURITY_HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": CONTENT_POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
+}
+
+
+# The same for a site whose operator allows pictures of other machines.
+REMOTE_IMAGES = {
+    "content-security-policy": CONTENT_POLICY.replace("img-src 'self' data:", "img-src 'self' data: https:")
 }
 
 

@@ -42,6 +42,8 @@ class Settings:
     experiment: str | Path | None = None
     assess_url: str = ""
     language_model: LanguageModel | None = None
+    site: str = ""
+    remote_images: bool = False
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -90,6 +92,8 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
         hosts=[*LOOPBACK, *settings.names],
         assess_url=settings.assess_url,
         experiment=Path(settings.experiment) if settings.experiment else None,
+        site=settings.site,
+        remote_images=settings.remote_images,
     )
 
 

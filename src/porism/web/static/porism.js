@@ -70,16 +70,55 @@ if (box && preview) {
 }
 for (const key of document.querySelectorAll(".palette button")) key.addEventListener("click", () => insert(key.dataset.latex));
 
-for (const why of document.querySelectorAll("details.why[data-src]")) {
-  why.addEventListener("toggle", async () => {
-    if (!why.open || why.dataset.loaded) return;
-    why.dataset.loaded = "yes";
-    const response = await fetch(why.dataset.src);
+// Explanations and similar questions are pages of their own; a script loads them into the place where they are opened.
+for (const part of document.querySelectorAll("details.loads[data-src]")) {
+  part.addEventListener("toggle", async () => {
+    if (!part.open || part.dataset.loaded) return;
+    part.dataset.loaded = "yes";
+    const response = await fetch(part.dataset.src);
     if (!response.ok) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const explanation = page.querySelector(".explanation");
-    if (explanation) why.querySelector(".explanation").replaceChildren(...explanation.childNodes);
+    const loaded = page.querySelector(".loaded");
+    if (loaded) part.querySelector(".loaded").replaceWith(loaded);
   });
+}
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text);
+  const label = button.textContent;
+  button.textContent = "copied";
+  setTimeout(() => (button.textContent = label), 1500);
+}
+
+for (const link of document.querySelectorAll("[data-copy-link]")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    copy(link.href, link).catch(() => (location.href = link.href));
+  });
+}
+
+// Each formula is a link to similar formulas. A small button beside it copies its LaTeX while it is pointed at or focused.
+const copyButton = element("button", "copy-latex", "copy LaTeX");
+copyButton.type = "button";
+let hideTimer;
+function offerCopy(link) {
+  clearTimeout(hideTimer);
+  if (copyButton.previousElementSibling === link) return;
+  copyButton.dataset.latex = link.dataset.latex;
+  link.after(copyButton);
+}
+function hideCopy() {
+  clearTimeout(hideTimer);
+  hideTimer = setTimeout(() => copyButton.matches(":hover, :focus") || copyButton.remove(), 600);
+}
+copyButton.addEventListener("click", () => copy(copyButton.dataset.latex, copyButton).catch(() => {}));
+copyButton.addEventListener("focusout", hideCopy);
+copyButton.addEventListener("mouseleave", hideCopy);
+for (const link of document.querySelectorAll(".math-link[data-latex]")) {
+  link.addEventListener("mouseenter", () => offerCopy(link));
+  link.addEventListener("focus", () => offerCopy(link));
+  link.addEventListener("mouseleave", hideCopy);
+  link.addEventListener("blur", hideCopy);
 }
 
 document.addEventListener("keydown", (event) => {

@@ -1,0 +1,74 @@
+"""Has this been asked? The nearest existing questions while a person writes one: a page, and a frame for other sites.
+
+`static/widget.js` puts the frame into a page of another site. The frame runs no script. Which sites may embed it is an option of the server,
+the same that opens the API to them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from porism.web.api import views
+from porism.web.api.parameters import Parameter, parse_parameters
+from porism.web.api.run_view import run_view
+from porism.web.pages.routes import render
+from porism.web.server.middleware import CONTENT_POLICY
+
+ASKED = tuple(parameter for parameter in views.ASKED if parameter.name != "k")
+SHOWN = 5
+# The CSS variables of the widget, and those of the pages that they set.
+THEME = {
+    "accent": "--accent",
+    "background": "--paper",
+    "surface": "--sheet",
+    "text": "--ink",
+    "muted": "--soft",
+    "border": "--line",
+    "highlight": "--highlight",
+}
+THEME_PARAMETERS = tuple(Parameter(name, f"colour: {name}", default="", high=40) for name in THEME)
+COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,30}|(?:rgb|hsl)a?\([0-9., %/deg]{3,40}\)")
+
+
+async def found_questions(request: Request, values: Mapping[str, Any]) -> Any:
+    """Return the nearest questions, or None while nothing is written."""
+    if not (values["title"] + values["body"]).strip():
+        return None
+    return await run_view(request, views.asked, {"title": values["title"], "body": values["body"], "k": SHOWN})
+
+
+async def ask_box(request: Request) -> Response:
+    """Show the form; with scripts the questions appear while one types, without them after a click."""
+    values = parse_parameters(ASKED, request.query_params)
+    return render(request, "ask_box.html", values=values, found=await found_questions(request, values))
+
+
+async def frame(request: Request) -> Response:
+    """Return the nearest questions as a small page for a frame on another site."""
+    values = parse_parameters((*ASKED, *THEME_PARAMETERS), request.query_params)
+    theme = {name: values[name] for name in THEME if values[name]}
+    response = render(
+        request, "ask_frame.html", values=values, theme=theme, found=await found_questions(request, values)
+    )
+    allowed = " ".join(["'self'", *request.app.state.cors])
+    policy = CONTENT_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")
+    response.headers["content-security-policy"] = policy.replace("script-src 'self'; ", "")
+    return response
+
+
+async def theme(request: Request) -> Response:
+    """Return the colours of a theme as a stylesheet; anything that is no colour is left out."""
+    values = parse_parameters(THEME_PARAMETERS, request.query_params)
+    rules = "".join(f"{THEME[name]}: {value};" for name, value in values.items() if COLOUR.fullmatch(value))
+    return Response(f":root {{ {rules} }}\n", media_type="text/css")
+
+
+def routes() -> list[Route]:
+    """Return the routes of the box."""
+    return [Route("/ask-box", ask_box), Route("/ask-box/frame", frame), Route("/ask-box/theme.css", theme)]

@@ -1,0 +1,173 @@
+"""Results in other forms: an Atom feed of a query, hits as BibTeX, CSV or JSON, and the description of the site as a search engine of browsers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from porism.search.display.readable import readable_latex
+from porism.search.display.results import HighlightedSegment, Results, SearchHit
+from porism.search.engine import Engine
+from porism.web.api import views
+from porism.web.api.parameters import Parameter, parse_parameters
+from porism.web.api.run_view import run_view
+from porism.web.api.schema import encode
+from porism.web.pages.attribution import Attribution
+from porism.web.pages.citation import bibtex_entry
+from porism.web.pages.routes import SEARCH, SearchState
+
+FORMAT = Parameter("format", "the form of the file", default="json", choices=("bibtex", "csv", "json"))
+FEED_SIZE, EXPORT_SIZE, SUGGESTIONS = 50, 100, 8
+EPOCH = "1970-01-01T00:00:00Z"
+COLUMNS = ("rank", "id", "thread_id", "kind", "score", "votes", "accepted", "created", "tags", "title", "address")
+
+
+def plain_line(segments: Iterable[HighlightedSegment]) -> str:
+    """Return segments as one line of text, formulas as LaTeX between dollar signs."""
+    pieces = (f"${readable_latex(one.text)}$" if one.kind == "formula" else one.text for one in segments)
+    return " ".join("".join(pieces).split())
+
+
+async def find(request: Request, values: dict[str, Any], k: int, sort: str) -> Results:
+    """Search as the page does, but longer and without groups."""
+    filters = {name: values[name] for name in ("tags", "from", "to", "accepted", "expand")}
+    kind = values["tab"] if values["tab"] in ("answers", "questions") else "answers"
+    found: Results = await run_view(
+        request,
+        views.search,
+        {"q": values["q"], "k": k, "offset": 0, "kind": kind, "sort": sort, "group": False, **filters},
+    )
+    return found
+
+
+async def feed(request: Request) -> Response:
+    """Return the newest posts that match a query as an Atom feed."""
+    values = parse_parameters(SEARCH, request.query_params)
+    found = await find(request, values, FEED_SIZE, "date")
+    root = str(request.base_url).rstrip("/")
+    address = root + SearchState(values).link()
+    entries = "".join(_entry(hit, root) for hit in found.hits)
+    updated = max((_time(hit.created) for hit in found.hits), default=EPOCH)
+    body = (
+        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+        f"<title>{_text(values['q'][:200])} · Porism</title>\n<id>{escape(address)}</id>\n<updated>{updated}</updated>\n"
+        f'<link href={quoteattr(address)}/>\n<link rel="self" href={quoteattr(str(request.url))}/>\n'
+        f"<author><name>{_text(request.app.state.engine.name)}</name></author>\n{entries}</feed>\n"
+    )
+    return Response(body.encode("utf-8", "replace"), media_type="application/atom+xml")
+
+
+def _entry(hit: SearchHit, root: str) -> str:
+    address = f"{root}/posts/{hit.id}"
+    return (
+        f"<entry><title>{_text(plain_line(hit.title))}</title><id>{escape(address)}</id><link href={quoteattr(address)}/>"
+        f"<updated>{_time(hit.created)}</updated><summary>{_text(plain_line(hit.snippet))}</summary></entry>\n"
+    )
+
+
+def _time(created: str) -> str:
+    return f"{created[:19]}Z" if len(created) >= 19 else f"{created[:10]}T00:00:00Z" if created else EPOCH
+
+
+def _text(text: str) -> str:
+    """Return text for XML: escaped, without control characters."""
+    return escape("".join(sign for sign in text if sign >= " " or sign in "\t\n"))
+
+
+async def export(request: Request) -> Response:
+    """Return the best hits of a query as a file."""
+    values = parse_parameters((*SEARCH, FORMAT), request.query_params)
+    found = await find(request, values, EXPORT_SIZE, values["sort"])
+    root = str(request.base_url).rstrip("/")
+    if values["format"] == "json":
+        return _file(encode(found), "json", "application/json")
+    if values["format"] == "csv":
+        return _file(_csv(found, root).encode("utf-8", "replace"), "csv", "text/csv; charset=utf-8")
+    attribution = request.app.state.thread_options.attribution
+    text = await run_view(request, hits_bibtex, {"hits": found.hits, "attribution": attribution, "root": root})
+    return _file(text.encode("utf-8", "replace"), "bib", "application/x-bibtex; charset=utf-8")
+
+
+def hits_bibtex(engine: Engine, hits: Iterable[SearchHit], attribution: Attribution, root: str) -> str:
+    """Return hits as entries of BibTeX."""
+    entries = []
+    for hit in hits:
+        post = engine.collection.post(hit.id)
+        user = engine.collection.user(post.owner_id)
+        address = attribution.original(post) or f"{root}/posts/{post.id}"
+        question = engine.collection.post(post.thread_id)
+        entries.append(bibtex_entry(post, question, user.name if user else "", address))
+    return "\n".join(entries)
+
+
+def _csv(found: Results, root: str) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for rank, hit in enumerate(found.hits, 1):
+        scores = (f"{hit.score:.4f}", hit.votes, str(hit.accepted).lower(), hit.created)
+        texts = (" ".join(hit.tags), _cell(plain_line(hit.title)), f"{root}/posts/{hit.id}")
+        writer.writerow((rank, hit.id, hit.thread_id, hit.kind, *scores, *texts))
+    return out.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return text that no spreadsheet reads as a formula of its own."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+
+
+def _file(body: bytes, suffix: str, media_type: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="porism-hits.{suffix}"'}
+    return Response(body, media_type=media_type, headers=headers)
+
+
+async def search_engine(request: Request) -> Response:
+    """Return the OpenSearch description, by which browsers offer this site as a search engine."""
+    root = str(request.base_url).rstrip("/")
+    name = request.app.state.engine.name
+    body = f"""<?xml version="1.0" encoding="utf-8"?>
+<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
+<ShortName>Porism</ShortName>
+<Description>{_text(f"Search mathematics in {name} by words and formulas")}</Description>
+<InputEncoding>UTF-8</InputEncoding>
+<Image width="16" height="16" type="image/svg+xml">{escape(root)}/static/icon.svg</Image>
+<Url type="text/html" template="{escape(root)}/search?q={{searchTerms}}"/>
+<Url type="application/atom+xml" template="{escape(root)}/search.atom?q={{searchTerms}}"/>
+<Url type="application/x-suggestions+json" template="{escape(root)}/suggest?q={{searchTerms}}"/>
+</OpenSearchDescription>
+"""
+    return Response(body, media_type="application/opensearchdescription+xml")
+
+
+async def suggest(request: Request) -> Response:
+    """Return titles of questions that match what was typed so far, in the form of OpenSearch suggestions."""
+    values = parse_parameters((Parameter("q", "what was typed so far", default="", high=300),), request.query_params)
+    titles: list[str] = []
+    if values["q"].strip():
+        titles = await run_view(request, suggested_titles, {"q": values["q"]})
+    body = json.dumps([values["q"], titles], ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, media_type="application/x-suggestions+json")
+
+
+def suggested_titles(engine: Engine, q: str) -> list[str]:
+    """Return the titles of the questions that match best, each once."""
+    found = engine.search(q, k=SUGGESTIONS, kind="questions").hits
+    return list(dict.fromkeys(plain_line(hit.title) for hit in found))
+
+
+def routes() -> list[Route]:
+    """Return the routes of feeds, files and the search engine description."""
+    return [
+        Route("/search.atom", feed),
+        Route("/export", export),
+        Route("/opensearch.xml", search_engine),
+        Route("/suggest", suggest),
+    ]
