@@ -21,6 +21,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def wait_for(address: str, process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers."""
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(address, timeout=5).read()
+            return
+        except OSError:
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            time.sleep(0.1)
+
+
 @pytest.fixture(scope="module")
 def site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the server of the demo, with the sample's judged runs as an experiment."""
@@ -40,16 +51,12 @@ def site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         str(port),
         "--experiment",
         str(folder),
+        "--cors",
+        "*",
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     url = f"http://127.0.0.1:{port}"
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(url + "/v1/health", timeout=5).read()
-            break
-        except OSError:
-            assert process.poll() is None, process.stderr.read() if process.stderr else ""
-            time.sleep(0.1)
+    wait_for(url + "/v1/health", process)
     yield url
     process.terminate()
     process.wait(10)
@@ -127,19 +134,19 @@ def test_a_filter_restricts_the_hits(page: Page, site: str) -> None:
     page.wait_for_selector(".hit")
     assert "tags=number-theory" in page.url
     assert page.inner_text("[role=status]") != everything
-    for details in page.locator(".hit .details").all_inner_texts():
+    for details in page.locator(".hit > .details").all_inner_texts():
         assert "number-theory" in details
 
 
 def test_the_parts_of_an_explanation_add_up(page: Page, site: str) -> None:
     search(page, site, "Pythagorean theorem")
     page.locator(".hit summary").first.click()
-    page.wait_for_selector(".hit .explanation .value")
-    values = [
-        float(one)
-        for one in page.locator(".hit .explanation").first.locator("> ul > li > ul > li > .value").all_inner_texts()
-    ]
-    total = float(page.locator(".hit .explanation").first.locator("> ul > li > .value").inner_text())
+    page.wait_for_selector(".hit .explanation .reasons svg")
+    assert "same words: " in page.inner_text(".hit .explanation .reasons")
+    page.locator(".hit .explanation .numbers summary").first.click()
+    numbers = page.locator(".hit .explanation .numbers").first
+    values = [float(one) for one in numbers.locator("> ul > li > ul > li > .value").all_inner_texts()]
+    total = float(numbers.locator("> ul > li > .value").inner_text())
     assert values
     assert sum(values) == pytest.approx(total, abs=0.01)
 
@@ -162,6 +169,126 @@ def test_thread_page(page: Page, site: str) -> None:
     assert "/threads/" in page.url
     assert page.locator(".post math").count() > 0
     assert page.locator("h1").count() == 1
+    assert page.locator("main mark").count() > 0
+    assert page.locator(".post math .highlight").count() > 0
+    assert page.locator(".author").count() > 0
+    page.locator(".loads summary").last.click()
+    page.wait_for_selector(".loads .uses a")
+    page.click(".back a")
+    page.wait_for_selector(".hit")
+    assert page.input_value("#q") == "$\\sqrt{2}$ irrational"
+
+
+def test_answers_of_a_thread_are_one_hit(page: Page, site: str) -> None:
+    search(page, site, "irrational")
+    threads = [link.split("#")[0] for link in page.locator(".hit h2 a").evaluate_all("links => links.map(a => a.href)")]
+    assert len(threads) == len(set(threads))
+    more = page.locator(".hit .more").first
+    assert "more answer" in more.locator("summary").inner_text()
+    more.locator("summary").click()
+    assert more.locator("li .snippet").first.is_visible()
+
+
+def test_hits_are_sorted_by_votes(page: Page, site: str) -> None:
+    search(page, site, "sum of squares")
+    page.click(".sort a:text('votes')")
+    page.wait_for_selector(".sort a[aria-current]:text('votes')")
+    votes = [int(one.split()[0]) for one in page.locator(".hit > .details span:text('vote')").all_inner_texts()]
+    assert len(votes) > 5
+    assert votes == sorted(votes, reverse=True)
+
+
+def test_what_was_also_searched_is_one_line_and_can_be_switched_off(page: Page, site: str) -> None:
+    search(page, site, "Pythagorean theorem")
+    assert page.locator(".also").count() == 1
+    assert page.locator(".also math").count() >= 1
+    page.click(".also a")
+    page.wait_for_selector(".also:text('only what you typed')")
+    assert "expand=false" in page.url
+
+
+def test_a_formula_offers_its_latex(browser: Chromium, site: str) -> None:
+    context = browser.context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    search(page, site, "$\\sqrt{2}$ irrational")
+    page.locator(".snippet .math-link").first.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".copy-latex:text('copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator(".math-link").first.get_attribute(
+        "data-latex"
+    )
+    context.close()
+
+
+def test_the_api_page_tries_a_call(page: Page, site: str) -> None:
+    page.goto(site)
+    page.click("nav a:text('API')")
+    page.click("#v1-health button")
+    page.wait_for_selector('#v1-health .response:text(\'"status": "ok"\')')
+    page.click("#v1-threads-id button")
+    page.wait_for_selector("#v1-threads-id .response:text('question')")
+
+
+def test_similar_questions_appear_while_one_is_written(page: Page, site: str) -> None:
+    page.goto(site + "/ask-box")
+    page.keyboard.press("Tab")
+    page.fill("[name=title]", "square root of two")
+    page.fill("[name=body]", "How do I show that $\\sqrt{2}$ is irrational?")
+    page.wait_for_selector(".asked a")
+    assert "irrational" in page.inner_text("#asked")
+    assert page.locator("#asked .highlight").count() > 0
+
+
+def test_the_ask_box_works_without_scripts(browser: Chromium, site: str) -> None:
+    context = browser.context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site + "/ask-box")
+    page.fill("[name=title]", "Why is $\\sqrt{2}$ irrational?")
+    page.click("#ask-form button")
+    page.wait_for_selector(".asked a")
+    context.close()
+
+
+def test_the_widget_shows_similar_questions_on_another_page(browser: Chromium, site: str, tmp_path: Path) -> None:
+    """The page of another site: one script tag, a sandboxed frame without scripts, colours by CSS variables."""
+    other = tmp_path / "other.html"
+    other.write_text(
+        "<!doctype html><meta charset=utf-8><style>:root { --porism-text: #ff0000; --porism-height: 300px }</style>"
+        f'<input id=t><textarea id=b></textarea><script src="{site}/static/widget.js" data-title="#t" data-body="#b"></script>'
+    )
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(tmp_path)]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    context = browser.context()
+    try:
+        page = context.new_page()
+        wait_for(f"http://127.0.0.1:{port}/other.html", server)
+        page.goto(f"http://127.0.0.1:{port}/other.html")
+        page.fill("#t", "Why is the square root of 2 irrational?")
+        frame = page.frame_locator("iframe").last
+        frame.locator(".asked a").first.wait_for()
+        assert page.locator("iframe").last.get_attribute("sandbox") == "allow-popups allow-popups-to-escape-sandbox"
+        assert frame.locator("body").evaluate("body => getComputedStyle(body).color") == "rgb(255, 0, 0)"
+        assert page.locator("iframe").last.evaluate("frame => frame.clientHeight") == 300
+    finally:
+        context.close()
+        server.terminate()
+        server.wait(10)
+
+
+def test_search_works_by_keyboard_alone(page: Page, site: str) -> None:
+    page.goto(site + "/stats")
+    page.goto(site)
+    page.keyboard.type("irrational")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('.why') !== null"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".reasons li")
 
 
 def test_leaderboard(page: Page, site: str) -> None:
@@ -194,8 +321,8 @@ def test_search_works_without_scripts(browser: Chromium, site: str) -> None:
     page.press("#q", "Enter")
     page.wait_for_selector(".hit h2 a")
     page.locator(".hit summary").first.click()
-    page.locator(".hit .explanation a").first.click()
-    page.wait_for_selector(".value")
+    page.locator(".hit .why a").first.click()
+    page.wait_for_selector(".reasons li")
     assert page.locator(".explanation .value").count() > 1
     context.close()
 
@@ -203,7 +330,15 @@ def test_search_works_without_scripts(browser: Chromium, site: str) -> None:
 def test_no_page_scrolls_sideways_in_a_narrow_window(browser: Chromium, site: str) -> None:
     context = browser.context(360, 740)
     page = context.new_page()
-    for path in ("/", "/search?q=sum+of+squares", "/search?q=$x^2$&tab=formulas", "/stats", "/leaderboard"):
+    for path in (
+        "/",
+        "/search?q=sum+of+squares",
+        "/search?q=$x^2$&tab=formulas",
+        "/stats",
+        "/leaderboard",
+        "/api",
+        "/ask-box?title=irrational",
+    ):
         page.goto(site + path)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     context.close()
@@ -217,6 +352,9 @@ def test_no_page_scrolls_sideways_in_a_narrow_window(browser: Chromium, site: st
         "/search?q=$x^2$&tab=formulas",
         "/search?q=sum&tab=ask",
         "/thread",
+        "/api",
+        "/ask-box?title=irrational",
+        "/ask-box/frame?title=irrational",
         "/stats",
         "/leaderboard",
     ],

@@ -119,8 +119,9 @@ class CodesWriter:
 
 def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int, end: int) -> None:
     """Append forms and sub-expressions in the order of expression ids, from the first id on; `end` is where the codes end so far."""
-    order = np.argsort(items["expression"], kind="stable")
-    expressions = items["expression"][order] - first
+    # An expression is an item once for each of its visual ids, of which official formulas may have several: take it once.
+    expressions, order = np.unique(items["expression"], return_index=True)
+    expressions = expressions - first
     size = int(expressions[-1]) + 1 if len(expressions) else 0
     forms, sizes = np.zeros(size, np.uint64), np.zeros(size, np.int64)
     forms[expressions] = items["form"][order]
