@@ -33,6 +33,8 @@ PARTS: Mapping[str, str] = {
     "tangent_cft2": "porism.systems.dprl.cft:tangent_cft2",
     "tree_edit": "porism.systems.dprl.edit_reranker:tree_edit",
     "svm_rank": "porism.systems.dprl.ltr:svm_rank",
+    "xy_phoc": "porism.systems.xyphoc.retriever:xy_phoc",
+    "formula_tokens": "porism.systems.ju_nits.retriever:formula_tokens",
     "terrier": "porism.systems.terrier:terrier",
     "pyterrier": "porism.systems.terrier:pyterrier",
     "msm_bm25": "porism.systems.msm:msm_bm25",

@@ -1,0 +1,1 @@
+"""JU_NITS: term vectors of formula tokens."""

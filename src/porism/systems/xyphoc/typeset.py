@@ -1,0 +1,207 @@
+"""A small layout model: the boxes of a formula's glyphs from its layout tree.
+
+Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits are centred above and
+below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow with their contents, tables have rows and columns
+as high and wide as their largest cell. Only relative positions matter: XYPhoc divides the box of the formula into equal parts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from porism.formula.tree import Node, elements_of
+from porism.systems.xyphoc.glyphs import glyph, glyphs_of, space_around
+
+SCRIPT, SMALLEST = 0.7, 0.5
+_AXIS = 0.25  # height of fraction bars and of the middle of brackets above the baseline
+_RULE, _GAP = 0.04, 0.12
+_SUP_SHIFT, _SUB_SHIFT = 0.4, 0.2
+_COLUMN_GAP, _ROW_GAP = 0.8, 0.3
+_ROOT_SIGN = 0.6
+MAX_DEPTH = 60  # of nested parts; what is deeper is left out
+MAX_GLYPHS = 2000
+
+
+class GlyphBox(NamedTuple):
+    """A glyph with its box; y grows upwards."""
+
+    name: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+class Part:
+    """A typeset part: boxes relative to the start of its baseline, and its size."""
+
+    __slots__ = ("boxes", "depth", "height", "width")
+
+    def __init__(self) -> None:
+        self.boxes: list[GlyphBox] = []
+        self.width = self.height = self.depth = 0.0
+
+    def place(self, other: Part, x: float, y: float) -> None:
+        """Add the boxes of another part at a position, and grow."""
+        for box in other.boxes:
+            self.boxes.append(GlyphBox(box.name, box.left + x, box.bottom + y, box.right + x, box.top + y))
+        self.width = max(self.width, x + other.width)
+        self.height = max(self.height, other.height + y)
+        self.depth = max(self.depth, other.depth - y)
+
+
+def typeset(layout: Node) -> list[GlyphBox]:
+    """Return the boxes of all glyphs of a formula."""
+    return _row(layout, 1.0, 0).boxes[:MAX_GLYPHS]
+
+
+def _row(first: Node | None, scale: float, level: int) -> Part:
+    """Typeset a node and all that follow it on its baseline."""
+    row = Part()
+    node = first
+    while node is not None and level <= MAX_DEPTH and len(row.boxes) < MAX_GLYPHS:
+        before, after = (space * scale for space in space_around(node.label)) if row.boxes else (0.0, 0.0)
+        row.place(_symbol(node, scale, level), row.width + before, 0.0)
+        node = node.child("n")
+        if node is not None:
+            row.width += after
+    return row
+
+
+def _symbol(node: Node, scale: float, level: int) -> Part:
+    """Typeset a node with its scripts and contents."""
+    small = max(SCRIPT * scale, SMALLEST)
+    if node.label == "O!divide":
+        return _with_scripts(_fraction(node, scale, level), node, "ab", small, level)
+    base = _base(node, scale, level)
+    over, under = node.child("o"), node.child("u")
+    if over is not None or under is not None:
+        base = _with_limits(base, over, under, small, level)
+    index = "" if node.label == "O!root" else "cd"
+    return _with_scripts(base, node, "ab" + index, small, level)
+
+
+def _base(node: Node, scale: float, level: int) -> Part:
+    if node.label == "O!root":
+        return _root(node, scale, level)
+    if node.label.startswith("M!"):
+        return _group(node, scale, level)
+    part = Part()
+    for shape in glyphs_of(node.label):
+        bottom, top = -shape.depth * scale, shape.height * scale
+        part.boxes.append(GlyphBox(shape.name, part.width, bottom, part.width + shape.width * scale, top))
+        part.width += shape.width * scale
+        part.height, part.depth = max(part.height, top), max(part.depth, -bottom)
+    inside = node.child("w")
+    if inside is not None:  # a frame or stroke around a part has no glyph of its own
+        part.place(_row(inside, scale, level + 1), part.width, 0.0)
+    return part
+
+
+def _with_scripts(base: Part, node: Node, edges: str, small: float, level: int) -> Part:
+    """Attach scripts after the base (a above, b below) and before it (c above, d below)."""
+    scripts = {edge: _row(node.child(edge), small, level + 1) for edge in edges if node.child(edge) is not None}
+    if not scripts:
+        return base
+    ahead = max((scripts[edge].width for edge in "cd" if edge in scripts), default=0.0)
+    whole = Part()
+    whole.place(base, ahead, 0.0)
+    for edge, script in scripts.items():
+        x = ahead + base.width if edge in "ab" else ahead - script.width
+        if edge in "ac":
+            y = max(_SUP_SHIFT * small / SCRIPT, base.height - script.height / 2)
+        else:
+            y = -max(_SUB_SHIFT * small / SCRIPT, base.depth + script.height / 2 - _GAP)
+        whole.place(script, x, y)
+    return whole
+
+
+def _with_limits(base: Part, over: Node | None, under: Node | None, small: float, level: int) -> Part:
+    """Centre parts above and below the base."""
+    above, below = _row(over, small, level + 1), _row(under, small, level + 1)
+    width = max(base.width, above.width, below.width)
+    whole = Part()
+    whole.place(base, (width - base.width) / 2, 0.0)
+    if above.boxes:
+        whole.place(above, (width - above.width) / 2, base.height + _GAP + above.depth)
+    if below.boxes:
+        whole.place(below, (width - below.width) / 2, -(base.depth + _GAP + below.height))
+    return whole
+
+
+def _fraction(node: Node, scale: float, level: int) -> Part:
+    """Centre numerator and denominator on a bar; inside other parts both are smaller."""
+    size = scale if level == 0 else max(SCRIPT * scale, SMALLEST)
+    over, under = _row(node.child("o"), size, level + 1), _row(node.child("u"), size, level + 1)
+    width = max(over.width, under.width, 0.3 * scale) + 2 * _GAP * scale
+    axis, gap = _AXIS * scale, _GAP * scale
+    whole = Part()
+    whole.boxes.append(GlyphBox("-", 0.0, axis, width, axis + _RULE * scale))
+    whole.width = width
+    whole.place(over, (width - over.width) / 2, axis + _RULE * scale + gap + over.depth)
+    whole.place(under, (width - under.width) / 2, axis - gap - under.height)
+    return whole
+
+
+def _root(node: Node, scale: float, level: int) -> Part:
+    """Put the radicand under a sign that is as wide as both; an index is before it."""
+    inside = _row(node.child("w"), scale, level + 1)
+    index = _row(node.child("c"), max(SMALLEST * scale, SMALLEST * SCRIPT), level + 1)
+    sign, ahead = _ROOT_SIGN * scale, max(index.width - 0.3 * scale, 0.0)
+    top, bottom = max(inside.height, 0.6 * scale) + _GAP, -max(inside.depth, 0.1 * scale)
+    whole = Part()
+    whole.boxes.append(GlyphBox("√", ahead, bottom, ahead + sign + inside.width, top))
+    whole.width, whole.height, whole.depth = ahead + sign + inside.width, top, -bottom
+    whole.place(inside, ahead + sign, 0.0)
+    if index.boxes:
+        whole.place(index, 0.0, top / 2)
+    return whole
+
+
+def _group(node: Node, scale: float, level: int) -> Part:
+    """Typeset a bracketed group or a table with its brackets as high as the contents."""
+    fences = node.label[2:].rstrip("0123456789x")
+    inside = _contents(node, scale, level)
+    whole = Part()
+    opening, closing = fences[:1], fences[1:2]
+    height = max(inside.height, 0.75 * scale)
+    depth = max(inside.depth, 0.25 * scale)
+    for place, char in ((0, opening), (1, closing)):
+        if place == 1:
+            whole.place(inside, whole.width, 0.0)
+        if char:
+            shape, start = glyph(char), whole.width
+            whole.boxes.append(GlyphBox(shape.name, start, -depth, start + shape.width * scale, height))
+            whole.width = start + shape.width * scale
+            whole.height, whole.depth = max(whole.height, height), max(whole.depth, depth)
+    return whole
+
+
+def _contents(node: Node, scale: float, level: int) -> Part:
+    """Typeset the elements of a group: one after the other in a list, in rows and columns in a table."""
+    elements = elements_of(node)
+    size = node.label[len(node.label.rstrip("0123456789x")) :]
+    rows, _, columns = size.partition("x")
+    parts = [_row(element, scale, level + 1) for element in elements]
+    if not (rows.isdecimal() and columns.isdecimal()) or int(rows) <= 1:
+        line = Part()
+        for at, part in enumerate(parts):
+            line.place(part, line.width + (0.17 * scale if at else 0.0), 0.0)
+        return line
+    return _table(parts, max(int(columns), 1), scale)
+
+
+def _table(cells: list[Part], columns: int, scale: float) -> Part:
+    rows = [cells[start : start + columns] for start in range(0, len(cells), columns)]
+    widths = [max(row[at].width for row in rows if at < len(row)) for at in range(min(columns, len(cells)))]
+    heights = [(max(cell.height for cell in row), max(cell.depth for cell in row)) for row in rows]
+    total = sum(height + depth for height, depth in heights) + _ROW_GAP * scale * (len(rows) - 1)
+    whole = Part()
+    top = total / 2 + _AXIS * scale
+    for row, (height, depth) in zip(rows, heights, strict=True):
+        x = 0.0
+        for cell, width in zip(row, widths, strict=False):
+            whole.place(cell, x + (width - cell.width) / 2, top - height)
+            x += width + _COLUMN_GAP * scale
+        top -= height + depth + _ROW_GAP * scale
+    return whole
