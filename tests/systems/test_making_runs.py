@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,3 +169,45 @@ def test_wrong_use_is_reported(
     topics = ["--topics", str(SAMPLE / "task1.xml"), "--index", str(demo / "index"), "-o", str(tmp_path / "run.tsv")]
     assert main(["run", *topics, "--cache", str(tmp_path), *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+SLOW = """
+import time
+from pathlib import Path
+from porism.search.retriever import Ranking, Retriever
+
+
+class Slow(Retriever):
+    def __init__(self, index):
+        pass
+
+    def search(self, query, k):
+        with open("searched.txt", "a") as out:
+            out.write(query.topic.id + "\\n")
+        if not Path("fast").exists():
+            time.sleep(0.3)
+        return Ranking.of({2: 1.0}, k)
+"""
+
+
+def test_ctrl_c_loses_no_topic(demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "slow_one.py").write_text(SLOW)
+    seen = tmp_path / "searched.txt"
+    command = [sys.executable, "-m", "porism.cli", "run", "--system", "slow_one:Slow", "-o", "run.tsv"]
+    command += ["--topics", str(SAMPLE / "task1.xml"), "--index", str(demo / "index")]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if seen.exists() and seen.read_text().count("\n") >= 3:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "porism: interrupted; the same command continues with the next topic" in error
+    before = len(seen.read_text().split())
+    (tmp_path / "fast").touch()
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    topics = [topic.id for topic in read_topics(SAMPLE / "task1.xml")]
+    assert 3 <= before < len(topics)
+    assert len(seen.read_text().split()) <= len(topics) + 1  # only the topic that was interrupted is searched again
+    assert list(read_run(tmp_path / "run.tsv").rankings) == topics

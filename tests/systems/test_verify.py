@@ -120,6 +120,12 @@ def test_missing_data_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.shared
+def test_an_unknown_test_set_is_reported(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["systems", "verify", "--data", str(shared_data), "--work", str(tmp_path), "--on", "task9"]) == 1
+    assert "no test set is named task9\n  fix: choose one of pool-2020, " in capsys.readouterr().err
+
+
+@pytest.mark.shared
 def test_topics_of_all_sets_have_their_official_mathml(shared_data: Path, tmp_path: Path) -> None:
     place = Workplace(shared_data, tmp_path)
     assert [len(place.topics(test)) for test in SETS] == [45, 100, 98, 100]

@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     verify.add_argument("names", nargs="*", metavar="NAME", help="only these systems (default: all that can run)")
     verify.add_argument(
-        "--set", action="append", default=[], dest="sets", metavar="SET", help="only this test set (repeatable)"
+        "--on", action="append", default=[], dest="sets", metavar="SET", help="only this test set (repeat for several)"
     )
     verify.add_argument("--page", metavar="FILE", help="write the reproduction matrix to this file")
     verify.add_argument("--store", action="store_true", help="store the new figures beside the declarations")

@@ -56,10 +56,14 @@ def verify(
     report: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
     """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored figures."""
+    wanted = set(sets) or {test.name for test in SETS}
+    if unknown := wanted - {test.name for test in SETS}:
+        raise PorismError(
+            f"no test set is named {min(unknown)}", fix=f"choose one of {', '.join(test.name for test in SETS)}"
+        )
     expected = stored_cells()
     cells: dict[str, dict[str, Cell]] = {test.name: dict(expected.get(test.name, {})) for test in SETS}
     changes: list[str] = []
-    wanted = set(sets) or {test.name for test in SETS}
     for test in SETS:
         for system in systems_of(test, names) if test.name in wanted else ():
             try:
