@@ -24,7 +24,7 @@ from porism.systems.topic_query import topic_query
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample" / "topics"
 TOPICS = 3  # of each task, enough to show a broken run file
-EXTRAS = ("gensim", "nltk")
+EXTRAS = ("gensim", "nltk", "tokenizers")
 
 
 def is_missing(declaration: Declaration) -> str:

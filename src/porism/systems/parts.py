@@ -29,6 +29,8 @@ PARTS: Mapping[str, str] = {
     "fuse": "porism.systems.fused:fused_systems",
     "mathdowers_formulas": "porism.systems.mathdowers.retriever:formula_search",
     "mathdowers_threads": "porism.systems.mathdowers.retriever:thread_search",
+    "scm_interpolated": "porism.systems.scm.retriever:interpolated_search",
+    "scm_joint": "porism.systems.scm.retriever:joint_search",
     "tangent_s": "porism.systems.tangent.retriever:tangent_s",
     "tangent_cft2": "porism.systems.dprl.cft:tangent_cft2",
     "tree_edit": "porism.systems.dprl.edit_reranker:tree_edit",
