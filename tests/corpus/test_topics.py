@@ -20,6 +20,9 @@ def xml(question: str, title: str = "T", number: str = "A.1", extra: str = "") -
     )
 
 
+SPAN = '<span class="math-container" id="{}">{}</span>'
+
+
 def read(tmp_path: Path, text: str, rows: str = "") -> Topic:
     path = tmp_path / "topics.xml"
     path.write_text(text, encoding="utf-8")
@@ -78,6 +81,17 @@ def test_the_table_wins_over_a_cut_formula_and_names_formulas_without_id(tmp_pat
         TopicFormula("q_2", "a&b"),
         TopicFormula("q_3", '\\begin{align}z "w"\\end{align}'),
     )
+
+
+@pytest.mark.parametrize(
+    ("mathml", "name"), [("<mi>x</mi>", "mathml"), ("<apply><plus/><ci>x</ci></apply>", "content")]
+)
+def test_a_table_of_mathml_is_recognised_by_its_first_row(tmp_path: Path, mathml: str, name: str) -> None:
+    """All tables of 2021 have the header `formula`."""
+    cell = f'"<math display=""inline"">{mathml}</math>"'
+    topic = read(tmp_path, xml(SPAN.format("q_1", "$x$")), f"q_1\tA.1\t5\tquestion\t{cell}\r\n")
+    assert getattr(topic.formulas[0], name) == f'<math display="inline">{mathml}</math>'
+    assert topic.formulas[0].latex == "x"
 
 
 def test_the_latex_element_wins_over_the_span(tmp_path: Path) -> None:

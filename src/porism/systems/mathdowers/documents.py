@@ -21,7 +21,7 @@ from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
 from porism.systems.mathdowers.words import engine_tokens
 from porism.text.segment import Text
 
-KEPT = 200_000  # expressions whose tokens are kept in memory while documents are made
+KEPT = 30_000  # expressions whose tokens are kept in memory while documents are made
 _LINK = re.compile(r'<a\s[^>]*?href="([^"]*)"')
 
 
