@@ -15,7 +15,7 @@ $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcar
 	touch $@
 
 $(READY): $(CORE)
-	$(PIP) 'porism[plots,parquet,systems,test]'
+	$(PIP) 'porism[plots,parquet,mcp,systems,test]'
 	touch $@
 
 # Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.

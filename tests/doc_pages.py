@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Results are records of benchmarks on data that is not part of the project: there is nothing to run.
 PAGES = sorted([*(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "results"), *ROOT.glob("README.md")])
 RUN = ("console", "sh", "python")
-DATA = ("text", "json", "xml", "tsv", "csv", "html", "toml", "latex", "make")
+DATA = ("text", "json", "xml", "tsv", "csv", "html", "css", "toml", "latex", "make")
 FENCE = re.compile(
     r"^(?P<mark>```+)(?P<language>\w*)[ \t]*(?P<file>[\w./-]*)[^\n]*\n(?P<text>.*?)^(?P=mark)[ \t]*$", re.S | re.M
 )
