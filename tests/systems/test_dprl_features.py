@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from porism.formula import Node, from_tangent, tangent
-from porism.systems.dprl.edit_distance import Costs, edit_distances, edit_features, symbol_ids, type_of
+from porism.systems.dprl.edit_distance import Costs, edit_distances, symbol_ids, type_of
 from porism.systems.dprl.layout import with_plain_brackets
-from porism.systems.dprl.tuples import tuple_features
 from porism.systems.tangent.forest import Labels, make_forest
-from porism.systems.tangent.pairs import unordered_labels
 from porism.systems.tangent.text import read_operators
+from porism.systems.verify.values import LTR_FILE, feature_values, ltr_values
 
-from .tangent_cases import by_topic, read_table
+from .tangent_cases import first_topics
 
 
 def distance(query: Node, candidate: Node, costs: tuple[int, int, int] = (1, 1, 1), types: bool = False) -> float:
@@ -26,20 +24,6 @@ def distance(query: Node, candidate: Node, costs: tuple[int, int, int] = (1, 1, 
     symbols = symbol_ids(labels.texts, types, braces=False)
     found = edit_distances(forests[0], forests[1], np.array([0]), symbols, operators, [Costs(*costs)])
     return float(found.values[0, 0])
-
-
-def features(query: Node, candidates: list[Node], kind: str) -> dict[str, npt.NDArray[np.float64]]:
-    labels = Labels.of(candidates)
-    extended = labels.extended(query)
-    forests = make_forest([query], extended.ids), make_forest(candidates, labels.ids)
-    chosen, operators = np.arange(len(candidates)), kind == "opt"
-    found = {}
-    for types, letter in ((False, ""), (True, "t")):
-        edits = edit_features(*forests, chosen, symbol_ids(extended.texts, types, braces=False), operators)
-        found[f"ted_{kind}_{letter}"], found[f"ted_{kind}_w{letter}"] = edits.plain, edits.weighted
-        unordered, symbols = unordered_labels(extended.texts), symbol_ids(extended.texts, types)
-        found[f"tuple_{kind}_{types}"] = tuple_features(*forests, chosen, symbols, unordered, operators)
-    return found
 
 
 def test_edit_distance_of_small_trees() -> None:
@@ -69,18 +53,20 @@ def test_trees_are_rebuilt_as_in_the_original() -> None:
 
 def test_braces_are_one_symbol_for_the_edit_distance_only() -> None:
     assert distance(from_tangent("[{]"), from_tangent("[}]")) == 0
-    assert features(from_tangent("[{]"), [from_tangent("[}]")], "slt")["tuple_slt_False"][0] == 0
+    assert feature_values(from_tangent("[{]"), [from_tangent("[}]")], "slt")["tuple_slt_False"][0] == 0
 
 
 def test_tuples_compare_edges_and_path_as_one_text() -> None:
     query, candidate = from_tangent("[V!a[V!b[V!c[V!d]]]]"), from_tangent("[V!a[V!c[V!b[V!d]]]]")
     # Of six tuples three are common: the end of d, and (b, d) and (c, d), which are nn at n in one formula and n at nn in the other.
-    assert features(query, [candidate], "slt")["tuple_slt_False"][0] == pytest.approx(2 * 0.5 * 0.5 / (0.5 + 0.5 + 1))
+    assert feature_values(query, [candidate], "slt")["tuple_slt_False"][0] == pytest.approx(
+        2 * 0.5 * 0.5 / (0.5 + 0.5 + 1)
+    )
 
 
 def test_order_of_operands_does_not_matter_for_tuples() -> None:
     query = read_operators("[U!plus,0[V!a],1[V!b]]")
-    equal, turned = features(query, [query, read_operators("[U!plus,0[V!b],1[V!a]]")], "opt")["tuple_opt_False"]
+    equal, turned = feature_values(query, [query, read_operators("[U!plus,0[V!b],1[V!a]]")], "opt")["tuple_opt_False"]
     assert equal == turned == pytest.approx(2 / 3)
 
 
@@ -101,18 +87,7 @@ def test_brackets_are_symbols_of_the_baseline(tree: str, expected: str) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("kind", ["slt", "opt"])
-def test_values_of_the_original(shared_data: Path, kind: str) -> None:
-    rows = read_table(shared_data / "fidelity" / "dprl-ltr.features.pool2020.tsv")
-    pool = {row["visual_id"]: row[kind] for row in read_table(shared_data / "formula-pool-2020" / "formulas.tsv")}
-    topics = {row["topic"]: row[kind] for row in read_table(shared_data / "formula-pool-2020" / "topics.tsv")}
-    read = read_operators if kind == "opt" else lambda text: with_plain_brackets(from_tangent(text))
-    equal: dict[str, int] = {}
-    total = 0
-    for topic, group in by_topic(rows, 12).items():
-        found = features(read(topics[topic]), [read(pool[row["visual_id"]]) for row in group], kind)
-        total += len(group)
-        for name, values in found.items():
-            theirs = np.array([float(row[name]) for row in group])
-            equal[name] = equal.get(name, 0) + int((np.abs(values - theirs) < 1e-6).sum())
-    assert all(count / total > 0.97 for count in equal.values()), equal
+def test_values_of_the_original(shared_data: Path, tmp_path: Path) -> None:
+    shares = ltr_values(first_topics(shared_data, LTR_FILE, 12, tmp_path))
+    assert set(shares) == {"edit distance (layout)", "edit distance (operators)", "tuples"}
+    assert all(share > 0.97 for share in shares.values()), shares

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from porism.formula import parse
 from porism.systems.tangent.text import read_operators
+from porism.systems.verify.values import TANGENT_FILE, alignment_values, tangent_values
 
-from .tangent_cases import READERS, by_topic, read_table, vector, vectors
+from .tangent_cases import first_topics, vector
 
 
 def test_equal_trees_match_fully() -> None:
@@ -91,23 +91,20 @@ def test_operator_trees_as_text() -> None:
 
 def test_any_formula_can_be_aligned() -> None:
     query = parse(r"\begin{pmatrix} a & b \\ c \end{pmatrix} + \sqrt[3]{x}")
-    for operators, tree in ((False, query.layout), (True, query.operators)):
-        assert vectors(tree, [tree, parse("").layout], operators)[0].tolist() == [1, 1, 1]
+    for kind, tree in (("slt", query.layout), ("opt", query.operators)):
+        assert alignment_values(tree, [tree, parse("").layout], kind)[0].tolist() == [1, 1, 1]
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("kind", ["slt", "opt"])
-def test_values_of_the_original(shared_data: Path, kind: str) -> None:
-    rows = [
-        row for row in read_table(shared_data / "fidelity" / "tangent-s.vectors.official45.tsv") if row["tree"] == kind
-    ]
-    pool = {row["visual_id"]: row[kind] for row in read_table(shared_data / "formula-pool-2020" / "formulas.tsv")}
-    topics = {row["topic"]: row[kind] for row in read_table(shared_data / "formula-pool-2020" / "topics.tsv")}
-    read, equal, total = READERS[kind], 0, 0
-    for topic, group in by_topic(rows, 8).items():
-        group = [row for row in group if pool[row["visual_id"]].startswith("[")]
-        ours = vectors(read(topics[topic]), [read(pool[row["visual_id"]]) for row in group], kind == "opt")
-        theirs = np.array([[float(row[name]) for name in list(row)[3:]] for row in group])
-        equal += int((np.abs(ours - theirs) < 1e-6).sum())
-        total += theirs.size
-    assert equal / total > 0.999
+def test_values_of_the_original(shared_data: Path, tmp_path: Path) -> None:
+    data = first_topics(shared_data, TANGENT_FILE, 8, tmp_path)
+    assert tangent_values(data)["values"] > 0.999
+
+
+@pytest.mark.shared
+def test_a_wrong_value_is_found(shared_data: Path, tmp_path: Path) -> None:
+    data = first_topics(shared_data, TANGENT_FILE, 1, tmp_path)
+    lines = (data / TANGENT_FILE).read_text("utf-8").splitlines()
+    topic, visual, kind, *_ = lines[1].split("\t")
+    (data / TANGENT_FILE).write_text("\n".join((lines[0], f"{topic}\t{visual}\t{kind}\t.123\t.5\t.5")), "utf-8")
+    assert tangent_values(data)["values"] < 0.5

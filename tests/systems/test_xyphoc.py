@@ -145,3 +145,4 @@ def test_boxes_of_mathjax() -> None:
     assert set(found) == {"𝑎", "𝑏", "√", "-"}
     assert middle(found["𝑎"]) > middle(found["-"]) > middle(found["𝑏"])
     assert found["√"].right >= found["𝑏"].right
+    assert [box.name for box in mathjax.formula_boxes(r"\sin x")] == ["s", "i", "n", "𝑥"]  # no invisible operator

@@ -22,9 +22,11 @@ from porism.systems.pipeline import used_parts
 from porism.systems.run import RunOptions, make_run, run_key
 from porism.systems.verify.fidelity import compare_runs, same_order
 from porism.systems.verify.sets import SLICE, TestSet, Workplace
+from porism.systems.verify.values import CHECKS
 
 MEASURES = ("nDCG'", "MAP'", "P'@10", "MAP")
 DIGITS = 4
+VALUES_SET = "pool-2020"  # the cell that reports stored values, whose trees are those of the pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,20 @@ def _visual_ids(collection: Path) -> Mapping[str, str]:
 def _fidelity(place: Workplace, system: str, run: Run, test: TestSet) -> Mapping[str, float]:
     reference = place.reference(system, test)
     if reference is None:
-        return {}
+        return _stored_values(place, system) if test.name == VALUES_SET else {}
     theirs = _reference_run(place.data / "fidelity" / reference.file, test)
     if reference.kind == "trend":
         return {"pairs": round(same_order(theirs, run), DIGITS)}
     found = asdict(compare_runs(theirs, run))
     return {name: round(value, DIGITS) for name, value in found.items()}
+
+
+def _stored_values(place: Workplace, system: str) -> Mapping[str, float]:
+    """Return the shares of values, stored by the authors of a system, that ours equal."""
+    check = CHECKS.get(system)
+    if check is None or not (place.data / check.file).is_file():
+        return {}
+    return {name: round(value, DIGITS) for name, value in check.compare(place.data).items()}
 
 
 def _reference_run(path: Path, test: TestSet) -> Run:

@@ -34,7 +34,8 @@ function collect(adaptor, node, at, found) {
                           here.x + here.scale * box[2], here.y + here.scale * box[3]];
   if (node.kind === "path" && adaptor.getAttribute(node, "data-c")) {
     const name = String.fromCodePoint(parseInt(adaptor.getAttribute(node, "data-c"), 16));
-    found.push([name, ...place(pathBox(adaptor.getAttribute(node, "d")))]);
+    const box = pathBox(adaptor.getAttribute(node, "d") || "");
+    if (box[0] <= box[2]) found.push([name, ...place(box)]); // invisible operators have no outline
   } else if (node.kind === "rect" && !adaptor.getAttribute(node, "data-frame")) {
     const [x, y, width, height] = ["x", "y", "width", "height"].map((key) => Number(adaptor.getAttribute(node, key) || 0));
     const box = place([x, y, x + width, y + height]);

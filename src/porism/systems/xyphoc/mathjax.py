@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from hashlib import blake2b
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -25,6 +27,15 @@ def check() -> None:
         raise PorismError("boxes=mathjax needs node, which is not installed", fix="install node, or use boxes=layout")
     if not formula_boxes("x"):
         raise PorismError("boxes=mathjax needs the npm package mathjax", fix=_FIX)
+
+
+def script_digest() -> str:
+    """Return the digest of the script, which names what was made with it."""
+    return blake2b(_script().read_bytes(), digest_size=8).hexdigest()
+
+
+def _script() -> Traversable:
+    return files("porism.systems.xyphoc").joinpath("mathjax.js")
 
 
 def collection_boxes(collection: Collection) -> Iterator[FormulaBoxes]:
@@ -48,8 +59,7 @@ def formula_boxes(latex: str) -> list[GlyphBox]:
 
 def _typeset(formulas: Iterable[str]) -> Iterator[list[GlyphBox]]:
     """Yield the boxes of formulas, typeset by one process."""
-    script = files("porism.systems.xyphoc").joinpath("mathjax.js")
-    with as_file(script) as path, tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
+    with as_file(_script()) as path, tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
         lines.writelines(json.dumps(latex) + "\n" for latex in formulas)
         lines.seek(0)
         command = ["node", str(path)]

@@ -50,7 +50,7 @@ def xy_phoc(
     total = collection.count("visuals")
     folder = context.cached(
         "glyph-boxes",
-        boxes,
+        mathjax.script_digest() if boxes == "mathjax" else boxes,
         lambda place: write_boxes(made(collection), total, context.progress, place),
         _CODE,
     )
