@@ -26,6 +26,8 @@ Part = Retriever | Reranker
 Factory = Callable[..., Part]
 
 PARTS: Mapping[str, str] = {
+    "approach0_answers": "porism.systems.approach0.retriever:answer_search",
+    "approach0_formulas": "porism.systems.approach0.retriever:formula_search",
     "fuse": "porism.systems.fused:fused_systems",
     "mathdowers_formulas": "porism.systems.mathdowers.retriever:formula_search",
     "mathdowers_threads": "porism.systems.mathdowers.retriever:thread_search",

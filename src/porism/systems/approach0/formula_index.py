@@ -7,7 +7,7 @@ Statistics (pf and N) depend on the documents of a task, so they are computed fr
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,9 +139,10 @@ def read_paths(latex: str, is_query: bool = False) -> FormulaPaths | None:
     return None if tree is None else formula_paths(tree, is_query)
 
 
-def index_formulas(formulas: Iterable[str]) -> PathIndex:
-    """Index the path groups of formulas, in their order."""
+def index_formulas(formulas: Iterable[str], advance: Callable[[int], None] = lambda number: None) -> PathIndex:
+    """Index the path groups of formulas, in their order; `advance` hears of each."""
     writer = _Writer()
     for latex in formulas:
         writer.add(read_paths(latex))
+        advance(1)
     return writer.index()

@@ -1,0 +1,211 @@
+"""Parts of Approach Zero: formulas by their paths (Task 2), and answers by words and paths (Task 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from porism.corpus.post import Formula
+from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
+from porism.progress import Progress
+from porism.records import Explanation
+from porism.search.query import ReadQuery
+from porism.search.retriever import Ranking, Retriever
+from porism.systems.approach0.documents import DocumentFormulas, distinct_formulas, formula_instances, index_answers
+from porism.systems.approach0.formula_index import PathIndex, index_formulas
+from porism.systems.approach0.queries import formulas_of, text_query
+from porism.systems.approach0.structure import Floats, StructureOptions, StructureSearch
+from porism.systems.approach0.text_index import LEAST_PROXIMITY, TextIndex
+from porism.systems.approach0.words import ANALYSERS
+from porism.systems.context import SystemContext
+from porism.systems.hand_queries import HandQueries
+
+CODE = ("porism.systems.approach0",)
+MOST_HITS = 1000  # the engine returns no more documents
+NO_PROXIMITY = float(np.log(LEAST_PROXIMITY))  # added to every score where no two words of the query are in the document
+VISUALS = "visuals.npy"
+
+
+class FormulaScores:
+    """Adds up the scores of the formulas of a query: the one with the highest bound leads, the others count little."""
+
+    def __init__(self, search: StructureSearch, weight: float, leading: float) -> None:
+        self._search = search
+        self._weight = weight
+        self._leading = leading
+
+    def weights(self, formulas: Sequence[str]) -> list[float]:
+        """Return the weight of each formula."""
+        bounds = [self._search.upper_bound(latex) for latex in formulas]
+        first = int(np.argmax(bounds)) if bounds else 0
+        return [self._weight * (self._leading if place == first else 1 - self._leading) for place in range(len(bounds))]
+
+    def score(self, latex: str) -> Floats:
+        """Return the score of every distinct formula for one formula of the query."""
+        return self._search.scores(latex).score
+
+
+class FormulaSearch(Retriever):
+    """Finds formulas by their operator trees."""
+
+    finds = "formulas"
+
+    def __init__(self, folder: Path, scores: FormulaScores, collection: Collection, queries: HandQueries | None) -> None:
+        self._documents = DocumentFormulas.open(folder)
+        self._visuals = np.load(folder / VISUALS)
+        self._scores = scores
+        self._collection = collection
+        self._queries = queries
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the visual ids of the best 1000 instances, each once."""
+        totals = self._totals(query)
+        rows = np.flatnonzero(totals > 0)
+        rows = rows[np.argsort(-totals[rows], kind="stable")][:MOST_HITS]
+        _, firsts = np.unique(self._visuals[rows], return_index=True)
+        rows = rows[np.sort(firsts)][: max(k, 0)]
+        return Ranking(self._visuals[rows], totals[rows] + NO_PROXIMITY)
+
+    def instance(self, visual_id: int) -> Formula | None:
+        """Return the instance that represents a visual id: the first that was indexed."""
+        rows = np.flatnonzero(self._visuals == visual_id)
+        return self._collection.formula(int(self._documents.ids[rows[0]])) if len(rows) else None
+
+    def explain(self, query: ReadQuery, id: int) -> Explanation:
+        """Return the score of a visual id by the formulas of the query."""
+        rows = np.flatnonzero(self._visuals == id)
+        formulas = formulas_of(query, self._queries)
+        if not len(rows):
+            return super().explain(query, id)
+        number = self._documents.formulas[rows]
+        best = int(number[np.argmax(self._totals(query)[rows])])
+        parts = [
+            Explanation(float(weight * self._scores.score(latex)[best]), f"paths and symbols of {latex}")
+            for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True)
+        ]
+        parts.append(Explanation(NO_PROXIMITY, "proximity of words: none in a query of formulas"))
+        return Explanation(sum(part.value for part in parts), "operator-tree paths of Approach Zero", tuple(parts))
+
+    def _totals(self, query: ReadQuery) -> Floats:
+        """Return the score of every instance, without the constant of proximity."""
+        formulas = formulas_of(query, self._queries)
+        totals = np.zeros(len(self._documents.ids))
+        for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True):
+            totals += weight * self._scores.score(latex)[self._documents.formulas]
+        return totals
+
+
+class AnswerSearch(Retriever):
+    """Finds answers, read with their questions, by words and by the operator trees of formulas."""
+
+    def __init__(self, folder: Path, scores: FormulaScores, stemmer: str, queries: HandQueries | None) -> None:
+        self._documents = DocumentFormulas.open(folder)
+        self._text = TextIndex.open(folder)
+        self._scores = scores
+        self._analyser = ANALYSERS[stemmer]
+        self._queries = queries
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the k best answers, at most 1000."""
+        parts = text_query(query, self._queries, self._analyser)
+        totals, found = self._text.scores(parts.words)
+        for latex, weight in zip(parts.formulas, self._scores.weights(parts.formulas), strict=True):
+            best = self._best(latex)
+            totals += weight * best
+            found |= best > 0
+        totals += self._text.proximity(parts.words)
+        rows = np.flatnonzero(found)
+        rows = rows[np.argsort(-totals[rows], kind="stable")][: min(max(k, 0), MOST_HITS)]
+        return Ranking(self._documents.ids[rows], totals[rows])
+
+    def explain(self, query: ReadQuery, id: int) -> Explanation:
+        """Return the score of an answer by words, proximity and formulas."""
+        rows = np.flatnonzero(self._documents.ids == id)
+        if not len(rows):
+            return super().explain(query, id)
+        row = int(rows[0])
+        words, formulas = text_query(query, self._queries, self._analyser)
+        parts = []
+        for word in words:
+            documents, weights = self._text.weights(word)
+            place = np.flatnonzero(documents == row)
+            parts += [Explanation(float(weights[one]), f"BM25 of {word}") for one in place]
+        parts.append(Explanation(float(self._text.proximity(words)[row]), "proximity of two words"))
+        for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True):
+            value = float(weight * self._best(latex)[row])
+            parts += [Explanation(value, f"paths and symbols of {latex}")] if value else []
+        return Explanation(sum(part.value for part in parts), "words and operator-tree paths of Approach Zero", tuple(parts))
+
+    def _best(self, latex: str) -> Floats:
+        """Return for every answer the score of its best formula."""
+        starts, formulas = self._documents.starts, self._documents.formulas
+        best = np.zeros(len(self._documents.ids))
+        filled = starts[1:] > starts[:-1]
+        if len(formulas):
+            best[filled] = np.maximum.reduceat(self._scores.score(latex)[formulas], starts[:-1][filled])
+        return best
+
+
+def formula_search(
+    context: SystemContext, weight: float = 2.5, leading: float = 0.98, length: float = 0.3, same_symbol: float = 0.94, other_symbol: float = 0.90
+) -> Retriever:
+    """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length` the weight of length,
+    `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of another symbol."""
+    paths = _paths(context)
+    folder = context.cached("approach0-instances", "", partial(_build_instances, context.collection), CODE)
+    search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))
+    return FormulaSearch(folder, FormulaScores(search, weight, leading), context.collection, context.queries)
+
+
+def answer_search(
+    context: SystemContext,
+    stemmer: Literal["porter", "none"] = "porter",
+    weight: float = 2.5,
+    leading: float = 0.98,
+    length: float = 0.3,
+    same_symbol: float = 0.94,
+    other_symbol: float = 0.90,
+) -> Retriever:
+    """Make the retriever of Task 1; `stemmer` is that of words, the other options are those of `formula_search`."""
+    if stemmer not in ANALYSERS:
+        raise PorismError(f"stemmer is {stemmer}", fix=f"write {' or '.join(ANALYSERS)}")
+    paths = _paths(context)
+    build = partial(_build_answers, context.collection, stemmer, context.progress)
+    folder = context.cached("approach0-answers", stemmer, build, CODE)
+    search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))
+    return AnswerSearch(folder, FormulaScores(search, weight, leading), stemmer, context.queries)
+
+
+def _paths(context: SystemContext) -> PathIndex:
+    return PathIndex.open(context.cached("approach0-paths", "", partial(_build_paths, context.collection, context.progress), CODE))
+
+
+def _structure(paths: PathIndex, folder: Path, options: StructureOptions) -> StructureSearch:
+    occurrences = DocumentFormulas.open(folder).occurrences(len(paths.leaves))
+    return StructureSearch(paths, occurrences, options)
+
+
+def _build_paths(collection: Collection, progress: Progress, folder: Path) -> None:
+    with progress.stage("Approach Zero: paths of formulas", collection.count("expressions")) as advance:
+        index_formulas(distinct_formulas(collection), advance).save(folder)
+
+
+def _build_instances(collection: Collection, folder: Path) -> None:
+    instances = list(formula_instances(collection))
+    ids = np.array([one.id for one in instances], np.int64)
+    starts = np.arange(len(instances) + 1, dtype=np.int64)
+    DocumentFormulas(ids, starts, np.array([one.formula for one in instances], np.int64)).save(folder)
+    np.save(folder / VISUALS, np.array([one.visual_id for one in instances], np.int64))
+
+
+def _build_answers(collection: Collection, stemmer: str, progress: Progress, folder: Path) -> None:
+    answers = sum(1 for _ in collection.posts("answer"))
+    with progress.stage("Approach Zero: answers", answers) as advance:
+        documents, words = index_answers(collection, ANALYSERS[stemmer], advance)
+    documents.save(folder)
+    words.save(folder)
