@@ -73,6 +73,7 @@ def formula_instances(collection: Collection) -> Iterator[Instance]:
 def index_answers(collection: Collection, analyser: Analyser, advance: Advance) -> tuple[DocumentFormulas, TextIndex]:
     """Index every answer with its question: words with positions, and the formulas of both."""
     ids, starts, formulas = array("q"), array("q", [0]), array("q")
+    first_own = collection.first_own_formula or 2**62
     fields: dict[int, list[str | int]] = {}  # the items of the question of the thread at hand
 
     def documents() -> Iterator[WordDocument]:
@@ -80,8 +81,11 @@ def index_answers(collection: Collection, analyser: Analyser, advance: Advance) 
             question = collection.post(answer.thread_id)
             if question.id not in fields:
                 fields.clear()
-                fields[question.id] = [*_items(question.title, analyser), *_items(question.body, analyser)]
-            items = [*fields[question.id], *engine_words(MARKER), *_items(answer.body, analyser)]
+                fields[question.id] = [
+                    *_items(question.title, analyser, first_own),
+                    *_items(question.body, analyser, first_own),
+                ]
+            items = [*fields[question.id], *engine_words(MARKER), *_items(answer.body, analyser, first_own)]
             formulas.extend(item for item in items if isinstance(item, int))
             ids.append(answer.id)
             starts.append(len(formulas))
@@ -92,14 +96,15 @@ def index_answers(collection: Collection, analyser: Analyser, advance: Advance) 
     return DocumentFormulas(*(np.array(one, np.int64) for one in (ids, starts, formulas))), words
 
 
-def _items(text: Text, analyser: Analyser) -> Iterator[str | int]:
-    """Yield the words of a text and, in their places, the numbers of its formulas."""
+def _items(text: Text, analyser: Analyser, first_own: int) -> Iterator[str | int]:
+    """Yield the words of a text and, in their places, the numbers of its formulas. Formulas that the official list lacks, from id
+    `first_own`, are text, as in the official posts."""
     pieces: list[str] = []
     for segment in text.segments:
-        if segment.kind == "text":
-            pieces.append(segment.text)
-        elif segment.kind == "formula":
+        if segment.kind == "formula" and segment.formula_id < first_own:
             yield from analyser("".join(pieces))
             pieces.clear()
             yield segment.expression_id - 1
+        elif segment.kind != "tag":
+            pieces.append(segment.text if segment.kind == "text" else f" {segment.text} ")
     yield from analyser("".join(pieces))

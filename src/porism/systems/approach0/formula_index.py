@@ -22,7 +22,20 @@ from porism.systems.approach0.paths import FormulaPaths, PathGroup, formula_path
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 SYMBOLS = "symbols.txt"
-ARRAYS = ("leaves", "node_formulas", "node_starts", "keys", "operators", "widths", "symbol_starts", "symbols", "counts", "by_key", "key_values", "key_starts")
+ARRAYS = (
+    "leaves",
+    "node_formulas",
+    "node_starts",
+    "keys",
+    "operators",
+    "widths",
+    "symbol_starts",
+    "symbols",
+    "counts",
+    "by_key",
+    "key_values",
+    "key_starts",
+)
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,7 @@ def read_paths(latex: str, is_query: bool = False) -> FormulaPaths | None:
 
 
 def index_formulas(formulas: Iterable[str], advance: Callable[[int], None] = lambda number: None) -> PathIndex:
-    """Index the path groups of formulas, in their order; `advance` hears of each."""
+    """Index the path groups of formulas, in their order; `advance` is called for each."""
     writer = _Writer()
     for latex in formulas:
         writer.add(read_paths(latex))

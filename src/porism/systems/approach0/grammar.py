@@ -5,11 +5,30 @@ Operands may be missing everywhere (`a =`, `+ b`); operators of one commutative 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from porism.systems.approach0.lexer import Token, UnreadableFormula, tokenize
 
-FLATTENED = frozenset({"ADD", "TIMES", "GTLS", "CAPCUP", "SUBSET", "INNI", "PARALL", "PROPTO", "BOWTIE", "ARROW", "TAB_COL", "TAB_ROW", "SUBSUP"})
+FLATTENED = frozenset(
+    [
+        "ADD",
+        "TIMES",
+        "GTLS",
+        "CAPCUP",
+        "SUBSET",
+        "INNI",
+        "PARALL",
+        "PROPTO",
+        "BOWTIE",
+        "ARROW",
+        "TAB_COL",
+        "TAB_ROW",
+        "SUBSUP",
+    ]
+)  # commutative classes
+NOTHING = "NIL"  # class of an operand that holds nothing, as in `{-} b`
+SIGNS = frozenset({"plus", "minus", "times", "relation", "separator", "modulo"})  # may be a script: `x^+`
 
 
 @dataclass(slots=True)
@@ -33,12 +52,16 @@ PAIRS = {
     ("open angle", "close vert"): ("GROUP", "angle"), ("open vert", "close angle"): ("GROUP", "angle"),
     ("open slash", "close slash"): ("GROUP", "slash"),
 }  # fmt: skip
-CLOSING = frozenset(close for _, close in PAIRS) | {"close brace", "close square", "close matrix"}
+
+
+def is_missing(node: Node | None) -> bool:
+    """Return whether an operand holds nothing."""
+    return node is None or node.node_class == NOTHING
 
 
 def attach(node: Node, operand: Node | None, negative: bool = False) -> Node:
     """Add an operand; the operands of an operand of the same commutative class take its place."""
-    if operand is None or operand.node_class == "NIL":
+    if operand is None or operand.node_class == NOTHING:
         return node
     if operand.node_class == node.node_class and node.node_class in FLATTENED:
         node.children += operand.children
@@ -55,18 +78,30 @@ def infix(operator: Node, left: Node | None, right: Node | None) -> Node:
     return attach(attach(operator, left), right)
 
 
-def is_missing(node: Node | None) -> bool:
-    """Say whether an operand holds nothing."""
-    return node is None or node.node_class == "NIL"
-
-
-def unwrapped(node: Node) -> Node:
+def unwrapped(node: Node | None) -> Node | None:
     """Return the content of a pair of brackets: a fraction does not keep brackets around its operands."""
-    return node.children[0] if node.node_class == "GROUP" and len(node.children) == 1 else node
+    return node.children[0] if node is not None and node.node_class == "GROUP" and len(node.children) == 1 else node
+
+
+def fraction(above: Node | None, below: Node | None) -> Node:
+    """Return a fraction."""
+    return attach(attach(Node("FRAC", "frac"), unwrapped(above)), unwrapped(below))
+
+
+def hang(base: Node, scripts: list[Node], role: str) -> Node:
+    """Hang scripts on a base. A variable and a big operator have one hanger, whatever their scripts."""
+    is_bare_big = len(base.children) == 1 and base.children[0].node_class == "BASE" and base.node_class != "SUBSUP"
+    if role == "atom" or is_bare_big:
+        base.children += scripts
+        return base
+    holder = Node("BASE", "base", [base])
+    if role == "big":
+        return Node(base.node_class, base.symbol, [*scripts, holder])
+    return Node("SUBSUP", "subsup", [*scripts, holder])
 
 
 class Parser:
-    """Recursive descent over the tokens of one formula."""
+    """Recursive descent over the tokens of one formula. Each method parses one level of precedence, and returns None where nothing is."""
 
     def __init__(self, tokens: list[Token], where: str = "") -> None:
         self.tokens = [*tokens, Token("end")]
@@ -85,50 +120,52 @@ class Parser:
         self.position += 1
         return token
 
-    def fail(self) -> UnreadableFormula:
+    def expect(self, role: str) -> None:
+        """Take a token with a role, or fail."""
+        if self.role != role:
+            raise self.failure()
+        self.take()
+
+    def failure(self) -> UnreadableFormula:
         """Return the error about the next token."""
-        return UnreadableFormula(f"the grammar of Approach Zero has no place for token {self.position + 1} ({self.role})", where=self.where)
+        fact = f"the grammar of Approach Zero has no place for token {self.position + 1} ({self.role})"
+        return UnreadableFormula(fact, where=self.where)
 
     def formula(self) -> Node | None:
         """Parse all tokens."""
-        node = self.over()
-        if self.role != "end":
-            raise self.fail()
-        return None if node is None or node.node_class == "NIL" else node
+        node = self.content()
+        self.expect("end")
+        return None if is_missing(node) else node
 
-    def over(self, in_cell: bool = False) -> Node | None:
+    def content(self, in_cell: bool = False) -> Node | None:
         """Parse what a pair of braces may hold: `a \\over b`, `n \\choose k`, or an expression."""
         outside, self.in_cell = self.in_cell, in_cell
-        node = self.stacked()
-        self.in_cell = outside
-        return node
-
-    def stacked(self) -> Node | None:
         left = self.separated()
         while self.role in ("over", "choose"):
-            token = self.take()
+            role = self.take().role
             right = self.separated()
-            if token.role == "over":
-                left = self.fraction(left, right)
-            else:
-                left = Node("BINOM", "binom", [child for child in (left, right) if child is not None and child.node_class != "NIL"])
+            left = fraction(left, right) if role == "over" else attach(attach(Node("BINOM", "binom"), left), right)
+        self.in_cell = outside
         return left
 
     def rows(self) -> Node | None:
-        """Parse rows of a matrix."""
-        return self.table("row", "TAB_ROW", "row", self.columns)
+        """Parse the rows of a matrix."""
+        return self.cells("row", Node("TAB_ROW", "row"), self.columns)
 
     def columns(self) -> Node | None:
-        """Parse columns of a row of a matrix."""
-        return self.table("column", "TAB_COL", "column", lambda: self.over(in_cell=True))
+        """Parse the cells of a row of a matrix."""
+        return self.cells("column", Node("TAB_COL", "column"), lambda: self.content(in_cell=True))
 
-    def table(self, role: str, node_class: str, symbol: str, cell) -> Node | None:
+    def cells(self, separator: str, parent: Node, cell: Callable[[], Node | None]) -> Node | None:
+        """Parse cells between separators; a single cell has no parent."""
         left = cell()
-        while self.role == role:
+        if self.role != separator:
+            return left
+        attach(parent, left)
+        while self.role == separator:
             self.take()
-            node = attach(Node(node_class, symbol), left)
-            left = attach(node, cell())
-        return left
+            attach(parent, cell())
+        return parent
 
     def separated(self) -> Node | None:
         """Parse commas, arrows and quantifiers, from the right."""
@@ -137,8 +174,7 @@ class Parser:
             return left
         token = self.operator()
         if token.role == "labelled arrow":
-            if self.role == "open square":
-                self.optional_argument()
+            self.optional_argument()
             self.argument()
         return infix(Node(token.node_class, token.symbol), left, self.separated())
 
@@ -157,7 +193,7 @@ class Parser:
             return left
         self.take()
         self.argument(sign=True)
-        relation = self.argument(sign=True) or Node("NIL", "")
+        relation = self.argument(sign=True) or Node(NOTHING, "")
         return infix(relation, left, self.annotated())
 
     def sum(self) -> Node | None:
@@ -170,8 +206,8 @@ class Parser:
                 left = self.difference(left, right)
             elif token.role == "plus":
                 left = attach(attach(Node("ADD", token.symbol, missing=is_missing(left)), left), right)
-            elif left is not None and left.node_class == "MODULAR":
-                left.children[-1:] = [infix(Node("MODULAR", "mod"), left.children[-1] if left.children else None, right)]
+            elif left is not None and left.node_class == "MODULAR" and left.children:
+                left.children[-1] = infix(Node("MODULAR", "mod"), left.children[-1], right)
             else:
                 left = infix(Node("MODULAR", "mod"), left, right)
         return left
@@ -179,12 +215,12 @@ class Parser:
     def difference(self, left: Node | None, right: Node | None) -> Node | None:
         """Return a sum whose last operand is negative."""
         if right is None:
-            return left or Node("NIL", "")
+            return left or Node(NOTHING, "")
         node = attach(Node("ADD", "plus", missing=is_missing(left)), left)
         if not self.in_cell:
             return attach(node, right, negative=True)
         right.negative = True
-        return attach(node, Node("NEG", "minus", [right]))  # a quirk of the original, inside matrices only
+        return attach(node, Node("NEG", "minus", [right]))  # as in the original, inside matrices only
 
     def operator(self) -> Token:
         """Take an operator; scripts on it, as in `=^*`, are dropped."""
@@ -200,169 +236,150 @@ class Parser:
             if self.role == "times":
                 self.operator()
                 left = attach(attach(Node("TIMES", "times"), left), self.factor())
-            elif self.role == "slash":
-                if left is None:
-                    raise self.fail()
+                continue
+            if self.role == "slash" and left is not None:
                 self.take()
                 right = self.factor()
                 if right is None:
-                    raise self.fail()
-                left = self.fraction(left, right)
-            else:
-                right = self.factor()
-                if right is None:
-                    return left
-                nothing = left is not None and (left.node_class == "NIL") + (right.node_class == "NIL")
-                left = attach(attach(Node("TIMES", "times", missing=int(nothing)), left), right) if left is not None else right
-
-    def fraction(self, above: Node | None, below: Node | None) -> Node:
-        return Node("FRAC", "frac", [unwrapped(child) for child in (above, below) if child is not None and child.node_class != "NIL"])
+                    raise self.failure()
+                left = fraction(left, right)
+                continue
+            right = self.factor()
+            if right is None:
+                return left
+            if left is not None:
+                missing = (left.node_class == NOTHING) + (right.node_class == NOTHING)
+                right = attach(attach(Node("TIMES", "times", missing=missing), left), right)
+            left = right
 
     def factor(self) -> Node | None:
         """Parse an operand with its scripts, primes and factorials."""
-        kind = self.role
+        role = self.role
         base = self.primary()
         if base is None:
             return None
         while self.role in ("script", "prime", "factorial"):
             scripts = self.scripts()
             if scripts:
-                base = hang(base, scripts, kind)
-                kind = ""
+                base = hang(base, scripts, role)
+                role = ""
             if self.role == "factorial":
                 self.take()
-                base = Node("FACT", "fact", [base])
-                kind = ""
-        if kind == "big" and base.node_class not in ("FACT",) and not base.children:
-            base = hang(base, [], kind)
-        return base
+                base = Node("FACT", "fact", [hang(base, [], role) if role == "big" else base])
+                role = ""
+        return hang(base, [], role) if role == "big" else base
 
     def scripts(self) -> list[Node]:
+        """Parse scripts and primes."""
         found: list[Node] = []
         while self.role in ("script", "prime"):
             token = self.take()
             if token.role == "prime":
                 found.append(Node("SUPSCRIPT", "supscript", [Node("PRIME", "prime")]))
-                continue
-            content = self.script()
-            found.append(attach(Node(token.node_class, token.symbol), content))
+            else:
+                found.append(attach(Node(token.node_class, token.symbol), self.argument(sign=True)))
         return found
-
-    def script(self) -> Node | None:
-        """Parse the argument of `^` or `_`: an operand without scripts, or one operator sign."""
-        return self.argument(sign=True)
 
     def argument(self, sign: bool = False) -> Node | None:
         """Parse the argument of a command: braces or one operand without scripts; where `sign` allows it, an operator."""
-        if sign and self.role in ("plus", "minus", "times", "relation", "separator", "modulo"):
+        if sign and self.role in SIGNS:
             token = self.take()
             return Node(token.node_class, token.symbol)
         if self.role == "open brace":
-            return self.braces()
+            return self.enclosed("close brace")
         node = self.atom()
         if node is None:
-            raise self.fail()
-        return node
-
-    def braces(self) -> Node | None:
-        self.take()
-        node = self.over()
-        if self.role != "close brace":
-            raise self.fail()
-        self.take()
+            raise self.failure()
         return node
 
     def optional_argument(self) -> Node | None:
+        """Parse an argument in square brackets, if one follows."""
+        return self.enclosed("close square") if self.role == "open square" else None
+
+    def enclosed(self, closing: str) -> Node | None:
+        """Parse what is between an opening token and its closing one."""
         self.take()
-        node = self.over()
-        if self.role != "close square":
-            raise self.fail()
-        self.take()
+        node = self.content()
+        self.expect(closing)
         return node
 
     def primary(self) -> Node | None:
-        """Parse one operand, or return None where none begins."""
+        """Parse one operand without its scripts."""
         if self.role == "open brace":
-            return self.braces() or Node("NIL", "")
-        if self.role.startswith("open"):
-            return self.fenced()
-        return self.atom()
-
-    def fenced(self) -> Node | None:
+            return self.enclosed("close brace") or Node(NOTHING, "")
         if self.role == "open matrix":
             self.take()
             node = self.rows()
-            if self.role != "close matrix":
-                raise self.fail()
-            self.take()
+            self.expect("close matrix")
             return node
-        opening = self.take().role
-        opening = "open" if opening == "open square" else opening
-        content = self.over()
-        closing = "close" if self.role == "close square" else self.role
-        pair = PAIRS.get((opening, closing))
+        return self.fenced() if self.role.startswith("open") else self.atom()
+
+    def fenced(self) -> Node:
+        """Parse brackets with their content. Brackets directly in brackets count once."""
+        opening = self.take().role.replace("open square", "open")
+        content = self.content()
+        pair = PAIRS.get((opening, self.role.replace("close square", "close")))
         if pair is None:
-            raise self.fail()
+            raise self.failure()
         self.take()
-        if content is not None and pair[0] == "GROUP" and content.node_class == "GROUP":
-            content = unwrapped(content)
-        return attach(Node(*pair), content)
+        return attach(Node(*pair), unwrapped(content) if pair[0] == "GROUP" else content)
 
     def atom(self) -> Node | None:
-        """Parse an operand that is no pair of brackets."""
-        role = self.role
-        if role in ("atom", "number", "function", "big"):
-            token = self.take()
-            leaf = Node(token.node_class, token.symbol)
-            return Node("SUBSUP", "subsup", [Node("BASE", "base", [leaf])]) if role == "atom" else leaf
-        if role == "float":
-            token = self.take()
-            parts = [self.take(), self.take()]
-            return Node(token.node_class, token.symbol, [Node(part.node_class, part.symbol) for part in parts])
-        if role in ("fraction of digits", "binomial of digits"):
-            self.take()
-            digits = [Node(token.node_class, token.symbol) for token in (self.take(), self.take())]
-            return Node("FRAC", "frac", digits) if role.startswith("frac") else Node("BINOM", "binom", digits)
-        if role == "fraction":
-            self.take()
-            return self.fraction(self.argument(), self.argument())
-        if role == "binomial":
-            self.take()
-            return attach(attach(Node("BINOM", "binom"), self.argument()), self.argument())
-        if role == "square root":
-            self.take()
-            degree = self.optional_argument() if self.role == "open square" else None
-            return attach(attach(Node("ROOT", "root"), self.argument()), degree)
-        if role == "root":
-            self.take()
-            degree = self.argument()
-            if self.role != "of":
-                raise self.fail()
-            self.take()
-            return attach(attach(Node("ROOT", "root"), self.argument()), degree)
-        if role == "accent":
-            token = self.take()
-            return attach(Node(token.node_class, token.symbol), self.argument())
-        if role == "brace":
-            self.take()
-            content = self.argument()
-            if self.role == "script":
-                self.take()
-                self.script()
-            return content
-        return None
+        """Parse an operand that is no pair of brackets: a symbol, or a command with its arguments."""
+        parse_command = COMMANDS.get(self.role)
+        return None if parse_command is None else parse_command(self, self.take())
 
 
-def hang(base: Node, scripts: list[Node], kind: str) -> Node:
-    """Hang scripts on a base. A variable and a big operator have one hanger, whatever their scripts."""
-    bare_big = len(base.children) == 1 and base.children[0].node_class == "BASE" and base.node_class != "SUBSUP"
-    if kind == "atom" or bare_big:
-        base.children += scripts
-        return base
-    holder = Node("BASE", "base", [base])
-    if kind == "big":
-        return Node(base.node_class, base.symbol, [*scripts, holder])
-    return Node("SUBSUP", "subsup", [*scripts, holder])
+def _leaf(_: Parser, token: Token) -> Node:
+    return Node(token.node_class, token.symbol)
+
+
+def _variable(_: Parser, token: Token) -> Node:
+    return Node("SUBSUP", "subsup", [Node("BASE", "base", [Node(token.node_class, token.symbol)])])
+
+
+def _digits(parser: Parser, token: Token) -> Node:
+    return Node(token.node_class, token.symbol, [_leaf(parser, parser.take()), _leaf(parser, parser.take())])
+
+
+def _fraction(parser: Parser, _: Token) -> Node:
+    return fraction(parser.argument(), parser.argument())
+
+
+def _arguments(number: int) -> Callable[[Parser, Token], Node]:
+    def parse_arguments(parser: Parser, token: Token) -> Node:
+        node = Node(token.node_class, token.symbol)
+        for _ in range(number):
+            attach(node, parser.argument())
+        return node
+
+    return parse_arguments
+
+
+def _square_root(parser: Parser, _: Token) -> Node:
+    degree = parser.optional_argument()
+    return attach(attach(Node("ROOT", "root"), parser.argument()), degree)
+
+
+def _root(parser: Parser, _: Token) -> Node:
+    degree = parser.argument()
+    parser.expect("of")
+    return attach(attach(Node("ROOT", "root"), parser.argument()), degree)
+
+
+def _brace(parser: Parser, _: Token) -> Node:
+    """Parse `\\underbrace{a}_{b}`: the label is dropped."""
+    content = parser.argument()
+    if parser.role == "script":
+        parser.take()
+        parser.argument(sign=True)
+    return content or Node(NOTHING, "")
+
+
+COMMANDS: dict[str, Callable[[Parser, Token], Node]] = {
+    "atom": _variable, "number": _leaf, "function": _leaf, "big": _leaf, "two digits": _digits, "fraction": _fraction,
+    "binomial": _arguments(2), "accent": _arguments(1), "square root": _square_root, "root": _root, "brace": _brace,
+}  # fmt: skip
 
 
 def parse(latex: str) -> Node | None:

@@ -30,15 +30,64 @@ class UnreadableFormula(PorismError):
 
 # Words that are functions without a backslash, as in `sin x`; longest first.
 BARE_WORDS = sorted(
-    (
-        "arccos arcsin arctan arg colon cos cosh cot coth csc deg det dim exp gcd hom inf ker lcm lg ln log max min mod sec sgn sign sin sinh "
-        "sup tan tanh"
-    ).split(),
+    [
+        "arccos",
+        "arcsin",
+        "arctan",
+        "arg",
+        "colon",
+        "cos",
+        "cosh",
+        "cot",
+        "coth",
+        "csc",
+        "deg",
+        "det",
+        "dim",
+        "exp",
+        "gcd",
+        "hom",
+        "inf",
+        "ker",
+        "lcm",
+        "lg",
+        "ln",
+        "log",
+        "max",
+        "min",
+        "mod",
+        "sec",
+        "sgn",
+        "sign",
+        "sin",
+        "sinh",
+        "sup",
+        "tan",
+        "tanh",
+    ],
     key=lambda word: (-len(word), word),
 )
 MATRICES = ("array", "matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "cases")
-DISPLAYS = ("align", "alignat", "aligned", "alignedat", "equation", "eqnarray", "gather", "gathered", "multline", "split", "subequations")
-FONTS = {"mathbb": "blackboard-bold", "mathds": "blackboard-bold", "mathcal": "calligraphy", "mathscr": "calligraphy", "mathfrak": "fraktur"}
+DISPLAYS = (
+    "align",
+    "alignat",
+    "aligned",
+    "alignedat",
+    "equation",
+    "eqnarray",
+    "gather",
+    "gathered",
+    "multline",
+    "split",
+    "subequations",
+)
+FONTS = {
+    "mathbb": "blackboard-bold",
+    "mathds": "blackboard-bold",
+    "mathcal": "calligraphy",
+    "mathscr": "calligraphy",
+    "mathfrak": "fraktur",
+}
 DROPPED_WITH_ARGUMENT = ("color", "hbox", "label", "leftroot", "mbox", "tag", "uproot")
 SPACES = ("hskip", "hspace", "kern", "mkern", "mskip", "mspace")
 COMMAND_ROLES = {
@@ -88,7 +137,7 @@ PATTERN = re.compile(
     r"|\\text(?=\{)(?P<text>)"
     r"|\\(?:" + "|".join(SPACES) + r")(?P<space>[^A-Za-z].*?(?:[a-z]{2}\}?|$)|$| .*$)"
     r"|\\(?P<font>" + "|".join(FONTS) + r")(?![A-Za-z])\s*"
-    r"|\\[cdt]?(?P<pair>frac|binom)\s*(?P<digits>[0-9][0-9])"
+    r"|\\[cdt]?frac\s*(?P<halves>[0-9][0-9])|\\[dt]?binom\s*(?P<choices>[0-9][0-9])"
     r"|(?P<notequal>\\not=)|(?P<define>:=)"
     r"|\\(?P<command>[A-Za-z]+)"
     r"|(?P<escaped>\\[^A-Za-z])"
@@ -194,9 +243,14 @@ class Lexer:
             self.position += 1
             self.font_depth = 1
 
-    def _digits(self, digits: str) -> None:
-        role = "fraction of digits" if "frac" in self.latex[: self.position].rsplit("\\", 1)[1] else "binomial of digits"
-        self.tokens += [Token(role), number(digits[0]), number(digits[1])]
+    def _pair_of_digits(self, node_class: str, digits: str) -> None:
+        self.tokens += [Token("two digits", node_class, node_class.lower()), number(digits[0]), number(digits[1])]
+
+    def _halves(self, digits: str) -> None:
+        self._pair_of_digits("FRAC", digits)
+
+    def _choices(self, digits: str) -> None:
+        self._pair_of_digits("BINOM", digits)
 
     def _notequal(self, _: str) -> None:
         self.tokens.append(Token("relation", "GTLS", "neq"))
@@ -224,7 +278,7 @@ class Lexer:
             self.tokens.append(number("0"))
             return
         whole, _, part = text.partition(".")
-        self.tokens += [Token("float", "FLOAT", "float"), number(whole), number(part)]
+        self.tokens += [Token("two digits", "FLOAT", "float"), number(whole), number(part)]
 
     def _number(self, digits: str) -> None:
         self.tokens.append(number(digits))

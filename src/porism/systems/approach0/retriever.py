@@ -19,7 +19,7 @@ from porism.search.retriever import Ranking, Retriever
 from porism.systems.approach0.documents import DocumentFormulas, distinct_formulas, formula_instances, index_answers
 from porism.systems.approach0.formula_index import PathIndex, index_formulas
 from porism.systems.approach0.queries import formulas_of, text_query
-from porism.systems.approach0.structure import Floats, StructureOptions, StructureSearch
+from porism.systems.approach0.structure import Floats, StructureOptions, StructureScores, StructureSearch
 from porism.systems.approach0.text_index import LEAST_PROXIMITY, TextIndex
 from porism.systems.approach0.words import ANALYSERS
 from porism.systems.context import SystemContext
@@ -27,8 +27,11 @@ from porism.systems.hand_queries import HandQueries
 
 CODE = ("porism.systems.approach0",)
 MOST_HITS = 1000  # the engine returns no more documents
-NO_PROXIMITY = float(np.log(LEAST_PROXIMITY))  # added to every score where no two words of the query are in the document
+NO_PROXIMITY = float(
+    np.log(LEAST_PROXIMITY)
+)  # added to every score where no two words of the query are in the document
 VISUALS = "visuals.npy"
+SAME_DIGITS = 9  # sums of paths that agree in so many decimals are equal
 
 
 class FormulaScores:
@@ -45,9 +48,13 @@ class FormulaScores:
         first = int(np.argmax(bounds)) if bounds else 0
         return [self._weight * (self._leading if place == first else 1 - self._leading) for place in range(len(bounds))]
 
+    def structure(self, latex: str) -> StructureScores:
+        """Return the scores of every distinct formula for one formula of the query."""
+        return self._search.scores(latex)
+
     def score(self, latex: str) -> Floats:
-        """Return the score of every distinct formula for one formula of the query."""
-        return self._search.scores(latex).score
+        """Return the final score of every distinct formula for one formula of the query."""
+        return self.structure(latex).score
 
 
 class FormulaSearch(Retriever):
@@ -55,7 +62,9 @@ class FormulaSearch(Retriever):
 
     finds = "formulas"
 
-    def __init__(self, folder: Path, scores: FormulaScores, collection: Collection, queries: HandQueries | None) -> None:
+    def __init__(
+        self, folder: Path, scores: FormulaScores, collection: Collection, queries: HandQueries | None
+    ) -> None:
         self._documents = DocumentFormulas.open(folder)
         self._visuals = np.load(folder / VISUALS)
         self._scores = scores
@@ -139,20 +148,30 @@ class AnswerSearch(Retriever):
         for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True):
             value = float(weight * self._best(latex)[row])
             parts += [Explanation(value, f"paths and symbols of {latex}")] if value else []
-        return Explanation(sum(part.value for part in parts), "words and operator-tree paths of Approach Zero", tuple(parts))
+        return Explanation(
+            sum(part.value for part in parts), "words and operator-tree paths of Approach Zero", tuple(parts)
+        )
 
     def _best(self, latex: str) -> Floats:
-        """Return for every answer the score of its best formula."""
+        """Return for every answer the score of its best formula: the first of those with most matching paths, as in the original."""
         starts, formulas = self._documents.starts, self._documents.formulas
-        best = np.zeros(len(self._documents.ids))
-        filled = starts[1:] > starts[:-1]
-        if len(formulas):
-            best[filled] = np.maximum.reduceat(self._scores.score(latex)[formulas], starts[:-1][filled])
+        found = self._scores.structure(latex)
+        matched = found.matched[formulas]
+        owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        order = np.lexsort((np.arange(len(matched)), -np.round(matched, SAME_DIGITS), owners))
+        best = np.zeros(len(starts) - 1)
+        documents, firsts = np.unique(owners[order], return_index=True)
+        best[documents] = found.score[formulas[order[firsts]]]
         return best
 
 
 def formula_search(
-    context: SystemContext, weight: float = 2.5, leading: float = 0.98, length: float = 0.3, same_symbol: float = 0.94, other_symbol: float = 0.90
+    context: SystemContext,
+    weight: float = 2.5,
+    leading: float = 0.98,
+    length: float = 0.3,
+    same_symbol: float = 0.94,
+    other_symbol: float = 0.90,
 ) -> Retriever:
     """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length` the weight of length,
     `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of another symbol."""
@@ -182,7 +201,9 @@ def answer_search(
 
 
 def _paths(context: SystemContext) -> PathIndex:
-    return PathIndex.open(context.cached("approach0-paths", "", partial(_build_paths, context.collection, context.progress), CODE))
+    return PathIndex.open(
+        context.cached("approach0-paths", "", partial(_build_paths, context.collection, context.progress), CODE)
+    )
 
 
 def _structure(paths: PathIndex, folder: Path, options: StructureOptions) -> StructureSearch:

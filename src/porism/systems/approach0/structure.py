@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class StructureOptions:
-    """Constants of the score: what a matching symbol is worth under other operators, what another symbol is worth, and the weight of length."""
+    """Constants of the score: the value of an equal symbol under other operators, that of another symbol, and the weight of length."""
 
     same_symbol: float = 0.94
     other_symbol: float = 0.90
@@ -72,7 +72,8 @@ class StructureSearch:
         sums = np.append(0.0, np.cumsum(per_group[self.index.by_key]))
         frequencies = sums[self.index.key_starts[1:]] - sums[self.index.key_starts[:-1]]
         total = float(per_group.sum())
-        return np.log(np.divide(total, frequencies, out=np.ones_like(frequencies), where=frequencies > 0))
+        known = np.divide(total, frequencies, out=np.ones_like(frequencies), where=frequencies > 0)
+        return np.asarray(np.log(known), np.float64)
 
     def scores(self, latex: str) -> StructureScores:
         """Return the scores of all formulas for a query formula; zeros where the query cannot be read."""
@@ -134,7 +135,14 @@ def encode_query(groups: Sequence[PathGroup], index: PathIndex) -> QueryPaths:
 
 @compiled
 def best_pairs(
-    query: QueryPaths, ipf: Floats, key_starts: Ints, by_key: Small, widths: Small, group_nodes: Small, node_formulas: Small, size: int
+    query: QueryPaths,
+    ipf: Floats,
+    key_starts: Ints,
+    by_key: Small,
+    widths: Small,
+    group_nodes: Small,
+    node_formulas: Small,
+    size: int,
 ) -> tuple[Floats, Small, Small]:
     """Return for every formula the highest sum of matching paths, and the node of the query and of the formula that have it."""
     best = np.zeros(size)

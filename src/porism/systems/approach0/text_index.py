@@ -86,7 +86,7 @@ class TextIndex:
             documents, positions, items = documents[order], positions[order], items[order]
             pairs = (documents[1:] == documents[:-1]) & (items[1:] != items[:-1])
             np.minimum.at(distances, documents[1:][pairs], (positions[1:] - positions[:-1])[pairs])
-        return np.log(LEAST_PROXIMITY + np.exp(-distances))
+        return np.asarray(np.log(LEAST_PROXIMITY + np.exp(-distances)), np.float64)
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder."""
@@ -116,5 +116,9 @@ def index_words(documents: Iterable[WordDocument]) -> TextIndex:
     starts = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.bincount(by_word, minlength=len(codes)), out=starts[1:])
     return TextIndex(
-        codes, np.array(lengths, np.int32), starts, np.array(places, np.int32)[order], np.array(positions, np.int32)[order]
+        codes,
+        np.array(lengths, np.int32),
+        starts,
+        np.array(places, np.int32)[order],
+        np.array(positions, np.int32)[order],
     )

@@ -13,7 +13,23 @@ WORD = re.compile(r"[a-z0-9_]+")
 # Where a sentence ends, NLTK's word tokenizer separates the full stop from the word; elsewhere it leaves it there. NLTK finds sentences with a
 # model that must be downloaded; this rule needs none: a full stop before blank and capital letter, except after these abbreviations.
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
-ABBREVIATIONS = ("e.g.", "i.e.", "cf.", "resp.", "vs.", "eq.", "fig.", "thm.", "dr.", "prof.", "mr.", "st.", "no.", "pp.", "p.")
+ABBREVIATIONS = (
+    "e.g.",
+    "i.e.",
+    "cf.",
+    "resp.",
+    "vs.",
+    "eq.",
+    "fig.",
+    "thm.",
+    "dr.",
+    "prof.",
+    "mr.",
+    "st.",
+    "no.",
+    "pp.",
+    "p.",
+)
 
 Analyser = Callable[[str], list[str]]
 
