@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,8 @@ class TopicFormula:
     field: Literal["title", "question"] = "question"
     mathml: str = ""
     content: str = ""
+    source: str = dataclasses.field(default="", compare=False)
+    """The formula as the topic writes it, where the text has no id for it and the id is that of a row of the table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -188,7 +189,9 @@ def test_official_topics(shared_data: Path, tmp_path: Path, year: int, task: int
     if task == 2:
         assert all(topic.latex and topic.formula_id in {formula.id for formula in topic.formulas} for topic in found)
     write_topics(found, tmp_path / "again.xml")
-    assert read_topics(tmp_path / "again.xml") == found
+    assert read_topics(tmp_path / "again.xml") == [
+        replace(topic, post_id=0) for topic in found
+    ]  # known from the table only
 
 
 @pytest.mark.shared

@@ -84,7 +84,7 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     }
     parts = name_formulas(parts, rows, known)
     found = tuple(
-        TopicFormula(part.id, part.latex, FIELDS[name])
+        TopicFormula(part.id, part.latex, FIELDS[name], source=part.source if part.named_by_table else "")
         for name in parts
         for part in parts[name]
         if part.latex is not None
@@ -126,11 +126,11 @@ def give_ids(field: list[Piece], free: list[FormulaRow]) -> list[Piece]:
         same = next((row for row in left if squeeze(row.latex) == squeeze(part.latex or "")), None)
         if same is not None:
             left.remove(same)
-            named[place] = replace(part, id=same.id)
+            named[place] = replace(part, id=same.id, named_by_table=True)
     open_places = [place for place, part in enumerate(named) if part.latex is not None and not part.id]
     if len(open_places) == len(left):
         for place, row in zip(open_places, left, strict=True):
-            named[place] = replace(named[place], id=row.id)
+            named[place] = replace(named[place], id=row.id, named_by_table=True)
     return named
 
 

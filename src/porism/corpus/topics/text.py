@@ -22,6 +22,8 @@ class Piece:
     id: str = ""
     # True where the author's dollar sign follows a blank, as in `$a $`: the mark of an id that fell on a plain word.
     blank_end: bool = False
+    # True where the text has no id and the id is that of a row of the table.
+    named_by_table: bool = False
 
 
 def split_formulas(text: str) -> Iterator[Piece]:

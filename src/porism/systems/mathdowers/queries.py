@@ -27,12 +27,14 @@ _DOUBLE_ESCAPE = re.compile(
 
 
 class PlacedFormula(NamedTuple):
-    """A formula of a topic: its MathML and its alternative text (LaTeX), and the range of the field's HTML that it fills."""
+    """A formula of a topic: its MathML and its alternative text (LaTeX), and the range of the field's HTML that it fills. `is_found` is false
+    for one that the original did not find in the table of formulas."""
 
     mathml: str
     alternative: str
     start: int
     end: int
+    is_found: bool
 
 
 def query_tokens(topic: Topic, lists: WordLists, rules: TupleRules = L8_SEARCH) -> list[str]:
@@ -40,7 +42,7 @@ def query_tokens(topic: Topic, lists: WordLists, rules: TupleRules = L8_SEARCH) 
     tokens: list[str] = []
     words: list[str] = []
     for field in _FIELDS:
-        formulas = list(placed_formulas(topic, field))
+        formulas = [formula for formula in placed_formulas(topic, field) if formula.is_found]
         for formula in formulas:
             if field == "title" or not is_trivial(formula.alternative):
                 tokens += math_tokens(formula.mathml, rules)
@@ -56,7 +58,15 @@ def placed_formulas(topic: Topic, field: Field) -> Iterator[PlacedFormula]:
     for span in math_spans(html):
         latex = unescaped(html[span.inner_start : span.inner_end])
         formula = by_id.get(span.id) or by_latex.get(latex) or TopicFormula(span.id, latex)
-        yield PlacedFormula(*formula_text(formula), span.inner_start, span.inner_end)
+        yield PlacedFormula(*formula_text(formula), span.inner_start, span.inner_end, _is_found(formula))
+
+
+def _is_found(formula: TopicFormula) -> bool:
+    """Check whether the original finds a formula in the table. One without id in the text must be there in the same LaTeX, blanks included,
+    and it looks for brackets without their backslash; else the LaTeX stays in the text as words."""
+    if not formula.source or formula.source in (f"${formula.latex}$", f"$${formula.latex}$$"):
+        return True
+    return unescaped(formula.source).strip("$").replace("\\{", "{").replace("\\}", "}") == formula.latex
 
 
 def formula_text(formula: TopicFormula) -> tuple[str, str]:
