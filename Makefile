@@ -8,14 +8,19 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test check bench bench-systems docs clean pure browser
 
-# The product alone. Part of it is compiled (setup.py), so it is installed again when something there changes.
+# The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
-	touch $@
+	@echo "make: creating a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "make: installing Porism and the packages it needs (the first time this downloads them)"
+	@find src -name '*.so' -delete
+	@PORISM_PURE=1 $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e . | sed -u -n 's/^\(Collecting\|Building\|Installing\|Successfully installed\) \([^ ]*\).*/make:   \1 \2/p'
+	@test -x $(BIN)/porism
+	@touch $@
 
 $(READY): $(CORE)
-	$(PIP) 'porism[plots,parquet,mcp,systems,test]'
+	@echo "make: compiling Porism and installing what the tests need"
+	$(PIP) -e '.[plots,parquet,mcp,systems,test]'
 	touch $@
 
 # Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.
@@ -23,7 +28,8 @@ browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "make: no chromium; the browser tests will be skipped"
 
 demo: $(CORE)
-	$(BIN)/porism demo
+	@echo "make: building the sample and its index, then serving it"
+	@$(BIN)/porism demo
 
 test: $(READY) browser
 	$(BIN)/pytest -n 2 --dist loadfile

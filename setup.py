@@ -1,7 +1,9 @@
-"""Compile with mypyc the modules that every formula passes through. Without a C compiler they run as Python, about half as fast."""
+"""Compile with mypyc the modules that every formula passes through. Without a C compiler, or with
+PORISM_PURE=1 set, they run as Python, about half as fast."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -23,7 +25,7 @@ BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}
 
 def extensions() -> list[Extension]:
     """Return the modules to compile."""
-    if not BUILDING & set(sys.argv):
+    if not BUILDING & set(sys.argv) or os.environ.get("PORISM_PURE"):
         return []
     from mypyc.build import mypycify
 

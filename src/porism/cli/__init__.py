@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from porism import __version__
 from porism.errors import PorismError
@@ -25,10 +28,32 @@ GROUPS = {
 COMMANDS = tuple(sorted(name for names in GROUPS.values() for name in names))
 
 
+_NO_CHOICE = re.compile(r"argument (?P<name>.+?): invalid choice: '(?P<typed>.*)' \(choose from (?P<choices>.*)\)")
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose help lists its commands by group, if it has groups."""
 
     groups: dict[str, tuple[str, ...]] | None = None
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and what to type instead, and exit with 2."""
+        if found := _NO_CHOICE.search(message):
+            choices = re.findall(r"'([^']*)'", found["choices"])
+            nearest = difflib.get_close_matches(found["typed"], choices, 1, 0.5)
+            name = "command" if found["name"] == "COMMAND" else found["name"]
+            message = (
+                f"there is no {name} {found['typed']!r}"
+                if name == "command"
+                else f"{name} cannot be {found['typed']!r}"
+            )
+            advice = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(choices)}"
+            self.exit(2, f"{self.prog}: {message}\n  fix: {advice} ({self.prog} --help explains)\n")
+        if message.startswith("the following arguments are required: "):
+            missing = message.rsplit(": ", 1)[1]
+            self.exit(2, f"{self.prog}: {missing} is missing\n  fix: {' '.join(self.format_usage().split())}\n")
+        shown = message.removeprefix("argument ")
+        self.exit(2, f"{self.prog}: {shown}\n  fix: {self.prog} --help explains the options\n")
 
     def format_help(self) -> str:
         """Return the help text."""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porism.cli.values import port
+
 if TYPE_CHECKING:
     from porism.lab.judging.journal import Journal
 
@@ -83,7 +85,7 @@ def _serve_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> N
     serve.add_argument("--submissions", metavar="DIR", help="let teams submit runs, and keep them in this folder")
     serve.add_argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files to check submitted runs")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=int, default=8002, help="port to listen on (default: %(default)s)")
+    serve.add_argument("--port", type=port, default=8002, help="port to listen on (default: %(default)s)")
     serve.add_argument(
         "--name",
         action="append",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from porism.cli.values import port
+
 HELP = "build and index the sample, if that is not done yet, and serve its search page"
 EXAMPLE = "porism demo --port 8100"
 
@@ -16,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", default="sample", help="the sample of the project (default: %(default)s)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
-        "--port", type=int, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
+        "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
     )
     parser.add_argument("--build-only", action="store_true", help="build and index, but do not serve")
     parser.set_defaults(resume="run the same command again to continue")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from porism.cli.values import not_negative, positive
+
 HELP = "search for formulas: similar, equal, containing the query, or diverse"
 EXAMPLE = "porism formulas demo/index 'a^2+b^2=c^2'"
 
@@ -12,8 +14,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
     parser.add_argument("latex", metavar="LATEX", help="a formula; ?x is a wildcard (- reads the formula from stdin)")
-    parser.add_argument("-k", type=int, default=10, metavar="N", help="number of formulas (default: %(default)s)")
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="number of formulas to skip")
+    parser.add_argument("-k", type=positive, default=10, metavar="N", help="number of formulas (default: %(default)s)")
+    parser.add_argument("--offset", type=not_negative, default=0, metavar="N", help="number of formulas to skip")
     parser.add_argument(
         "--mode",
         choices=("similar", "exact", "subformula", "diverse"),

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from porism.cli.values import positive
+
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -59,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="FILE", help="Task 1: a model made by porism train (default: the one that comes with Porism)"
     )
-    parser.add_argument("-k", type=int, default=1000, metavar="N", help="hits per topic (default: %(default)s)")
+    parser.add_argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)")
     parser.add_argument(
         "--kind",
         choices=("answers", "questions"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from porism.cli.values import not_negative, positive
+
 HELP = "search for answers or questions, with words and formulas"
 EXAMPLE = "porism search demo/index 'proof that $\\sqrt{2}$ is irrational'"
 
@@ -14,8 +16,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "query", metavar="QUERY", help="words, with formulas between dollar signs (- reads the query from stdin)"
     )
-    parser.add_argument("-k", type=int, default=10, metavar="N", help="number of hits (default: %(default)s)")
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="number of hits to skip")
+    parser.add_argument("-k", type=positive, default=10, metavar="N", help="number of hits (default: %(default)s)")
+    parser.add_argument("--offset", type=not_negative, default=0, metavar="N", help="number of hits to skip")
     parser.add_argument(
         "--kind", choices=("answers", "questions"), default="answers", help="what to find (default: %(default)s)"
     )

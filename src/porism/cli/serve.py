@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from porism.cli.values import port
+
 HELP = "serve the search page and the HTTP API of an index (on this machine only, unless --host says otherwise)"
 EXAMPLE = "porism serve demo/index --port 8100"
 MOST_WORKERS = 4
@@ -14,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
-        "--port", type=int, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
+        "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
     )
     parser.add_argument(
         "--name",

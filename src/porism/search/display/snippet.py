@@ -19,6 +19,8 @@ SNIPPET_LENGTH = 320  # characters
 MAX_HIGHLIGHTED = 4  # formulas of a snippet that are compared with the query symbol by symbol
 FORMULA_WIDTH = 0.5  # a character of LaTeX takes less space than one of text
 MAX_POSTS = 1_000  # that are kept as sentences for the next query
+ELLIPSIS = " …"
+_FULL_STOP = re.compile(r"(?<!i\.e)(?<!e\.g)(?<!s\.t)(?<!w\.r\.t)(?<!\bcf)[.?!]\s+(?=[A-Z(]|\Z)|\n\s*\n")
 _SENTENCE_END = re.compile(r"[.?!:;]\s+|\n+")
 
 
@@ -48,13 +50,16 @@ class SnippetBuilder:
         return tuple(shown)
 
     def passage(self, text: Text, limit: int) -> tuple[HighlightedSegment, ...]:
-        """Return the best passage of a body of at most `limit` characters, dollar signs included."""
-        sentences = split_sentences(text)
-        first, last = self._best_window(sentences, limit, 1.0)
-        kept = sentences[first:last]
-        if sum(_width(piece, 1.0) for piece in kept) > limit:  # a single sentence is longer
-            kept = () if kept[0].is_formula else (Segment("text", kept[0].text[:limit]),)
-        return self._highlighted(kept)
+        """Return the best whole sentences of a body of at most `limit` characters, dollar signs included.
+
+        It starts at a sentence and has complete formulas; a sentence longer than the limit ends before the piece that does not fit.
+        """
+        sentences = whole_sentences(text)
+        weights = [sum(map(self._weight, sentence)) for sentence in sentences]
+        widths = [sum(_width(piece, 1.0) for piece in sentence) for sentence in sentences]
+        first, last = best_window(weights, widths, limit)
+        kept = [piece for sentence in sentences[first:last] for piece in sentence]
+        return self._highlighted(_within(kept, limit))
 
     def words(self, text: str) -> tuple[HighlightedSegment, ...]:
         """Return a piece of text split at the words of the query."""
@@ -77,19 +82,7 @@ class SnippetBuilder:
     def _best_window(self, pieces: Sequence[Segment], limit: int, formula_width: float) -> tuple[int, int]:
         """Return start and end of the window of at most `limit` characters with the largest weight; the first one of equals."""
         weights = [self._weight(piece) for piece in pieces]
-        widths = [_width(piece, formula_width) for piece in pieces]
-        best, window = -1.0, (0, 0)
-        last, width, total = 0, 0.0, 0.0
-        for first in range(len(pieces)):
-            while last < len(pieces) and (width + widths[last] <= limit or last == first):
-                width += widths[last]
-                total += weights[last]
-                last += 1
-            if total > best + 1e-9:
-                best, window = total, (first, last)
-            width -= widths[first]
-            total -= weights[first]
-        return window
+        return best_window(weights, [_width(piece, formula_width) for piece in pieces], limit)
 
     def _weight(self, piece: Segment) -> float:
         """Return the weight of the query terms in a sentence or formula."""
@@ -127,6 +120,54 @@ class SnippetBuilder:
                 at = match.end()
         if at < len(text):
             yield HighlightedSegment("text", text[at:])
+
+
+def best_window(weights: Sequence[float], widths: Sequence[float], limit: int) -> tuple[int, int]:
+    """Return start and end of the window of at most this width with the largest weight; the first one of equals."""
+    best, window = -1.0, (0, 0)
+    last, width, total = 0, 0.0, 0.0
+    for first in range(len(weights)):
+        while last < len(weights) and (width + widths[last] <= limit or last == first):
+            width += widths[last]
+            total += weights[last]
+            last += 1
+        if total > best + 1e-9:
+            best, window = total, (first, last)
+        width -= widths[first]
+        total -= weights[first]
+    return window
+
+
+def whole_sentences(text: Text) -> list[list[Segment]]:
+    """Split a post into sentences, each with its formulas. A display formula does not end a sentence."""
+    sentences: list[list[Segment]] = [[]]
+    for segment in prose(with_unmarked(text)):
+        if segment.kind == "formula":
+            sentences[-1].append(segment)
+            continue
+        at = 0
+        for match in _FULL_STOP.finditer(segment.text):
+            sentences[-1].append(Segment("text", segment.text[at : match.end()].replace("\n", " ")))
+            sentences.append([])
+            at = match.end()
+        if at < len(segment.text):
+            sentences[-1].append(Segment("text", segment.text[at:].replace("\n", " ")))
+    return [sentence for sentence in sentences if any(piece.text.strip() for piece in sentence)]
+
+
+def _within(pieces: Sequence[Segment], limit: int) -> list[Segment]:
+    """Return the first pieces that fit; of a text that does not, its first words."""
+    kept: list[Segment] = []
+    room = limit
+    for piece in pieces:
+        width = int(_width(piece, 1.0))
+        if width > room:
+            if piece.kind == "text" and room > len(ELLIPSIS):
+                kept.append(Segment("text", piece.text[: room - len(ELLIPSIS)].rsplit(" ", 1)[0] + ELLIPSIS))
+            break
+        kept.append(piece)
+        room -= width
+    return kept
 
 
 @lru_cache(MAX_POSTS)

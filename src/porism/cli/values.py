@@ -1,0 +1,36 @@
+"""Values of the command line: numbers that are checked where they are typed, with a message that says what to type instead."""
+
+from __future__ import annotations
+
+import argparse
+
+HIGHEST_PORT = 65535
+
+
+def port(text: str) -> int:
+    """Return a port number."""
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a port; give a number from 1 to {HIGHEST_PORT}, for example --port 8100, or 0 for a free one"
+        )
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return a number of at least 1."""
+    return _at_least(text, 1, "10")
+
+
+def not_negative(text: str) -> int:
+    """Return a number of at least 0."""
+    return _at_least(text, 0, "20")
+
+
+def _at_least(text: str, least: int, example: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number; give one, for example {example}") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give {least} or more, for example {example}")
+    return number
