@@ -10,7 +10,8 @@ import pytest
 from porism.formula import Node, from_tangent, tangent
 from porism.systems.dprl.edit_distance import Costs, edit_distances, symbol_ids, type_of
 from porism.systems.dprl.layout import with_plain_brackets
-from porism.systems.tangent.forest import Labels, make_forest
+from porism.systems.tangent.forest import make_forest
+from porism.systems.tangent.labels import Labels
 from porism.systems.tangent.text import read_operators
 from porism.systems.verify.values import LTR_FILE, feature_values, ltr_values
 
@@ -21,7 +22,7 @@ def distance(query: Node, candidate: Node, costs: tuple[int, int, int] = (1, 1, 
     labels = Labels.of([query, candidate])
     forests = [make_forest([root], labels.ids) for root in (query, candidate)]
     operators = not any(node.edges for root in (query, candidate) for node in root.walk())
-    symbols = symbol_ids(labels.texts, types, braces=False)
+    symbols = symbol_ids(labels.extended(query), types, braces=False)
     found = edit_distances(forests[0], forests[1], np.array([0]), symbols, operators, [Costs(*costs)])
     return float(found.values[0, 0])
 

@@ -9,7 +9,7 @@ import pytest
 from porism.formula import from_tangent, parse
 from porism.formula.binary import Trees
 from porism.systems.tangent.forest import ForestBuilder
-from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes, unordered_labels
+from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes
 from porism.systems.tangent.search import TangentSearch, regression
 from porism.systems.tangent.text import read_operators
 from porism.systems.tangent.trees import VisualTrees, make_trees
@@ -23,7 +23,7 @@ def codes_of(*texts: str, operators: bool = False, always_end: bool = False) -> 
     for text in texts:
         builder.add(read_operators(text) if operators else from_tangent(text))
     forest, labels = builder.finish()
-    codes, starts = pair_codes(forest, unordered_labels(labels.texts), operators, always_end=always_end)
+    codes, starts = pair_codes(forest, labels.classes.unordered, operators, always_end=always_end)
     return np.split(codes, starts[1:-1])
 
 
@@ -50,7 +50,7 @@ def test_candidates_by_the_dice_coefficient() -> None:
     numbers = [builder.add(from_tangent(text)) for text in ("[V!x]", "[V!x[+[V!y]]]", "[V!x[+[V!z]]]", "[V!x]")]
     assert numbers == [0, 1, 2, 0]  # equal trees are stored once
     forest, labels = builder.finish()
-    unordered = unordered_labels(labels.texts)
+    unordered = labels.classes.unordered
     codes, starts = pair_codes(forest, unordered, operators=False)
     found = best_trees(index_pairs(forest, unordered, operators=False), codes[starts[1] : starts[2]], 10)
     assert found.trees.tolist() == [1, 2]
@@ -61,7 +61,7 @@ def test_search_and_regression() -> None:
     formulas = [r"x^2+1=y", r"a^2+1=b", r"\sin x", r"x^2"]
     parsed = [parse(latex) for latex in formulas]
     trees = make_trees([VisualTrees(at, Trees(p.layout, p.operators), p.latex) for at, p in enumerate(parsed)])
-    indexes = [index_pairs(t.forest, unordered_labels(t.labels.texts), at == 1) for at, t in enumerate(trees[1:])]
+    indexes = [index_pairs(t.forest, t.labels.classes.unordered, at == 1) for at, t in enumerate(trees[1:])]
     search = TangentSearch(trees, indexes[0], indexes[1])
     found = search.vectors(Trees(parsed[0].layout, parsed[0].operators))
     scores = dict(zip(found.positions.tolist(), regression(found.features).tolist(), strict=True))

@@ -19,7 +19,7 @@ from porism.systems.dprl.edit_distance import Costs, Distances, EditFeatures, ed
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.dprl.tuples import tuple_features
 from porism.systems.tangent.forest import Forest
-from porism.systems.tangent.pairs import unordered_labels
+from porism.systems.tangent.labels import QueryLabels
 from porism.systems.tangent.retriever import TREE_CODE, open_trees
 from porism.systems.tangent.trees import CollectionTrees, TreeSet, one_tree, read_set, write_layout
 
@@ -29,23 +29,23 @@ class QueryTree(NamedTuple):
 
     forest: Forest
     trees: TreeSet
-    texts: list[str]
+    labels: QueryLabels
     operators: bool
 
     def edits(self, positions: npt.NDArray[np.int64], types: bool) -> EditFeatures:
         """Return the edit-distance features of candidates."""
-        symbols = symbol_ids(self.texts, types, braces=False)
+        symbols = symbol_ids(self.labels, types, braces=False)
         return edit_features(self.forest, self.trees.forest, self._numbers(positions), symbols, self.operators)
 
     def distances(self, positions: npt.NDArray[np.int64], costs: Sequence[Costs]) -> Distances:
         """Return the edit distances of candidates."""
-        symbols = symbol_ids(self.texts, types=False, braces=False)
+        symbols = symbol_ids(self.labels, types=False, braces=False)
         return edit_distances(self.forest, self.trees.forest, self._numbers(positions), symbols, self.operators, costs)
 
     def tuples(self, positions: npt.NDArray[np.int64], types: bool) -> npt.NDArray[np.float64]:
         """Return the tuple features of candidates."""
-        symbols = symbol_ids(self.texts, types)
-        unordered = unordered_labels(self.texts)
+        symbols = symbol_ids(self.labels, types)
+        unordered = self.labels.classes.unordered
         return tuple_features(
             self.forest, self.trees.forest, self._numbers(positions), symbols, unordered, self.operators
         )
@@ -75,7 +75,7 @@ class CandidateTrees(NamedTuple):
 
 def _query_tree(root: Node, trees: TreeSet, operators: bool) -> QueryTree:
     labels = trees.labels.extended(root)
-    return QueryTree(one_tree(root, labels.ids), trees, labels.texts, operators)
+    return QueryTree(one_tree(root, labels.ids), trees, labels, operators)
 
 
 def open_candidates(context: SystemContext) -> CandidateTrees:

@@ -52,6 +52,11 @@ class VectorSearch:
 
     def __init__(self, context: SystemContext, names: tuple[Representation, ...], training: Training) -> None:
         fast_text()
+        read = f"{training.formulas:,}" if training.formulas else "all"
+        self.note = (
+            f"fastText trained on {read} formulas of the collection: {training.dimensions} dimensions, window {training.window}, "
+            f"{training.negative} negatives, {training.epochs} epochs"
+        )
         self.trees = open_trees(context)
         self.names = names
         self._vectors: dict[Representation, FormulaVectors] = {}
@@ -79,6 +84,7 @@ class CftSearch(Retriever):
 
     def __init__(self, search: VectorSearch, k: float, depth: int, official: bool) -> None:
         self._search, self._k, self._depth, self._official = search, k, depth, official
+        self.notes = (search.note,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k formulas by visual id."""

@@ -9,7 +9,7 @@ feature = 1 - (distance / 10) / (nodes of the query + nodes of the candidate)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.systems.tangent.forest import Forest
+from porism.systems.tangent.labels import QueryLabels
 
 Array = npt.NDArray[Any]
 _SPELLED = str.maketrans({"{": "$$$", "}": "$$$"})  # braces are the marks of the original's tree notation
@@ -63,13 +64,14 @@ def type_of(label: str) -> str:
     return label.split("!")[0] if "!" in label else label
 
 
-def symbol_ids(texts: Sequence[str], types: bool, braces: bool = True) -> npt.NDArray[np.int32]:
+def symbol_ids(labels: QueryLabels, types: bool, braces: bool = True) -> npt.NDArray[np.int32]:
     """Return for each label id the number of the symbol that is compared: the label or its type. Without `braces` both braces are one symbol."""
-    known: dict[str, int] = {}
-    symbols: Iterable[str] = (type_of(text) if types else text for text in texts)
-    if not braces:
-        symbols = (symbol.translate(_SPELLED) for symbol in symbols)
-    return np.array([known.setdefault(symbol, len(known)) for symbol in symbols], np.int32)
+
+    def symbol(label: str) -> str:
+        written = type_of(label) if types else label
+        return written if braces else written.translate(_SPELLED)
+
+    return labels.symbols(f"types {types}, braces {braces}", symbol)
 
 
 def edit_features(

@@ -21,7 +21,6 @@ from porism.systems.dprl.cft import VectorSearch
 from porism.systems.dprl.embedding import Training
 from porism.systems.dprl.words import Representation
 from porism.systems.tangent.alignment import align
-from porism.systems.tangent.forest import label_classes
 from porism.systems.tangent.query import reads_official, searched_formula, trees_of
 from porism.systems.tangent.trees import TreeSet, one_tree
 
@@ -105,6 +104,7 @@ class SvmRank(Reranker):
     ) -> None:
         self._candidates, self._vectors, self._weights, self._official = candidates, vectors, weights, official
         self.depth = depth
+        self.notes = (f"embedding features: {vectors.note}",)
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the formulas ordered by the model; of equal ones the order of before is kept."""
@@ -151,6 +151,5 @@ def _alignment(query: Trees, trees: TreeSet, positions: npt.NDArray[np.int64], k
     root = query.operators if operators else query.layout
     labels = trees.labels.extended(root)
     numbers = np.asarray(trees.tree_of[positions], np.int64)
-    classes = label_classes(labels.texts, labels.ranks)
-    vectors = align(one_tree(root, labels.ids), trees.forest, numbers, classes, operators)
+    vectors = align(one_tree(root, labels.ids), trees.forest, numbers, labels.classes, operators)
     return {f"{name}_{kind}": vectors[:, at] for at, name in enumerate(("mss", "precision", "recall"))}

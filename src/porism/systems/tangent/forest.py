@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.formula.layout.tangent import escape
 from porism.formula.tree import Node
+from porism.systems.tangent.labels import Labels
 
 Array = npt.NDArray[Any]
 # The order in which Tangent-S visits the children of a layout tree.
@@ -19,7 +18,6 @@ VISIT_ORDER = "aocnbudew"
 SLOTS = {edge: slot for slot, edge in enumerate("naboucd")}
 FIRST_ELEMENT = 16  # slots from here on are the elements of a group or matrix, or what is within a root
 MAX_NODES = 2000  # of one tree; the rest of a larger one is left out
-WILDCARD = ord("?")
 
 
 class Forest(NamedTuple):
@@ -43,93 +41,7 @@ class Forest(NamedTuple):
         return len(self.starts) - 1
 
 
-class LabelClasses(NamedTuple):
-    """What alignment needs to know of each label id: `ranks` order labels as text; `kinds` is the character before `!`, 0 without a type.
-
-    `short` marks variables of one letter, `numeric` labels whose value reads as a number, `groups` the kind of an operator tree's group.
-    """
-
-    ranks: npt.NDArray[np.float64]
-    kinds: npt.NDArray[np.int32]
-    short: npt.NDArray[np.bool_]
-    numeric: npt.NDArray[np.bool_]
-    rows: npt.NDArray[np.int32]
-    columns: npt.NDArray[np.int32]
-    groups: npt.NDArray[np.int32]
-
-
-class Labels:
-    """The distinct labels of a forest in the order of their text: the id of a label is its position."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = list(texts)
-        self._ids = {text: number for number, text in enumerate(self.texts)}
-
-    @classmethod
-    def of(cls, roots: Iterable[Node]) -> Labels:
-        """Collect the labels of trees."""
-        return cls(sorted({node.label for root in roots for node in root.walk()}))
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def extended(self, root: Node) -> QueryLabels:
-        """Return the ids for a query tree, whose unknown labels get ids after the known ones."""
-        unknown = sorted({node.label for node in root.walk()} - self._ids.keys())
-        ids = dict(self._ids) if not unknown else {**self._ids, **{x: len(self) + at for at, x in enumerate(unknown)}}
-        ranks = np.arange(len(self) + len(unknown), dtype=np.float64)
-        for at, text in enumerate(unknown):  # between its neighbours, in order
-            ranks[len(self) + at] = bisect_left(self.texts, text) - 1 + (at + 1) / (len(unknown) + 1)
-        return QueryLabels(ids, [*self.texts, *unknown], ranks)
-
-    @property
-    def ids(self) -> dict[str, int]:
-        """The id of each label."""
-        return self._ids
-
-
-class QueryLabels(NamedTuple):
-    """Label ids that also cover the labels of one query, and their order as text."""
-
-    ids: dict[str, int]
-    texts: list[str]
-    ranks: npt.NDArray[np.float64]
-
-
-def label_classes(texts: Sequence[str], ranks: npt.NDArray[np.float64]) -> LabelClasses:
-    """Return the classes of labels, computed as Tangent-S does on the escaped text."""
-    size = len(texts)
-    kinds, groups = np.zeros(size, np.int32), np.zeros(size, np.int32)
-    short, numeric = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    rows, columns = np.ones(size, np.int32), np.ones(size, np.int32)
-    for at, text in enumerate(texts):
-        if text[:1] == "?" and len(text) > 1:
-            kinds[at] = WILDCARD
-        elif text[1:2] == "!":
-            kinds[at] = ord(text[0])
-            short[at] = len(escape(text)) == 3
-            numeric[at] = text[0] == "N" and _is_number(text[2:])
-            groups[at] = ord(text[2]) if text[0] == "M" and len(text) > 2 else 0
-            rows[at], columns[at] = matrix_size(text) if text[0] == "M" else (1, 1)
-    return LabelClasses(ranks, kinds, short, numeric, rows, columns, groups)
-
-
-def matrix_size(label: str) -> tuple[int, int]:
-    """Return rows and columns of a layout tree's group `M!()1x3`; of any other label 1 and 1."""
-    head, mark, tail = label.partition("x")
-    digits = head[len(head.rstrip("0123456789")) :]
-    return (int(digits), int(tail)) if mark and digits and tail.isdecimal() else (1, 1)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.split("!")[0].strip())
-    except ValueError:
-        return False
-    return True
-
-
-def make_forest(roots: Iterable[Node], ids: dict[str, int]) -> Forest:
+def make_forest(roots: Iterable[Node], ids: Mapping[str, int]) -> Forest:
     """Flatten trees; every label must have an id."""
     starts = [0]
     parts: list[Array] = []
@@ -173,7 +85,7 @@ class ForestBuilder:
         return forest._replace(labels=order[forest.labels] if len(order) else forest.labels), labels
 
 
-def _flatten(root: Node, ids: dict[str, int]) -> npt.NDArray[np.int32]:
+def _flatten(root: Node, ids: Mapping[str, int]) -> npt.NDArray[np.int32]:
     """Return five rows: labels, parents, first children, next siblings and slots of one tree."""
     labels: list[int] = []
     parents: list[int] = []

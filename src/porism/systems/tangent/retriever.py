@@ -15,13 +15,13 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.context import SystemContext
-from porism.systems.tangent.pairs import PairIndex, index_pairs, unordered_labels
+from porism.systems.tangent.pairs import PairIndex, index_pairs
 from porism.systems.tangent.query import largest_formula, reads_official, searched_formula, trees_of
 from porism.systems.tangent.search import CONSTANT, FEATURES, WEIGHTS, TangentSearch, Vectors, regression
 from porism.systems.tangent.trees import CollectionTrees, TreeSet, read_trees, write_trees
 
 Pooling = Literal["last", "max"]
-TREE_CODE = ("porism.systems.tangent.forest", "porism.systems.tangent.trees")
+TREE_CODE = tuple(f"porism.systems.tangent.{name}" for name in ("forest", "labels", "trees"))
 _KINDS = ("layout", "operators")
 
 
@@ -60,7 +60,7 @@ def open_search(context: SystemContext) -> TangentSearch:
 def _write_pairs(trees: CollectionTrees, folder: Path) -> None:
     for kind in _KINDS:
         found: TreeSet = getattr(trees, kind)
-        pairs = index_pairs(found.forest, unordered_labels(found.labels.texts), kind == "operators")
+        pairs = index_pairs(found.forest, found.labels.classes.unordered, kind == "operators")
         (folder / kind).mkdir()
         for name, array in pairs._asdict().items():
             np.save(folder / kind / f"{name}.npy", array)

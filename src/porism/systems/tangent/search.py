@@ -11,8 +11,7 @@ import numpy.typing as npt
 from porism.formula.binary import Trees
 from porism.formula.tree import Node
 from porism.systems.tangent.alignment import align
-from porism.systems.tangent.forest import label_classes
-from porism.systems.tangent.pairs import PairIndex, best_trees, pair_codes, unordered_labels
+from porism.systems.tangent.pairs import PairIndex, best_trees, pair_codes
 from porism.systems.tangent.trees import CollectionTrees, TreeSet, one_tree
 
 # Linear regression on judgments of NTCIR-12, as published: the constant, then similarity, precision and recall of layout and operator trees.
@@ -59,10 +58,10 @@ def _aligned(
     """Return the vector of every tree; NaN for those that are not among the candidates."""
     labels = trees.labels.extended(query)
     forest = one_tree(query, labels.ids)
-    codes, _ = pair_codes(forest, unordered_labels(labels.texts), operators)
+    codes, _ = pair_codes(forest, labels.classes.unordered, operators)
     chosen = best_trees(pairs, codes, candidates).trees
     out = np.full((trees.forest.size, 3), np.nan)
-    out[chosen] = align(forest, trees.forest, chosen, label_classes(labels.texts, labels.ranks), operators)
+    out[chosen] = align(forest, trees.forest, chosen, labels.classes, operators)
     return out
 
 

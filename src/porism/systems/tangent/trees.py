@@ -14,7 +14,8 @@ from porism.corpus.store.collection import Collection
 from porism.formula.binary import Trees, unpack
 from porism.formula.tree import Node
 from porism.progress import Progress, Silent
-from porism.systems.tangent.forest import Forest, ForestBuilder, Labels, make_forest
+from porism.systems.tangent.forest import Forest, ForestBuilder, make_forest
+from porism.systems.tangent.labels import Labels
 
 _LABELS = "labels.txt"
 

@@ -21,8 +21,8 @@ from porism.systems.dprl.edit_distance import edit_features, symbol_ids
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.dprl.tuples import tuple_features
 from porism.systems.tangent.alignment import align
-from porism.systems.tangent.forest import Labels, label_classes, make_forest
-from porism.systems.tangent.pairs import unordered_labels
+from porism.systems.tangent.forest import make_forest
+from porism.systems.tangent.labels import Labels
 from porism.systems.tangent.text import read_operators
 
 TOLERANCE = 1e-6
@@ -84,8 +84,7 @@ def alignment_values(query: Node, candidates: Sequence[Node], kind: str) -> npt.
     labels = Labels.of(candidates)
     extended = labels.extended(query)
     forests = make_forest([query], extended.ids), make_forest(candidates, labels.ids)
-    classes = label_classes(extended.texts, extended.ranks)
-    return align(*forests, np.arange(len(candidates)), classes, kind == "opt")
+    return align(*forests, np.arange(len(candidates)), extended.classes, kind == "opt")
 
 
 def feature_values(query: Node, candidates: Sequence[Node], kind: str) -> Values:
@@ -96,9 +95,9 @@ def feature_values(query: Node, candidates: Sequence[Node], kind: str) -> Values
     chosen, operators = np.arange(len(candidates)), kind == "opt"
     found = {}
     for types, letter in ((False, ""), (True, "t")):
-        edits = edit_features(*forests, chosen, symbol_ids(extended.texts, types, braces=False), operators)
+        edits = edit_features(*forests, chosen, symbol_ids(extended, types, braces=False), operators)
         found[f"ted_{kind}_{letter}"], found[f"ted_{kind}_w{letter}"] = edits.plain, edits.weighted
-        unordered, symbols = unordered_labels(extended.texts), symbol_ids(extended.texts, types)
+        unordered, symbols = extended.classes.unordered, symbol_ids(extended, types)
         found[f"tuple_{kind}_{types}"] = tuple_features(*forests, chosen, symbols, unordered, operators)
     return found
 
