@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -37,18 +38,27 @@ def by_edit_distance(tokens: Sequence[str], advance: Callable[[int], None]) -> N
     letters = np.zeros((len(tokens), LONGEST), np.int32)
     signatures = np.zeros((len(tokens), 2), np.uint64)
     for row, place in enumerate(order):
-        before = 0
-        for column, char in enumerate(tokens[place][:LONGEST]):
-            code = letters[row, column] = alphabet[char]
-            signatures[row, 0] |= np.uint64(1 << (code % 64))
-            signatures[row, 1] |= np.uint64(1 << ((31 * before + code) % 61))
-            before = code + 1
+        codes = [alphabet[char] for char in tokens[place][:LONGEST]]
+        letters[row, : len(codes)] = codes
+        signatures[row] = _signatures(codes)
     step = 512
     for start in range(0, len(tokens), step):
         end = min(start + step, len(tokens))
         _edit_rows(start, end, lengths, letters, signatures, order, len(alphabet), found.tokens, found.similarities)
         advance(end - start)
     return found
+
+
+def _signatures(codes: Sequence[int]) -> tuple[int, int]:
+    """Return sets as bits: of the letters, where the second occurrence of a letter has another bit than the first, and of pairs of letters."""
+    single = pairs = before = 0
+    seen: Counter[int] = Counter()
+    for code in codes:
+        single |= 1 << ((code + 29 * seen[code]) % 64)
+        pairs |= 1 << ((31 * before + code) % 61)
+        seen[code] += 1
+        before = code + 1
+    return single, pairs
 
 
 @compiled
@@ -76,7 +86,7 @@ def _edit_rows(
             size = lengths[other]
             if size == 0:
                 continue
-            # An edit changes the length by one at most; of the set of letters two at most, of the set of pairs of letters four.
+            # An edit changes the length by one at most; two at most of the occurrences of letters, four of the set of pairs of letters.
             least = max(
                 size - length,
                 (_bits(signatures[row, 0] ^ signatures[other, 0]) + 1) // 2,
