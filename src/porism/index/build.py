@@ -22,6 +22,7 @@ from porism.index.formulas.codes import FORMS
 from porism.index.manifest import Manifest, read_manifest, write_manifest
 from porism.index.posts.build import SMALL, write_posts
 from porism.index.vectors.lsa import VECTOR_FAMILIES, write_vectors
+from porism.index.vocabulary import write_vocabulary
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress, Silent
 
@@ -68,6 +69,7 @@ def build_index(
         shutil.rmtree(codes)
         _learn(report, posts, occurrences, number, VECTOR_FAMILIES if vectors else ())
         shutil.rmtree(temporary)
+        write_vocabulary(collection, work)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(

@@ -41,6 +41,9 @@ from porism.search.formulas.searcher import MODES, Mode
 from porism.search.generate import Endpoint, generate_answer
 from porism.search.index import Index, open_collection, open_index
 from porism.search.query import ReadQuery, read_query
+from porism.search.reader import QueryReader, QueryReading, TypedQuery
+from porism.search.reading.box import Box
+from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
 
@@ -65,6 +68,7 @@ class Engine:
         self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._lock = Lock()
+        self._reader = QueryReader(index)
 
     @classmethod
     def open(cls, path: str | Path, model: str | Path | None = None) -> Engine:
@@ -87,26 +91,33 @@ class Engine:
         sort: Sort = "relevance",
         group: bool = False,
         expand: bool = True,
+        as_words: bool = False,
+        verbatim: bool = False,
     ) -> Results:
         """Return a page of the best answers or questions for words and formulas together.
 
         `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its best answer. Without
-        `expand`, the engine adds no formulas of names and no names of formulas to the query.
+        `expand`, the engine adds no formulas of names and no names of formulas to the query. With `as_words` only formulas with delimiters are
+        formulas; with `verbatim` spelling and wording stay as they are. Operators in the query narrow it: `"exact phrase"`, `-excluded`,
+        `tag:`, `user:`, `is:accepted`, `after:`, `before:`.
         """
         began = time.perf_counter()
-        read = self.read(check_query(query, "search"))
+        flags = check_flag(as_words, "search", "as_words"), check_flag(verbatim, "search", "verbatim")
+        read, box, reading = self._understood(check_query(query, "search"), *flags)
         if not check_flag(expand, "search", "expand"):
             read = replace(read, expand=False)
         k, offset = check_page(k, offset, "search")
         kind = self._available(check_choice(kind, "search", "kind", KINDS))
         allow = Filter(
             "question" if kind == "questions" else "answer",
-            check_tags(tags, "search"),
-            check_years(years, "search"),
-            check_flag(accepted, "search", "accepted"),
+            tuple(dict.fromkeys((*check_tags(tags, "search"), *box.tags))),
+            _common_years(check_years(years, "search"), box.years),
+            check_flag(accepted, "search", "accepted") or box.accepted,
         )
         shown = self.ranked(read, kind, allow)
         ranking, context = shown.ranking, shown.scoring.context
+        if box.restricts_text:
+            ranking = restrict(ranking, box, self.index.documents, self.collection)
         grouped = check_flag(group, "search", "group")
         page = HitPage(self.index.documents, context, ranking, self._highlighter(read), group=grouped)
         hits = page.hits(offset, k, check_choice(sort, "search", "sort", SORTS))
@@ -120,6 +131,7 @@ class Engine:
             len(ranking),
             also_searched(context),
             len(read.formulas),
+            reading,
         )
 
     def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> Ranking:
@@ -200,10 +212,14 @@ class Engine:
 
     def read(self, query: str | Query) -> ReadQuery:
         """Return a query as the engine understands it."""
+        return self._understood(query).read
+
+    def _understood(self, query: str | Query, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
+        """Read a typed query, or a whole post, which has no operators and whose wording stays."""
         if isinstance(query, str):
-            return choose_readings(read_query(query), self.index.terms)
+            return self._reader.read(query, as_words, verbatim)
         read = read_query(query.title or query.text, query.text if query.title else "", query.tags)
-        return choose_readings(read, self.index.terms)
+        return TypedQuery(choose_readings(read, self.index.terms), Box(""), QueryReading())
 
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]

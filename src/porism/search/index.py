@@ -17,6 +17,7 @@ from porism.index.concepts.concept import read_concepts
 from porism.index.manifest import read_manifest
 from porism.index.posts.store import EmbeddedPosts
 from porism.index.protocols import DocumentStore, TermIndex
+from porism.index.vocabulary import Vocabulary
 from porism.search.answers.concept_matches import ConceptTable
 from porism.search.formulas.overlap import SimilarFormulas, similar_formulas
 from porism.search.formulas.searcher import FormulaSearcher
@@ -40,6 +41,7 @@ class Index:
     formulas: FormulaSearcher
     concepts: ConceptTable
     vectors: Mapping[str, QueryVectors] = field(default_factory=dict)
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
 
     @property
     def has_answers(self) -> bool:
@@ -70,4 +72,6 @@ def open_index(path: Path, collection: Collection) -> Index:
     manifest = read_manifest(path, KIND)
     posts = EmbeddedPosts(path / "posts", collection, vectors=bool(manifest.options.get("vectors", True)))
     formulas = FormulaSearcher.open(path / "formulas", collection=collection.digest)
-    return Index(posts.terms, posts, formulas, ConceptTable(read_concepts(path / "posts")), posts.vectors)
+    return Index(
+        posts.terms, posts, formulas, ConceptTable(read_concepts(path / "posts")), posts.vectors, Vocabulary(path)
+    )

@@ -64,13 +64,16 @@ class ReadQuery:
 
 
 @lru_cache(QUERIES_KEPT)
-def read_query(text: str, body: str = "", tags: tuple[str, ...] = ()) -> ReadQuery:
-    """Parse a query: a typed line, or title, body and tags of a whole post."""
+def read_query(text: str, body: str = "", tags: tuple[str, ...] = (), *, typed: bool = True) -> ReadQuery:
+    """Parse a query: a typed line, or title, body and tags of a whole post. Without `typed`, only formulas with delimiters are formulas."""
     formulas: dict[str, QueryFormula] = {}
     notes: list[str] = []
     fields: tuple[tuple[Field, str], ...] = (("title", text), ("body", body))
     written: dict[Field, list[str]] = {"title": [], "body": []}
-    texts = {name: _read_field(name, content, formulas, notes, written[name]) for name, content in fields}
+    texts = {
+        name: _read_field(name, split_query(content, typed=typed), formulas, notes, written[name])
+        for name, content in fields
+    }
     kept = tuple(formulas.values())[:MAX_FORMULAS]
     if len(formulas) > MAX_FORMULAS:
         notes.append(f"only the first {MAX_FORMULAS} of {len(formulas)} formulas are searched")
@@ -102,11 +105,11 @@ def parse_part(part: QueryPart) -> Parsed:
 
 
 def _read_field(
-    name: Field, content: str, formulas: dict[str, QueryFormula], notes: list[str], written: list[str]
+    name: Field, parts: Iterator[QueryPart], formulas: dict[str, QueryFormula], notes: list[str], written: list[str]
 ) -> str:
     """Return the text of a field with marks; add its formulas, notes on them, and (to `written`) the field as HTML."""
     text: list[str] = []
-    for part in split_query(content):
+    for part in parts:
         if part.kind == "text":
             text.append(part.source)
             written.append(html.escape(part.source, quote=False))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from porism.corpus.post import PostKind
 from porism.records import Binding
+from porism.search.reader import QueryReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class AlsoSearched:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits. `notes` say how the query was read; `suggestions` say what to try when nothing was found.
+    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` say what to try when nothing was found.
 
     `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits. `also_searched` is what the
     engine added to the query, `query_formulas` the number of its formulas.
@@ -71,6 +72,7 @@ class Results:
     posts: int = 0
     also_searched: tuple[AlsoSearched, ...] = ()
     query_formulas: int = 0
+    reading: QueryReading = field(default_factory=QueryReading)
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""

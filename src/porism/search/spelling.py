@@ -1,0 +1,162 @@
+"""Corrections of spelling from the words of the index, chosen by how often a word occurs and by whether it goes with its neighbours."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+from porism.index.analysis.words import stem, stopwords
+from porism.index.protocols import Term, TermIndex
+from porism.index.schema import THREAD
+from porism.index.vocabulary import NearWord, Vocabulary
+from porism.search.reading.wording import has_synonyms
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_PREFIXES = ("non", "sub", "semi", "pseudo", "quasi", "hyper", "super", "anti", "multi", "pre", "un", "re", "co")
+_ENDINGS = (
+    ("s", ""),
+    ("es", ""),
+    ("ies", "y"),
+    ("ed", ""),
+    ("d", ""),
+    ("ing", ""),
+    ("ing", "e"),
+    ("ly", ""),
+    ("", "s"),
+    ("ness", ""),
+)
+SHORTEST = 4  # letters of a word that is corrected
+TWO_ERRORS = 7  # letters from which on two errors are corrected
+RARE = 3  # a word that occurs at most so often is no evidence for its spelling
+UNUSUAL = 20  # a word that occurs at most so often may be a misspelling that is common, or that its neighbours reveal
+MORE_FREQUENT, MUCH_MORE_FREQUENT = (
+    20,
+    60,
+)  # times that a word must be more frequent than the one it replaces, with neighbours and without
+LONG_WORD = 7  # letters of a word that may be written as two
+DISTANCE_COST, FIRST_LETTER_COST, PAIR_GAIN = 4.0, 1.5, 2.0
+
+
+class Correction(NamedTuple):
+    """A word of the query, its position, and the word that replaces it."""
+
+    start: int
+    end: int
+    word: str
+    better: str
+
+
+class Checked(NamedTuple):
+    """The corrections of a text, and its words that no post contains and that no word resembles."""
+
+    corrections: tuple[Correction, ...]
+    unknown: tuple[str, ...]
+
+    def apply(self, text: str) -> str:
+        """Return the text with its corrections."""
+        for one in reversed(self.corrections):
+            text = text[: one.start] + one.better + text[one.end :]
+        return text
+
+
+class Speller:
+    """Checks the words of queries against an index."""
+
+    def __init__(self, vocabulary: Vocabulary, index: TermIndex) -> None:
+        self._vocabulary = vocabulary
+        self._index = index
+
+    def check(self, text: str) -> Checked:
+        """Return corrections of a text, and the words that the index does not know."""
+        found = list(_WORD.finditer(text))
+        words = [match[0].lower() for match in found]
+        corrections: list[Correction] = []
+        unknown: list[str] = []
+        for at, match in enumerate(found):
+            word = words[at]
+            if not self._vocabulary.counts or word in stopwords() or has_synonyms(word):
+                continue
+            better = self._better(words, at)
+            if better:
+                words[at] = better
+                corrections.append(Correction(match.start(), match.end(), match[0], better))
+            elif not self._is_known(word):
+                unknown.append(match[0])
+        if unknown:
+            # Beside an unknown word a short one is of another language rather than misspelt.
+            unknown += [one.word for one in corrections if len(one.word) < TWO_ERRORS - 1]
+            corrections = [one for one in corrections if one.word not in unknown]
+        return Checked(tuple(corrections), tuple(unknown))
+
+    def joined_or_split(self, text: str) -> tuple[str, ...]:
+        """Return words of a text in their other spelling, as one word or as two, where posts use it: `eigen value`, `nullspace`."""
+        words = [match[0].lower() for match in _WORD.finditer(text)]
+        counts = self._vocabulary.counts
+        joined = [a + b for a, b in pairwise(words) if min(len(a), len(b)) > 2 and counts.get(a + b, 0) > RARE]
+        halves = [
+            (word[:at], word[at:])
+            for word in words
+            if len(word) >= LONG_WORD
+            for at in range(3, len(word) - 2)
+            if min(counts.get(word[:at], 0), counts.get(word[at:], 0)) > RARE
+        ]
+        documents = self._documents("pairs", [f"{stem(a)}_{stem(b)}" for a, b in halves])
+        split = [f"{a} {b}" for (a, b), number in zip(halves, documents, strict=True) if number > 0]
+        return (*joined, *split)
+
+    def _documents(self, family: str, terms: list[str]) -> list[int]:
+        """Return the number of threads with each term."""
+        found: list[int] = self._index.statistics([Term(family, term) for term in terms], THREAD).documents.tolist()
+        return found
+
+    def _is_known(self, word: str) -> bool:
+        """Return whether a post contains the word in any form."""
+        plain = word.replace("'", "")
+        return any(self._documents("words", [stem(part) for part in (word, plain, *word.split("'"))]))
+
+    def _better(self, words: list[str], at: int) -> str:
+        """Return the word that a misspelt one was meant to be; empty if it is right, or if nothing resembles it."""
+        word = words[at]
+        count = self._vocabulary.counts.get(word, 0)
+        if len(word) < SHORTEST or "'" in word or count > UNUSUAL or (not count and self._is_inflected(word)):
+            return ""
+        near = self._vocabulary.near(word, 2 if len(word) >= TWO_ERRORS else 1)
+        if any(stem(one.word) == stem(word) for one in near if one.uses > RARE and one.word != word):
+            return ""  # another form of a known word, which the index does not distinguish
+        near = [one for one in near if one.uses > max(1, count) and len(one.word) >= SHORTEST - 1]
+        if count:
+            near = [one for one in near if one.distance == 1 and one.uses >= MORE_FREQUENT * count]
+        if not near:
+            return ""
+        pairs = {one.word: self._pairs(words, at, one.word) for one in near}
+        best = max(near, key=lambda one: (_merit(one, word, pairs[one.word]), one.word))
+        if count and best.uses < MUCH_MORE_FREQUENT * count and not pairs[best.word] > self._pairs(words, at, word):
+            return ""
+        return best.word
+
+    def _is_inflected(self, word: str) -> bool:
+        """Return whether an unknown word is another form of one that occurs often, as plurals are."""
+        counts = self._vocabulary.counts
+        if any(word.startswith(prefix) and counts.get(word.removeprefix(prefix), 0) > RARE for prefix in _PREFIXES):
+            return True
+        return any(
+            word.endswith(ending) and counts.get(word.removesuffix(ending) + base, 0) > RARE
+            for ending, base in _ENDINGS
+        )
+
+    def _pairs(self, words: list[str], at: int, word: str) -> int:
+        """Return how many threads have the word beside its neighbours in the query."""
+        content = [(number, one) for number, one in enumerate(words) if one not in stopwords()]
+        place = next((number for number, (own, _) in enumerate(content) if own == at), -1)
+        if place < 0:
+            return 0
+        left = [f"{stem(content[place - 1][1])}_{stem(word)}"] if place > 0 else []
+        right = [f"{stem(word)}_{stem(content[place + 1][1])}"] if place + 1 < len(content) else []
+        return sum(self._documents("pairs", [*left, *right]))
+
+
+def _merit(near: NearWord, word: str, pairs: int) -> float:
+    other_letter = FIRST_LETTER_COST if near.word[0] != word[0] else 0.0
+    return math.log(near.uses) - DISTANCE_COST * near.distance - other_letter + PAIR_GAIN * math.log1p(pairs)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import porism
+from porism.index.vocabulary import Vocabulary
+from porism.search.engine import Engine
+from porism.search.reading.box import Box, read_box
+from porism.search.reading.wording import synonyms_in, without_stop_phrases
+
+
+@pytest.fixture(scope="module")
+def engine(demo: Path) -> Engine:
+    return porism.open(demo / "index")
+
+
+def vocabulary(tmp_path: Path, **counts: int) -> Vocabulary:
+    (tmp_path / "vocabulary.tsv").write_text("".join(f"{word}\t{count}\n" for word, count in counts.items()), "utf-8")
+    return Vocabulary(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("feild", "field"), ("fild", "field"), ("fieeld", "field"), ("fiald", "field"), ("field", "field")],
+)
+def test_one_letter_inserted_deleted_replaced_or_exchanged(tmp_path: Path, word: str, near: str) -> None:
+    found = vocabulary(tmp_path, field=9, group=8, fie=1).near(word, 1)
+    assert [one.word for one in found] == [near]
+    assert found[0].distance == (word != near)
+
+
+def test_the_vocabulary_of_an_index_without_one_is_empty(tmp_path: Path) -> None:
+    assert Vocabulary(tmp_path).near("field", 2) == []
+    assert Vocabulary().counts == {}
+
+
+def test_the_index_has_a_vocabulary(engine: Engine) -> None:
+    counts = engine.index.vocabulary.counts
+    assert counts["triangle"] > 3
+    assert list(counts) == sorted(counts)
+
+
+def test_a_misspelt_word_is_corrected_and_the_reading_says_so(engine: Engine) -> None:
+    wrong, right = engine.search("right trinagle", k=1), engine.search("right triangle", k=1)
+    assert wrong.reading.corrected == "right triangle"
+    assert wrong.hits[0].id == right.hits[0].id
+    assert right.reading.corrected == ""
+    assert "showing results for “right triangle” instead of “right trinagle”" in wrong.notes
+    assert engine.search("right trinagle", k=1, verbatim=True).reading.corrected == ""
+
+
+def test_unknown_words_are_reported(engine: Engine) -> None:
+    results = engine.search("Beweis: $\\sqrt2$", k=1)
+    assert results.reading.unknown_words == ("Beweis",)
+    assert "no post contains “Beweis”; only the formulas are searched" in results.notes
+    assert results.hits
+
+
+def test_formulas_are_not_corrected(engine: Engine) -> None:
+    assert engine.search("sqrt(2) trinagle").reading.corrected == "sqrt(2) triangle"
+
+
+def test_a_typed_formula_can_be_searched_as_words(engine: Engine) -> None:
+    reading = engine.search("sqrt(2) irrational", k=1).reading
+    assert [(part.kind, part.latex or part.source.strip()) for part in reading.parts] == [
+        ("formula", "\\sqrt{2}"),
+        ("text", "irrational"),
+    ]
+    assert reading.has_typed_formulas
+    assert not engine.search("sqrt(2) irrational", k=1, as_words=True).reading.has_typed_formulas
+
+
+@pytest.mark.parametrize(
+    ("typed", "box"),
+    [
+        ("prime numbers", Box("prime numbers")),
+        ('"axiom of choice" zorn', Box("axiom of choice zorn", phrases=("axiom of choice",))),
+        ("prime -twin", Box("prime", excluded=("twin",))),
+        ("integral tag:Calculus", Box("integral", tags=("calculus",))),
+        ('limit user:"Ada L"', Box("limit", users=("Ada L",))),
+        ("limit is:accepted after:2015 before:2018-03", Box("limit", accepted=True, first_year=2015, last_year=2018)),
+        ("x^2 -sin x", Box("x^2 -sin x")),
+        ("a -b", Box("a -b")),
+        ("after:soon is:odd", Box("after:soon is:odd")),
+        ("f: A -> B", Box("f: A -> B")),
+        ("$a -beta$ x", Box("$a -beta$ x")),
+    ],
+)
+def test_operators_of_the_box(typed: str, box: Box) -> None:
+    assert read_box(typed) == box
+
+
+def test_phrases_and_excluded_words_narrow_the_hits(engine: Engine) -> None:
+    def texts(query: str) -> list[str]:
+        stored = engine.index.documents.posts([hit.id for hit in engine.search(query, k=50).hits])
+        return [f"{one.question.title.plain()} {one.post.body.plain()}".lower() for one in stored]
+
+    assert any("square" in text for text in texts("irrational"))
+    assert texts("irrational -square")
+    assert not any(" square " in text for text in texts("irrational -square"))
+    assert texts('"right triangle"')
+    assert all("right triangle" in text for text in texts('"right triangle"'))
+
+
+def test_operators_filter_as_arguments_do(engine: Engine) -> None:
+    typed = engine.search("integral tag:calculus is:accepted after:2012", k=20)
+    given = engine.search("integral", k=20, tags=("calculus",), accepted=True, years=(2012, 9999))
+    assert [hit.id for hit in typed.hits] == [hit.id for hit in given.hits]
+    assert typed.reading.operators == ("tag:calculus", "is:accepted", "after:2012")
+
+
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [
+        ("please help, how do I integrate by parts", "integrate by parts"),
+        ("can someone explain the chain rule", "the chain rule"),
+        ("how to", "how to"),
+        ("help", "help"),
+    ],
+)
+def test_stop_phrases(typed: str, left: str) -> None:
+    assert without_stop_phrases(typed) == left
+
+
+def test_synonyms() -> None:
+    assert synonyms_in("eigen value of an abelian group") == ("eigenvalue", "commutative")
+    assert synonyms_in("prob of 2 heads") == ("probability", "two")
+    assert synonyms_in("probability") == ()
