@@ -7,7 +7,7 @@ import pytest
 import porism
 from porism.index.protocols import Filter
 from porism.search.query import MAX_FORMULAS, read_query
-from porism.text.query import split_query
+from porism.search.reading.parts import split_query
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

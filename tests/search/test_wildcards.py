@@ -59,3 +59,12 @@ def test_typed_wildcards_bind(engine: Engine, typed: str, latex: str) -> None:
 def test_a_post_whose_formula_binds_is_above_one_that_shares_symbols(engine: Engine) -> None:
     found = ["".join(piece.text for piece in hit.title) for hit in engine.search(FERMAT, k=3).hits]
     assert set(found[:2]) == {"00: Note 0", "01: Note 1"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "latex"),
+    [("?f(?x+?y) = ?f(?x)+?f(?y)", "f(x+y)=f(x)+f(y)"), (r"\int_{?a}^{?b} ?f d?x", r"\int_0^1 x^2\,dx")],
+)
+def test_a_wildcard_may_be_a_function_or_the_variable_of_a_differential(engine: Engine, typed: str, latex: str) -> None:
+    (hit, *_) = engine.formulas(typed, k=1).hits
+    assert (hit.latex, hit.level) == (latex, "written")

@@ -30,6 +30,7 @@ from porism.search.arguments import (
     check_years,
 )
 from porism.search.ask import best_passage
+from porism.search.completion import Completer, Completions
 from porism.search.display.formulas import formula_page
 from porism.search.display.highlight import Highlighter
 from porism.search.display.page import SORTS, HitPage, Sort, also_searched
@@ -69,6 +70,7 @@ class Engine:
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._lock = Lock()
         self._reader = QueryReader(index)
+        self._completer = Completer(collection)
 
     @classmethod
     def open(cls, path: str | Path, model: str | Path | None = None) -> Engine:
@@ -209,6 +211,11 @@ class Engine:
         if self.endpoint is None or not found.text:
             return found
         return generate_answer(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
+
+    def complete(self, typed: str, k: int = 8) -> Completions:
+        """Return titles, tags and formulas that continue what is typed."""
+        typed = check_text(typed, "complete", "typed", '"pythagorean"')
+        return self._completer.complete(typed, check_integer(k, "complete", "k", least=1))
 
     def read(self, query: str | Query) -> ReadQuery:
         """Return a query as the engine understands it."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from porism.search.ask import MAX_LENGTH, as_text
 from porism.search.display.results import Extract, HighlightedSegment
-from porism.text.query import split_query
+from porism.search.reading.parts import split_query
 
 INSTRUCTION = (
     "Answer the question in mathematics with the help of the passage, in at most 1,000 characters. "
@@ -58,7 +58,7 @@ def generate_answer(endpoint: Endpoint, question: str, passage: Extract) -> Extr
     except (OSError, ValueError) as error:
         note = f"the language model did not answer ({error}), so this is the best passage"
         return replace(passage, notes=(*passage.notes, note))
-    segments = truncate(tuple(HighlightedSegment(part.kind, part.source) for part in split_query(text)))
+    segments = truncate(tuple(HighlightedSegment(part.kind, part.source) for part in split_query(text, typed=False)))
     seconds = passage.seconds + time.perf_counter() - began
     return Extract(as_text(segments), segments, passage.sources, seconds, True, passage.notes)
 

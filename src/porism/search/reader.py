@@ -33,13 +33,15 @@ class ReadPart:
 @dataclass(frozen=True, slots=True)
 class QueryReading:
     """How a query was read: its parts, the query with corrected spelling (empty if nothing was corrected), words that no post contains,
-    words and phrases that were added because they are other names of the same idea, and operators such as `tag:calculus`."""
+    words and phrases that were added because they are other names of the same idea, and operators such as `tag:calculus`. `notes` say the same
+    in sentences."""
 
     parts: tuple[ReadPart, ...] = ()
     corrected: str = ""
     unknown_words: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def has_typed_formulas(self) -> bool:
@@ -80,7 +82,8 @@ class QueryReader:
         reading = QueryReading(
             _parts(checked.text, as_words, read), corrected, checked.unknown, added, tuple(_operators(box))
         )
-        return TypedQuery(replace(read, notes=(*read.notes, *_notes(typed, reading))), box, reading)
+        notes = (*read.notes, *_notes(typed, reading))
+        return TypedQuery(replace(read, notes=notes), box, replace(reading, notes=notes))
 
     def _checked(self, content: str, as_words: bool) -> _Checked:
         """Check the spelling of the words of a query; its formulas and phrases stay."""

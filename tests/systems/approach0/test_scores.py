@@ -84,8 +84,15 @@ def test_words_of_the_engine() -> None:
 
 def test_porter_stems_words_at_the_end_of_sentences_and_parts_of_compounds() -> None:
     pytest.importorskip("nltk")
-    assert (
-        porter_words("The numbers. Dividing non-zero rings, e.g. fields!")
-        == ["the", "number", "divid", "non", "zero", "ring", "e", "g", "field"]
-    )
+    assert porter_words("The numbers. Dividing non-zero rings, e.g. fields!") == [
+        "the",
+        "number",
+        "divid",
+        "non",
+        "zero",
+        "ring",
+        "e",
+        "g",
+        "field",
+    ]
     assert sentences("See e.g. Euler. Then stop.") == ["See e.g. Euler.", "Then stop."]

@@ -218,6 +218,11 @@ class Collection:
         row = self._one(query, post_id, post_id)
         return None if row is None else Text(row[0])
 
+    def titles(self, number: int) -> Iterator[Text]:
+        """Yield the titles of the first questions by id, at most `number`."""
+        query = "SELECT title FROM posts WHERE kind = 'question' ORDER BY id LIMIT ?"
+        return (Text(row[0]) for row in self._rows(query, number))
+
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
         return map(to_formula, self._rows(FORMULA + "ORDER BY f.id"))

@@ -25,6 +25,8 @@ def differential(tokens: list[Node], at: int) -> int:
         if at + 1 >= len(tokens):
             return 0
         following = tokens[at + 1].label
+        if following[:1] == "?" and len(following) > 1 and token.edges in PLAIN:
+            return 2
         if following[:2] == "V!" and len(following) == 3 and (token.edges in PLAIN or "a" in token.edges):
             if at + 2 < len(tokens) and tokens[at + 2].label == "M!()1x1" and following != "V!x":
                 return 3

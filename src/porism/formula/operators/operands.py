@@ -40,7 +40,9 @@ def parse_operand(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> 
     kind = label[:2]
     if kind == "V!":
         return letter(parser, stack, tokens, at)
-    if kind == "N!" or (label[:1] == "?" and len(label) > 1):
+    if label[:1] == "?" and len(label) > 1:
+        return wildcard(parser, stack, tokens, at)
+    if kind == "N!":
         push(parser, stack, Node(label, None, "", token.places), token, True)
     elif kind == "M!":
         return bracket(parser, stack, tokens, at)
@@ -57,6 +59,21 @@ def parse_operand(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> 
         # An unmatched bracket cannot be parsed; any other sign is a symbol.
         made = label if kind == "E!" else ("E!" if label in _BRACKETS else "V!") + label
         push(parser, stack, Node(made, None, "", token.places), token, False)
+    return at + 1
+
+
+def wildcard(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
+    """Parse a wildcard; before a bracket it is a function where the letter of its name would be one: `?f(x)`."""
+    token = tokens[at]
+    head = Node(token.label, None, "", token.places)
+    if at + 1 < len(tokens) and tokens[at + 1].label[:4] == "M!()" and token.edges in PLAIN:
+        following = tokens[at + 1]
+        arguments = arguments_of(following)
+        named = Node("V!" + token.label[1:])
+        if arguments is not None and not modulo_tokens(following) and decide(named, arguments, "()").applied:
+            push(parser, stack, apply_node(parser, head, arguments, following.places), following, True)
+            return at + 2
+    push(parser, stack, head, token, True)
     return at + 1
 
 

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from porism.records import Explanation
+from porism.search.completion import Completions
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
@@ -38,12 +39,13 @@ ENDPOINTS = (
         "/v1/search",
         views.search,
         Results,
-        (views.Q, *views.PAGE, *views.FILTERS, views.SORT, views.GROUP, views.EXPAND),
+        (views.Q, *views.PAGE, *views.FILTERS, views.SORT, views.GROUP, views.EXPAND, *views.READING),
     ),
     Endpoint("/v1/asked", views.asked, Results, views.ASKED),
     Endpoint("/v1/formulas", views.formulas, FormulaResults, (views.Q, *views.PAGE, views.MODE)),
     Endpoint("/v1/ask", views.ask, Extract, (views.Q,)),
     Endpoint("/v1/explain", views.explain, Explanation, (views.Q, ID)),
+    Endpoint("/v1/complete", views.complete, Completions, (views.Q, views.COMPLETIONS)),
     Endpoint("/v1/preview", views.preview, views.Preview, (views.Q,)),
     Endpoint("/v1/formula", views.formula, views.FormulaView, (views.Q,)),
     Endpoint("/v1/posts/{id}", views.post, views.PostView, (PATH_ID,)),

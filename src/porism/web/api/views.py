@@ -10,6 +10,7 @@ from porism.corpus.post import Comment, Link, Post
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
 from porism.records import Explanation, Query
+from porism.search.completion import Completions
 from porism.search.display.page import SORTS, Sort
 from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
@@ -98,7 +99,7 @@ class Health:
     formulas: int
 
 
-Q = Parameter("q", "text with formulas between dollar signs", required=True)
+Q = Parameter("q", "words and formulas as people type them, or LaTeX between dollar signs", required=True)
 PAGE = (
     Parameter("k", "number of hits", int, 10, low=1, high=100),
     Parameter("offset", "number of hits to skip", int, 0, low=0, high=990),
@@ -117,6 +118,11 @@ ASKED = (
     Parameter("title", "the title of the question that is being written", default="", high=500),
     Parameter("body", "its text, with formulas between dollar signs", default=""),
     Parameter("k", "number of questions", int, 5, low=1, high=20),
+)
+COMPLETIONS = Parameter("k", "number of completions", int, 8, low=1, high=20)
+READING = (
+    Parameter("as_words", "read only formulas between dollar signs as formulas", bool, False),
+    Parameter("verbatim", "do not correct spelling, and add no other words for the same idea", bool, False),
 )
 MODE = Parameter(
     "mode",
@@ -137,6 +143,8 @@ def search(
     sort: Sort = "relevance",
     group: bool = False,
     expand: bool = True,
+    as_words: bool = False,
+    verbatim: bool = False,
     **years: int | None,
 ) -> Results:
     """Search answers or questions by text and formulas."""
@@ -146,12 +154,18 @@ def search(
         raise BadRequest(
             f"from ({span[0]}) is later than to ({span[1]})", where="from", fix="give the earlier year first"
         )
-    return engine.search(q, k, kind, wanted, span, accepted, offset, sort=sort, group=group, expand=expand)
+    options = {"group": group, "expand": expand, "as_words": as_words, "verbatim": verbatim}
+    return engine.search(q, k, kind, wanted, span, accepted, offset, sort=sort, **options)
 
 
 def asked(engine: Engine, title: str, body: str, k: int) -> Results:
     """Find existing questions that are nearest to one that is being written."""
     return engine.search(Query(body[:MOST_BODY], title), k, "questions")
+
+
+def complete(engine: Engine, q: str, k: int) -> Completions:
+    """Complete a query while it is being typed: titles, tags and common formulas."""
+    return engine.complete(q, k)
 
 
 def formulas(engine: Engine, q: str, k: int, offset: int, mode: Mode) -> FormulaResults:

@@ -14,7 +14,7 @@ from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
 from porism.search.display.segments_html import segments_html
-from porism.text.query import split_query
+from porism.search.reading.parts import split_query
 
 
 def formula_link(latex: str, mathml: str) -> Markup:
@@ -48,7 +48,8 @@ def highlighted_formula(hit: FoundFormula) -> Markup:
 def query(text: str) -> Markup:
     """Return a query or a reason with its formulas as MathML."""
     return Markup("").join(
-        formula(part.source) if part.kind == "formula" else escape(part.source) for part in split_query(text)
+        formula(part.latex or part.source) if part.kind == "formula" else escape(part.source)
+        for part in split_query(text, typed=False)
     )
 
 

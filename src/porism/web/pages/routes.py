@@ -21,7 +21,7 @@ TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
 OFFSET = Parameter("offset", "number of hits to skip", int, 0, low=0, high=990)
 FILTERS = tuple(parameter for parameter in views.FILTERS if parameter.name != "kind")
 TEXT = Parameter("q", "text and formulas", default="")
-SEARCH = (TEXT, TAB, OFFSET, views.MODE, views.SORT, views.EXPAND, *FILTERS)
+SEARCH = (TEXT, TAB, OFFSET, views.MODE, views.SORT, views.EXPAND, *FILTERS, *views.READING)
 POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
 PER_PAGE = 10
 
@@ -155,7 +155,7 @@ async def search(request: Request) -> Response:
 
 async def find_posts(request: Request, values: dict[str, Any]) -> Any:
     """Return the results of the tabs of answers and questions."""
-    filters = {parameter.name: values[parameter.name] for parameter in FILTERS}
+    filters = {parameter.name: values[parameter.name] for parameter in (*FILTERS, *views.READING)}
     return await run_view(
         request,
         views.search,

@@ -1,0 +1,100 @@
+"""Completion while typing: titles, tags and common formulas of the collection that continue what is in the box."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from porism.corpus.store.collection import Collection
+from porism.search.reading.grammar import latex_readings
+
+MAX_TITLES, MAX_FORMULAS, MAX_TAGS = (
+    200_000,
+    2_000,
+    20_000,
+)  # that are kept in memory, the first or the most common ones
+SHORTEST = 2  # characters from which on something is completed
+SHORTEST_FORMULA = 4  # characters of LaTeX of a formula that is worth completing
+_TAG = re.compile(r"(?<!\S)tag:(\S*)$", re.IGNORECASE)
+_OPEN_FORMULA = re.compile(r"\$([^$]+)$")
+_SPACES = re.compile(r"[\s{}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A continuation of what was typed: the whole text of the box, and what it adds."""
+
+    kind: Literal["title", "tag", "formula"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """Continuations of a text, the best first."""
+
+    completions: tuple[Completion, ...]
+
+
+class _Entry(NamedTuple):
+    key: str
+    text: str
+
+
+class Completer:
+    """Completes queries from a collection. The lists are read at the first call."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def complete(self, typed: str, k: int = 8) -> Completions:
+        """Return at most k continuations of a text: after `tag:` tags, in a formula formulas, otherwise titles and tags."""
+        if tag := _TAG.search(typed):
+            found = [one.text for one in self._tags if one.key.startswith(tag[1].lower())]
+            return _made("tag", [typed[: tag.start()] + f"tag:{name}" for name in found], k)
+        if formula := _OPEN_FORMULA.search(typed):
+            return _made(
+                "formula", [f"{typed[: formula.start()]}${one}$" for one in self._continuing(formula[1], k)], k
+            )
+        needle = " ".join(typed.lower().split())
+        if len(needle) < SHORTEST:
+            return Completions(())
+        titles = [Completion("title", text) for text in self._titles_with(needle, k)]
+        tags = [
+            Completion("tag", f"tag:{one.text}") for one in self._tags if one.key.startswith(needle.replace(" ", "-"))
+        ]
+        latex = latex_readings(typed)[:1] if re.search(r"[\^_=+*/<>√∑∫]", typed) else ()
+        formulas = [Completion("formula", f"${one}$") for text in latex for one in self._continuing(text, k)]
+        return Completions(tuple([*formulas[: k // 2], *titles, *tags[:2]][:k]))
+
+    def _titles_with(self, needle: str, k: int) -> list[str]:
+        """Return titles that begin with a text, then titles in which a word begins with it."""
+        starting = [one.text for one in self._titles if one.key.startswith(needle)][:k]
+        if len(starting) < k:
+            inner = f" {needle}"
+            starting += [one.text for one in self._titles if inner in one.key and not one.key.startswith(needle)]
+        return list(dict.fromkeys(starting))[:k]
+
+    def _continuing(self, latex: str, k: int) -> list[str]:
+        key = _SPACES.sub("", latex)
+        return [one.text for one in self._formulas if one.key.startswith(key) and one.key != key][:k] if key else []
+
+    @cached_property
+    def _titles(self) -> list[_Entry]:
+        titles = (" ".join(text.plain().split()) for text in self._collection.titles(MAX_TITLES))
+        return [_Entry(" ".join(title.lower().replace("$", "").split()), title) for title in titles if title]
+
+    @cached_property
+    def _tags(self) -> list[_Entry]:
+        names = [tag.name for tag, _ in zip(self._collection.tags(), range(MAX_TAGS), strict=False)]
+        return [_Entry(name.lower(), name) for name in names]
+
+    @cached_property
+    def _formulas(self) -> list[_Entry]:
+        common = (one.latex.strip() for one in self._collection.most_common(MAX_FORMULAS))
+        return [_Entry(_SPACES.sub("", latex), latex) for latex in common if len(latex) >= SHORTEST_FORMULA]
+
+
+def _made(kind: Literal["tag", "formula"], texts: list[str], k: int) -> Completions:
+    return Completions(tuple(Completion(kind, text) for text in texts[:k]))
