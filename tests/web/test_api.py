@@ -78,7 +78,7 @@ def test_successful_responses_have_one_shape(client: TestClient) -> None:
                 "code": "bad_request",
                 "message": "the parameter q is missing",
                 "where": "q",
-                "fix": "give q: text with formulas between dollar signs",
+                "fix": "give q: words and formulas as people type them, or LaTeX between dollar signs",
             },
         ),
         (

@@ -41,6 +41,14 @@ def run(args: argparse.Namespace) -> int:
     years = (first or 0, last or 9999) if args.years else None
     query, tags = read_argument(args.query), tuple(args.tag)
     results = Engine.open(args.index).search(
-        query, args.k, args.kind, tags, years, args.accepted, args.offset, args.as_words, args.verbatim
+        query,
+        args.k,
+        args.kind,
+        tags,
+        years,
+        args.accepted,
+        args.offset,
+        as_words=args.as_words,
+        verbatim=args.verbatim,
     )
     return print_results(results, args.json)

@@ -231,3 +231,10 @@ class Engine:
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]
         return Highlighter(formulas, self.formula_searcher.store, MAX_HIGHLIGHTED_FORMULAS)
+
+
+def _common_years(first: tuple[int, int] | None, second: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return the years that both spans contain; None for all years."""
+    if first is None or second is None:
+        return first or second
+    return max(first[0], second[0]), min(first[1], second[1])
