@@ -18,7 +18,7 @@ from porism.search.conformance import check_retriever
 from porism.search.engine import Engine
 from porism.systems.context import SystemContext
 from porism.systems.declaration import Declaration, shipped
-from porism.systems.pipeline import build_declared, is_runnable
+from porism.systems.pipeline import build_declared, is_runnable, used_parts
 from porism.systems.run import RunOptions, make_run
 from porism.systems.topic_query import topic_query
 
@@ -58,18 +58,27 @@ def topics(task: int) -> list[Topic]:
     return read_topics(SAMPLE / f"task{task}.xml")[:TOPICS]
 
 
-def context(engine: Engine, cache: Path, task: int) -> SystemContext:
-    return SystemContext(engine.index, engine.collection, task, cache)
+# The sample is too small to train well on, so the tests train briefly: part -> option -> value.
+BRIEF = {"tangent_cft2": {"epochs": 1, "formulas": 300}}
+
+
+def overrides(declaration: Declaration) -> dict[str, dict[str, int]]:
+    return {part.use: BRIEF[part.use] for part in used_parts(declaration) if part.use in BRIEF}
+
+
+def context(engine: Engine, cache: Path, declaration: Declaration) -> SystemContext:
+    task, options = declaration.task, overrides(declaration)
+    return SystemContext(engine.index, engine.collection, task, cache, overrides=options)
 
 
 def test_it_ranks_any_query(engine: Engine, cache: Path, declaration: Declaration) -> None:
-    system = build_declared(declaration, context(engine, cache, declaration.task))
+    system = build_declared(declaration, context(engine, cache, declaration))
     assert system.finds == ("formulas" if declaration.task == 2 else "posts")
     check_retriever(system)
 
 
 def test_it_explains_its_first_hit(engine: Engine, cache: Path, declaration: Declaration) -> None:
-    system = build_declared(declaration, context(engine, cache, declaration.task))
+    system = build_declared(declaration, context(engine, cache, declaration))
     query = topic_query(topics(declaration.task)[0], declaration.task)
     for hit in list(system.search(query, 1000))[:1]:
         explanation = system.explain(query, hit.id)
@@ -83,7 +92,7 @@ def test_it_explains_its_first_hit(engine: Engine, cache: Path, declaration: Dec
 
 def test_it_writes_a_valid_run(demo: Path, cache: Path, tmp_path: Path, declaration: Declaration) -> None:
     run = tmp_path / f"Team-task{declaration.task}-run-auto-both-P.tsv"
-    options = RunOptions(declaration.name, k=20, cache=cache)
+    options = RunOptions(declaration.name, k=20, overrides=overrides(declaration), cache=cache)
     if declaration.name == "baselines/Linked MSE posts":
         with pytest.raises(
             PorismError, match="found nothing for any topic\n  fix: needed: links made after the collection"
@@ -100,5 +109,5 @@ def test_it_writes_a_valid_run(demo: Path, cache: Path, tmp_path: Path, declarat
 @pytest.mark.parametrize("one", [one for one in shipped() if one.models and not one.parts], ids=lambda one: one.name)
 def test_a_system_without_its_model_says_which(engine: Engine, cache: Path, one: Declaration) -> None:
     with pytest.raises(PorismError) as caught:
-        build_declared(one, context(engine, cache, one.task))
+        build_declared(one, context(engine, cache, one))
     assert one.models[0] in str(caught.value)
