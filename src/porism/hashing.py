@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
-from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -50,6 +49,8 @@ def fingerprint(modules: tuple[str, ...], libraries: tuple[str, ...] = ()) -> st
     Everything in a package counts, also its sub-packages. Comments, docstrings and blank lines do not count, so that rewording keeps
     the fingerprint. The source files count also when their compiled form runs.
     """
+    from importlib.metadata import version  # slow to import, and most commands need no fingerprint
+
     digest = blake2b(digest_size=16)
     for module in modules:
         for name, text in _sources(module):

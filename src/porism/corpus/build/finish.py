@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.store.schema import DIGESTED, FORMULA_KINDS, INDEXES
+from porism.corpus.store.schema import BLOBS, DIGESTED, FORMULA_KINDS, INDEXES
 
 CHUNK = 2000
 
@@ -88,6 +88,11 @@ def digest(store: sqlite3.Connection) -> str:
     for table, order in DIGESTED:
         cursor = store.execute(f"SELECT * FROM {table} ORDER BY {order}")
         total.update(table.encode())
+        names = [column[0] for column in cursor.description]
+        blob = names.index(BLOBS[table]) if table in BLOBS else None
         while rows := cursor.fetchmany(CHUNK):
+            if blob is not None:
+                total.update(b"".join([row[blob] for row in rows]))
+                rows = [(*row[:blob], len(row[blob]), *row[blob + 1 :]) for row in rows]
             total.update(repr(rows).encode("utf-8", "surrogatepass"))
     return total.hexdigest()

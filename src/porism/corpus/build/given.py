@@ -59,6 +59,7 @@ def take_given(
     following = max(first_own_id, top_id(work) + 1)
     for batch in _batches(work, source, progress(work, stage)):
         known = set(known_formulas(work, store, [given.id for given in batch]))
+        found: list[FoundFormula] = []
         for given in batch:
             if given.id == 0:
                 given, following = given._replace(id=following), following + 1
@@ -68,7 +69,8 @@ def take_given(
             known.add(given.id)
             latex = given.latex if compat else decode_latex(given.latex)
             expression = expressions.intern(latex, given.mathml, given.content, given.visual_id)
-            work.execute(INSERT, _found(given, expression))
+            found.append(_found(given, expression))
+        work.executemany(INSERT, found)
         note(work, stage, batch[-1].seq)
         ledger.save()
         work.commit()

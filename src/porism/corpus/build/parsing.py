@@ -9,14 +9,13 @@ from typing import NamedTuple
 from porism.corpus.build.given_mathml import REFUSED, read_given, without_places
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.options import TreesFrom
-from porism.corpus.build.visual import VisualIds, visual_key
+from porism.corpus.build.visual import BATCH, VisualIds, VisualKeyRow, visual_key
 from porism.corpus.build.work import ExpressionRow, columns, note, progress, replace, rows, top
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
 from porism.formula.parsed import opaque
 from porism.parallel import Pool, ordered
 
-BATCH = 500
 OFFICIAL = "official MathML"
 
 
@@ -107,11 +106,10 @@ def parse_expressions(
     official = trees_from == "official"
     tasks = ((batch, [Given(row.latex, row.mathml, row.content) for row in batch]) for batch in _batches(work))
     for batch, parsed in ordered(pool, parse_all_official if official else parse_all, tasks, window):
+        keyed = [VisualKeyRow(row.id, trees.key, row.visual_id) for row, trees in zip(batch, parsed, strict=True)]
+        rows_to_store = zip(batch, parsed, visuals.assign(keyed), strict=True)
+        store.executemany(INSERT, [_stored(row, trees, visual) for row, trees, visual in rows_to_store])
         for row, trees in zip(batch, parsed, strict=True):
-            visual = visuals.assign(row.id, trees.key, row.visual_id)
-            packed = (trees.packed, trees.path, trees.problem, trees.key)
-            stored = StoredExpression(row.id, row.latex, row.mathml, row.content, *packed, visual)
-            store.execute(INSERT, stored)
             _count(ledger, row, trees, official)
         note(work, "parse", batch[-1].id)
         ledger.save()
@@ -119,6 +117,11 @@ def parse_expressions(
         work.commit()
         advance(len(batch))
     visuals.settle(store)
+
+
+def _stored(row: ExpressionRow, trees: Trees, visual: int | None) -> StoredExpression:
+    packed = (trees.packed, trees.path, trees.problem, trees.key)
+    return StoredExpression(row.id, row.latex, row.mathml, row.content, *packed, visual)
 
 
 def _count(ledger: Ledger, row: ExpressionRow, trees: Trees, official: bool) -> None:

@@ -7,7 +7,7 @@ answer with its comments; in a field as `porism.text.find` numbers them.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -42,7 +42,7 @@ from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.parallel import Pool, ordered
 from porism.text.segment import Segment, Text
 
-THREADS = 100
+THREADS = 200
 BODY_KIND = {"question": QUESTION, "answer": ANSWER}
 
 # What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each batch.
@@ -97,6 +97,13 @@ class FieldsTask(NamedTuple):
     compat: bool
 
 
+class ReadField(NamedTuple):
+    """A segmented field and its formulas."""
+
+    field: Field
+    formulas: list[Segment]
+
+
 class Place(NamedTuple):
     """The field that a formula is in."""
 
@@ -144,10 +151,14 @@ class Segmenter:
         self.first_own_id = source.first_own_id
         self.added_to = top(work, "ids") > 0
         self.following = 0
-        # Formulas of the current batch: rows to write, official ones in a text, and those that the source does not list.
+        # The current batch: formulas to write, official ones in a text, those that the source does not list, and those that it lists;
+        # posts and comments to write.
         self.found: list[FoundFormula] = []
         self.placed: list[PlacedFormula] = []
         self.met: dict[int, KnownFormula] = {}
+        self.known: dict[int, KnownFormula] = {}
+        self.posts: list[StoredPost] = []
+        self.comments: list[StoredComment] = []
         self.locator = Locator(work, self.source)
         self.has_revisions = number(work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source) > 0
 
@@ -157,12 +168,7 @@ class Segmenter:
         batches = chain(self._threads(), self._late_answers(), self._late_comments())
         tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
         for batch, fields in ordered(pool, make_fields, tasks, window):
-            self._write(batch, iter(fields), compat)
-            self.work.executemany(INSERT_FOUND, self.found)
-            self.work.executemany(INSERT_PLACED, self.placed)
-            self.found.clear()
-            self.placed.clear()
-            self.met.clear()
+            self._write(batch, fields, compat)
             note(self.work, batch.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is segmented again with the same ids.
@@ -225,20 +231,31 @@ class Segmenter:
                 fields.append(RawField(self.locator.insert(row.body, row.post_id, COMMENT, row.id, compat), row.form))
         return fields
 
-    def _write(self, batch: Batch, fields: Iterator[Field], compat: bool) -> None:
+    def _write(self, batch: Batch, fields: Sequence[Field], compat: bool) -> None:
+        """Number the formulas of a batch, and write it."""
+        read = [ReadField(field, field.text.formulas) for field in fields]
+        official = dict.fromkeys(one.formula_id for field in read for one in field.formulas if one.formula_id)
+        self.known = known_formulas(self.work, self.store if self.added_to else None, list(official))
+        following = iter(read)
         for item in batch.items:
             if isinstance(item, ThreadPost):
-                self._post(item, next(fields), next(fields), compat)
+                self._post(item, next(following), next(following), compat)
             else:
-                self._comment(item, next(fields))
+                self._comment(item, next(following))
+        self.store.executemany(INSERT_POST, self.posts)
+        self.store.executemany(INSERT_COMMENT, self.comments)
+        self.work.executemany(INSERT_FOUND, self.found)
+        self.work.executemany(INSERT_PLACED, self.placed)
+        for rows_of_batch in (self.posts, self.comments, self.found, self.placed, self.met):
+            rows_of_batch.clear()
 
-    def _post(self, item: ThreadPost, title: Field, body: Field, compat: bool) -> None:
+    def _post(self, item: ThreadPost, title: ReadField, body: ReadField, compat: bool) -> None:
         row, post = item.row, item.row.id + self.shift
         in_title = Place(post, item.thread_id, TITLE)
         in_body = Place(post, item.thread_id, BODY_KIND[row.kind])
         title_text, body_text = self._text(title, in_title), self._text(body, in_body)
         if self.has_revisions:
-            present = {formula.text for field in (title, body) for formula in field.text.formulas}
+            present = {formula.text for read in (title, body) for formula in read.field.text.formulas}
             for removed in removed_formulas(self.work, self.source, row.id, present, compat):
                 self._add(removed.latex, in_title if removed.field == "title" else in_body, "d")
         stored = StoredPost(
@@ -257,33 +274,31 @@ class Segmenter:
             title=title_text.stored,
             body=body_text.stored,
         )
-        self.store.execute(INSERT_POST, stored)
+        self.posts.append(stored)
 
-    def _comment(self, item: ThreadComment, field: Field) -> None:
+    def _comment(self, item: ThreadComment, read: ReadField) -> None:
         row = item.row
         comment, post = row.id + self.shift, row.post_id + self.shift
-        body = self._text(field, Place(post, item.thread_id, COMMENT, comment))
+        body = self._text(read, Place(post, item.thread_id, COMMENT, comment))
         stored = StoredComment(comment, post, row.score, row.created, self._shifted(row.owner_id), body.stored)
-        self.store.execute(INSERT_COMMENT, stored)
+        self.comments.append(stored)
 
     def _shifted(self, identifier: int | None) -> int | None:
         return None if identifier is None else identifier + self.shift
 
-    def _text(self, field: Field, place: Place) -> Text:
+    def _text(self, read: ReadField, place: Place) -> Text:
         """Number the formulas of a field."""
-        formulas = field.text.formulas
-        official = [formula.formula_id for formula in formulas if formula.formula_id]
-        known = known_formulas(self.work, self.store if self.added_to else None, official) if official else {}
+        field, formulas = read
         for at in field.order:
-            formulas[at] = self._numbered(formulas[at], known, place)
+            formulas[at] = self._numbered(formulas[at], place)
         for latex in field.lost:
             self._add(latex, place, "d")
         return field.text.with_formulas(formulas) if formulas else field.text
 
-    def _numbered(self, formula: Segment, known: dict[int, KnownFormula], place: Place) -> Segment:
+    def _numbered(self, formula: Segment, place: Place) -> Segment:
         """Return a formula with its id and expression. The LaTeX that a source lists for an id wins over the text's."""
         official = formula.formula_id
-        same = (self.met.get(official) or known.get(official)) if official else None
+        same = (self.met.get(official) or self.known.get(official)) if official else None
         if same is None:
             added = self._add(formula.text, place, "", official)
             same = KnownFormula(added.id, added.expression_id, formula.text)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from porism.corpus.build.work import WaitingVisual, number, rows
 from porism.corpus.sources.raw import OWN_IDS
 from porism.formula import Parsed, tangent
 from porism.hashing import hash64
 
+BATCH = 1000  # expressions that get their visual ids together
 SPACE = "[W!]"
 # Repairs that remove nothing.
 SEEN = frozenset(("trailing backslash",))
@@ -33,6 +35,14 @@ def visual_key(parsed: Parsed) -> int:
     return hash64("\t".join(visual_text(parsed)))
 
 
+class VisualKeyRow(NamedTuple):
+    """An expression with the hash of its visual key, and its official visual id if it has one."""
+
+    expression_id: int
+    key: int
+    official: int | None
+
+
 class VisualIds:
     """Assigns visual ids in order of first appearance; official ids stay and claim their keys first.
 
@@ -48,24 +58,35 @@ class VisualIds:
         first = OWN_IDS if number(work, "SELECT EXISTS(SELECT 1 FROM found WHERE visual_id IS NOT NULL)") else 1
         self._next = max(first, 1 + max(highest, number(work, "SELECT max(visual_id) FROM visual_keys")))
 
-    def assign(self, expression: int, key: int, official: int | None) -> int | None:
-        """Return the visual id of an expression, or None while it must wait for the official ones."""
-        row = self._work.execute("SELECT visual_id FROM visual_keys WHERE key = ?", (key,)).fetchone()
-        visual = official if official is not None else row[0] if row else None
-        if visual is None and expression > self._last_official:
-            visual, self._next = self._next, self._next + 1
-        if row is None and visual is not None:
-            self._work.execute("INSERT INTO visual_keys VALUES(?, ?)", (key, visual))
-        self._work.execute("INSERT OR REPLACE INTO expression_visuals VALUES(?, ?, ?)", (expression, key, visual))
-        return visual
+    def assign(self, expressions: Sequence[VisualKeyRow]) -> list[int | None]:
+        """Return the visual ids of a batch of expressions in the order of their ids, None for those that wait for the official ones."""
+        keys = list({one.key for one in expressions})
+        marks = ", ".join("?" * len(keys))
+        known = dict(self._work.execute(f"SELECT key, visual_id FROM visual_keys WHERE key IN ({marks})", keys))
+        new: list[tuple[int, int]] = []
+        visuals: list[int | None] = []
+        for expression, key, official in expressions:
+            visual = known.get(key) if official is None else official
+            if visual is None and expression > self._last_official:
+                visual, self._next = self._next, self._next + 1
+            if key not in known and visual is not None:
+                known[key] = visual
+                new.append((key, visual))
+            visuals.append(visual)
+        self._work.executemany("INSERT INTO visual_keys VALUES(?, ?)", new)
+        rows = [(one.expression_id, one.key, visual) for one, visual in zip(expressions, visuals, strict=True)]
+        self._work.executemany("INSERT OR REPLACE INTO expression_visuals VALUES(?, ?, ?)", rows)
+        return visuals
 
     def settle(self, store: sqlite3.Connection) -> None:
         """Assign ids to the expressions that waited, in order."""
         query = "SELECT id, key FROM expression_visuals WHERE visual_id IS NULL ORDER BY id"
         self._last_official = 0
-        for waiting in rows(self._work, WaitingVisual, query):
-            visual = self.assign(waiting.expression_id, waiting.key, None)
-            store.execute("UPDATE expressions SET visual_id = ? WHERE id = ?", (visual, waiting.expression_id))
+        waiting = rows(self._work, WaitingVisual, query)
+        for start in range(0, len(waiting), BATCH):
+            batch = [VisualKeyRow(one.expression_id, one.key, None) for one in waiting[start : start + BATCH]]
+            ids = [(visual, one.expression_id) for visual, one in zip(self.assign(batch), batch, strict=True)]
+            store.executemany("UPDATE expressions SET visual_id = ? WHERE id = ?", ids)
         store.commit()
         self._work.commit()
 

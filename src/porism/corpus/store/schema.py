@@ -64,6 +64,8 @@ DIGESTED = (
     ("formulas", "id"),
     ("visuals", "id"),
 )
+# Columns of bytes, which the digest covers as they are.
+BLOBS = {"expressions": "trees"}
 
 
 class StoredPost(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import cache
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -182,8 +183,13 @@ _CONTAINERS = "|".join(sorted(_ELEMENTS - _TOKENS - {"math"}))
 # Characters that XML allows, without those that a parser changes.
 _CHARACTERS = r"(?:[^<>&\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|&(?:amp|lt|gt);)*+"
 _TOKEN = "|".join(rf"<{name}(?:{_HARMLESS})*+>{_CHARACTERS}</{name}>" for name in sorted(_TOKENS))
-_CLEAN = re.compile(rf"<math>(?:{_TOKEN}|</?(?:{_CONTAINERS})(?:{_HARMLESS})*+>)*+</math>")
 _EMPTY = re.compile(r"<(m[a-z]+|none)([^<>]*)/>")
+
+
+@cache
+def _clean_pattern() -> re.Pattern[str]:
+    """Compile the pattern of clean MathML on first use: it is long."""
+    return re.compile(rf"<math>(?:{_TOKEN}|</?(?:{_CONTAINERS})(?:{_HARMLESS})*+>)*+</math>")
 
 
 def clean_converted(text: str) -> str:
@@ -191,7 +197,7 @@ def clean_converted(text: str) -> str:
     written = _ENTITY.sub(_entity, text) if "&" in text else text
     if "/>" in written:
         written = _EMPTY.sub(r"<\1\2></\1>", written)
-    return written if _CLEAN.fullmatch(written) else clean(read(text))
+    return written if _clean_pattern().fullmatch(written) else clean(read(text))
 
 
 def clean(root: Element) -> str:
