@@ -41,6 +41,17 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def wait_for(address: str, process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers; fail if its process ends."""
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(address, timeout=5).read()
+            return
+        except OSError:
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            time.sleep(0.1)
+
+
 class Chromium:
     """One browser process with its own profile; `kill` ends it without a chance to tidy up."""
 

@@ -37,6 +37,7 @@ SERVERS = {"serve": "http://", "demo": "http://"}
 # Commands with examples of their actions, with what these need; and actions that need a server or run as one.
 ACTIONS = {
     "run": (),
+    "editor": (),
     "systems": (),
     "pool": (),
     "topics": (),
@@ -44,7 +45,14 @@ ACTIONS = {
     "assess": JOURNAL[:1],
     "turkle": JOURNAL,
 }
-NOT_RUN = {("assess", "serve"), ("turkle", "upload"), ("turkle", "download"), ("turkle", "import")}
+NOT_RUN = {
+    ("editor", "install"),
+    ("editor", "remove"),
+    ("assess", "serve"),
+    ("turkle", "upload"),
+    ("turkle", "download"),
+    ("turkle", "import"),
+}
 NOT_RUN |= {("systems", "verify"), ("systems", "fuse")}  # they need the test data, and minutes
 PASSWORD = "a long password\n"
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 import unicodedata
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -15,21 +13,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
-from chromium import Chromium, chromium, free_port
+from chromium import Chromium, chromium, free_port, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def wait_for(address: str, process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
-    """Wait until a server answers."""
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(address, timeout=5).read()
-            return
-        except OSError:
-            assert process.poll() is None, process.stderr.read() if process.stderr else ""
-            time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

@@ -111,6 +111,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "has_endpoint": state.engine.endpoint is not None,
         "collection": state.engine.collection,
         "palette": PALETTE,
+        "has_editor": state.has_editor,
     }
     body = state.templates.get_template(template).render(**common, **values)
     # Lone surrogates, which a collection may contain, become question marks.

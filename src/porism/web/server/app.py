@@ -23,12 +23,13 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, BadRequest, error_response
-from porism.web.pages import api_page, ask_box, exports, threads
+from porism.web.pages import api_page, ask_box, editor, exports, threads
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
 from porism.web.pages.leaderboard import leaderboard
 from porism.web.pages.thread_page import ThreadOptions
+from porism.web.server.editor import has_editor
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
@@ -78,6 +79,7 @@ def create_app(
         *exports.routes(),
         *ask_box.routes(),
         *api_page.routes(),
+        *(editor.routes() if has_editor() else ()),
         Mount("/static", StaticFiles(directory=str(static))),
     ]
     if experiment:
@@ -90,6 +92,7 @@ def create_app(
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
     app.state.cors = tuple(cors)
+    app.state.has_editor = has_editor()
     app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site), remote_images)
     app.state.cache = ResponseCache(cache_size)
     app.state.limiter = anyio.CapacityLimiter(THREADS)

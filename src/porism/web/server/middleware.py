@@ -19,10 +19,10 @@ LOG = logging.getLogger("porism.web")
 MAX_BODY = 256 * 1024
 MAX_TARGET = 256 * 1024  # path and query string: a query of 20,000 characters of any script fits, percent-encoded
 
-# Pages load only what this server serves. Nothing may embed them, run inline, or send data elsewhere.
+# Pages load only what this server serves, frames included. Nothing may embed them, run inline, or send data elsewhere.
 CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 SECURITY_HEADERS = {
     "content-security-policy": CONTENT_POLICY,

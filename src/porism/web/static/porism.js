@@ -68,6 +68,10 @@ if (box && preview) {
   });
   refreshPreview().catch(() => {});
 }
+for (const button of document.querySelectorAll("[data-editor]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => (await import("/static/editor-panel.js")).toggle(button));
+}
 for (const key of document.querySelectorAll(".palette button")) key.addEventListener("click", () => insert(key.dataset.latex));
 
 // Explanations and similar questions are pages of their own; a script loads them into the place where they are opened.
