@@ -291,6 +291,20 @@ def test_ask(page: Page, site: str) -> None:
     assert page.locator("section a[href^='/threads/']").count() >= 1
 
 
+def test_titles_are_completed_and_nothing_moves_while_typing(page: Page, site: str) -> None:
+    page.goto(site)
+    page.evaluate(
+        "window.shift = 0; new PerformanceObserver(list => list.getEntries().forEach(one => window.shift += one.value))"
+        ".observe({ type: 'layout-shift', buffered: false })"
+    )
+    page.keyboard.type("why is ", delay=30)
+    page.wait_for_selector("#completions option", state="attached")
+    assert any(
+        "Why is" in one for one in page.locator("#completions option").evaluate_all("all => all.map(o => o.value)")
+    )
+    assert page.evaluate("window.shift") < 0.01
+
+
 def test_the_palette_inserts_latex(page: Page, site: str) -> None:
     page.goto(site)
     page.click("details > summary")

@@ -148,7 +148,7 @@ async def search_engine(request: Request) -> Response:
 
 
 async def suggest(request: Request) -> Response:
-    """Return titles of questions that match what was typed so far, in the form of OpenSearch suggestions."""
+    """Return what the typed text may become, in the form of OpenSearch suggestions."""
     values = parse_parameters((Parameter("q", "what was typed so far", default="", high=300),), request.query_params)
     titles: list[str] = []
     if values["q"].strip():
@@ -158,7 +158,10 @@ async def suggest(request: Request) -> Response:
 
 
 def suggested_titles(engine: Engine, q: str) -> list[str]:
-    """Return the titles of the questions that match best, each once."""
+    """Return completions of what was typed; without any, titles of the questions that match best."""
+    completed = [one.text for one in engine.complete(q, SUGGESTIONS).completions]
+    if completed:
+        return completed
     found = engine.search(q, k=SUGGESTIONS, kind="questions").hits
     return list(dict.fromkeys(plain_line(hit.title) for hit in found))
 

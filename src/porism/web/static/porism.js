@@ -47,6 +47,18 @@ async function refreshPreview() {
   if (response.ok && request === latestRequest) showPreview((await response.json()).data.parts);
 }
 
+// Completions of titles, tags and formulas; the browser shows its own list, so that nothing on the page moves.
+const completions = element("datalist");
+completions.id = "completions";
+async function refreshCompletions() {
+  const typed = box.value;
+  if (typed.trim().length < 2 || typed.length > 300) return completions.replaceChildren();
+  const response = await fetch("/v1/complete?" + new URLSearchParams({ q: typed }));
+  if (!response.ok || typed !== box.value) return;
+  const found = (await response.json()).data.completions;
+  completions.replaceChildren(...found.map((one) => Object.assign(element("option"), { value: one.text })));
+}
+
 // Insert LaTeX at the cursor, with dollar signs if the cursor is outside a formula.
 function insert(latex) {
   const [start, end] = [box.selectionStart, box.selectionEnd];
@@ -64,9 +76,14 @@ if (box && preview) {
   let timer;
   box.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => refreshPreview().catch(() => {}), 120);
+    timer = setTimeout(() => {
+      refreshPreview().catch(() => {});
+      refreshCompletions().catch(() => {});
+    }, 120);
   });
   refreshPreview().catch(() => {});
+  box.after(completions);
+  box.setAttribute("list", "completions");
 }
 for (const button of document.querySelectorAll("[data-editor]")) {
   button.hidden = false;
