@@ -31,6 +31,8 @@ LEVELS = (
     "evaluate",
     "search",
     "systems",
+    "datasets",
+    "pyterrier",
     "lab",
     "web",
     "cli",
@@ -66,7 +68,20 @@ DIALECT = {
 # Packages and modules that the rule covers; add one when it is clean. All pages are covered but the changelog, which names old names.
 PLAIN_PACKAGES = (
     *("errors", "records", "compiled", "hashing", "progress", "values", "files", "parallel"),
-    *("formula", "text", "corpus", "index", "evaluate", "search", "systems", "lab", "web", "cli"),
+    *(
+        "formula",
+        "text",
+        "corpus",
+        "index",
+        "evaluate",
+        "search",
+        "systems",
+        "datasets",
+        "pyterrier",
+        "lab",
+        "web",
+        "cli",
+    ),
 )
 PLAIN_PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from porism.datasets.dataset import Dataset
     from porism.search.engine import Engine
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "open"]
+__all__ = ["__version__", "dataset", "open"]
 
 
 def open(path: str | Path, model: str | Path | None = None) -> Engine:
@@ -17,3 +18,10 @@ def open(path: str | Path, model: str | Path | None = None) -> Engine:
     from porism.search.engine import Engine
 
     return Engine.open(path, model)
+
+
+def dataset(name: str, folder: str | Path = ".") -> Dataset:
+    """Return an edition of ARQMath, such as "arqmath/2022/task1", over a folder with the official files."""
+    from porism.datasets.dataset import open_dataset
+
+    return open_dataset(name, folder)

@@ -1,4 +1,4 @@
-"""Exports of a collection: the lab's files, stand-off annotations, JSON lines, Parquet, TREC text, pages."""
+"""Exports of a collection: the lab's files, stand-off annotations, JSON lines, Parquet, TREC text, pages, benchmarks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from porism.corpus.export.benchmark import Benchmark
 from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
 from porism.files import atomic_directory
 
 # Each format is a module with a function `export(collection, folder)`.
@@ -17,11 +19,19 @@ FORMATS = {
     "parquet": "posts, comments and formulas as Parquet",
     "trec": "posts as TREC text",
     "pages": "a static HTML page for each thread",
+    "beir": "corpus, queries and judgments as BEIR reads them",
+    "hf": "the same as Parquet, as Hugging Face datasets and MTEB read them",
 }
+BENCHMARKS = ("beir", "hf")  # their function `export` also takes a `Benchmark`
 
 
-def export(collection: Collection, target: str | Path, form: str) -> None:
-    """Write a collection in a format into a new folder, completely or not at all."""
-    write: Callable[[Collection, Path], None] = import_module(f"porism.corpus.export.{form}").export
+def export(collection: Collection, target: str | Path, form: str, benchmark: Benchmark | None = None) -> None:
+    """Write a collection in a format into a new folder, completely or not at all. `benchmark` has topics and judgments for `beir` and `hf`."""
+    if benchmark is not None and form not in BENCHMARKS:
+        raise PorismError(f"the format {form} has no topics and judgments", fix=f"choose {' or '.join(BENCHMARKS)}")
+    write: Callable[..., None] = import_module(f"porism.corpus.export.{form}").export
     with atomic_directory(target) as folder:
-        write(collection, folder)
+        if form in BENCHMARKS:
+            write(collection, folder, benchmark or Benchmark())
+        else:
+            write(collection, folder)

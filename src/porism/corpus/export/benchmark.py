@@ -1,0 +1,71 @@
+"""A collection with topics and judgments as a retrieval benchmark: rows of corpus, queries and judgments, which `beir` and `hf` write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from porism.corpus.store.collection import Collection
+from porism.records import Judgment, Topic
+from porism.text.read import read_official
+
+HIGHEST_GRADE = 3  # larger numbers are codes (system failure, "do not know"), not grades
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What an export adds to the collection. Task 1 has answers as documents, Task 2 formulas, one for each visual id."""
+
+    task: int = 1
+    topics: tuple[Topic, ...] = ()
+    judgments: tuple[Judgment, ...] = ()
+
+
+class CorpusRow(NamedTuple):
+    """A document: in Task 1 the answer, titled by its question; in Task 2 the LaTeX of a formula, named by its visual id."""
+
+    id: str
+    title: str
+    text: str
+
+
+class QueryRow(NamedTuple):
+    """A query: title and question as text with LaTeX between dollar signs, or the LaTeX of a formula."""
+
+    id: str
+    text: str
+
+
+class JudgmentRow(NamedTuple):
+    """A judgment with a grade from 0 to 3."""
+
+    query: str
+    document: str
+    grade: int
+
+
+def corpus_rows(collection: Collection, task: int) -> Iterator[CorpusRow]:
+    """Yield the documents of a task."""
+    if task == 2:
+        for visual in collection.visuals():
+            yield CorpusRow(str(visual.id), "", collection.expression(visual.expression_id).latex)
+        return
+    for answer in collection.posts("answer"):
+        title = collection.title(answer.thread_id)
+        yield CorpusRow(str(answer.id), title.plain().strip() if title else "", answer.body.plain().strip())
+
+
+def query_rows(benchmark: Benchmark) -> Iterator[QueryRow]:
+    """Yield the queries."""
+    for topic in benchmark.topics:
+        text = f"{read_official(topic.title).plain()} {read_official(topic.question).plain()}".strip()
+        yield QueryRow(topic.id, topic.latex if benchmark.task == 2 else text)
+
+
+def judgment_rows(benchmark: Benchmark) -> Iterator[JudgmentRow]:
+    """Yield the judgments of these topics that have a grade."""
+    topics = {topic.id for topic in benchmark.topics}
+    for one in benchmark.judgments:
+        if 0 <= one.grade <= HIGHEST_GRADE and (one.topic in topics or not topics):
+            yield JudgmentRow(one.topic, one.item, one.grade)

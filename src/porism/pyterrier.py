@@ -1,0 +1,141 @@
+"""PyTerrier transformers for every system of Porism: frames with qid, query, docno, score and rank.
+
+A frame of queries (qid, query) is searched; a frame that also has docno is re-ranked: its documents get this system's scores. Queries are
+passed to Porism as they are: LaTeX never goes through a query parser. With python-terrier installed, a `PorismTransformer` is a
+`pyterrier.Transformer` and composes with the operators of PyTerrier; without it, it has the same `transform`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from porism.errors import PorismError
+from porism.records import Topic, TopicFormula
+from porism.search.query import ReadQuery, read_query
+from porism.search.retriever import Retriever
+from porism.systems.hand_queries import read_hand_queries
+from porism.systems.loading import open_system
+from porism.systems.topic_query import topic_query
+from porism.text.read import read_official, read_plain
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+try:
+    from pyterrier import Transformer
+except ImportError:
+
+    class Transformer:  # type: ignore[no-redef]
+        """What PyTerrier expects of a transformer, where PyTerrier is not installed."""
+
+        def transform(self, frame: DataFrame) -> DataFrame:
+            """Return a transformed frame."""
+            raise NotImplementedError
+
+        def __call__(self, frame: DataFrame) -> DataFrame:
+            """Transform a frame."""
+            return self.transform(frame)
+
+
+QUERY_COLUMNS = ("qid", "query")
+RESULT_COLUMNS = ("docno", "score", "rank")
+DEPTH = 1000
+RERANK_DEPTH = 100_000  # hits that a re-ranker compares its documents with
+
+
+class PorismTransformer(Transformer):  # type: ignore[misc]
+    """A system of Porism as a PyTerrier transformer. `topics` maps query ids to topics, for systems that read the whole post."""
+
+    def __init__(
+        self, retriever: Retriever, task: int = 1, k: int = DEPTH, topics: Mapping[str, Topic] | None = None
+    ) -> None:
+        super().__init__()
+        self.retriever = retriever
+        self.task = task
+        self.k = k
+        self.topics = topics or {}
+
+    def transform(self, frame: DataFrame) -> DataFrame:
+        """Return the ranking of each query: columns of the input, docno, score and rank (from 0), best first."""
+        from pandas import DataFrame
+
+        _check(frame, QUERY_COLUMNS)
+        kept = [name for name in frame.columns if name not in RESULT_COLUMNS]
+        rows: list[dict[str, Any]] = []
+        wanted = "docno" in frame.columns
+        for qid, group in frame.groupby("qid", sort=False):
+            first = {name: group.iloc[0][name] for name in kept}
+            documents = {str(one) for one in group["docno"]} if wanted else None
+            for rank, (docno, score) in enumerate(self._ranking(str(qid), str(first["query"]), documents)):
+                rows.append({**first, "docno": docno, "score": score, "rank": rank})
+        return DataFrame(rows, columns=[*kept, *RESULT_COLUMNS])
+
+    def _ranking(self, qid: str, query: str, documents: set[str] | None) -> Sequence[tuple[str, float]]:
+        """Return documents with scores. Documents to re-rank that the system does not find follow with score 0, in the order of their ids."""
+        hits = self.retriever.search(self._query(qid, query), RERANK_DEPTH if documents is not None else self.k)
+        found = [(str(hit.id), hit.score) for hit in hits]
+        if documents is None:
+            return found[: self.k]
+        ranked = [(docno, score) for docno, score in found if docno in documents]
+        least = min([score for _, score in ranked], default=0.0)
+        missing = sorted(documents - {docno for docno, _ in ranked})
+        return [*ranked, *((docno, min(0.0, least)) for docno in missing)]
+
+    def _query(self, qid: str, query: str) -> ReadQuery:
+        topic = self.topics.get(qid)
+        if topic is not None:
+            return topic_query(topic, self.task)
+        text = read_plain(query)
+        formulas = tuple(TopicFormula("", one.text, "title") for one in text.formulas)
+        if self.task == 2:
+            latex = formulas[0].latex if formulas else query.strip()
+            return topic_query(Topic(qid, text.html(), formulas=formulas, latex=latex), 2)
+        return replace(read_query(query), topic=Topic(qid, text.html(), formulas=formulas))
+
+    def __repr__(self) -> str:
+        return f"PorismTransformer({self.retriever!r}, task={self.task}, k={self.k})"
+
+
+def system(
+    name: str,
+    index: str | Path,
+    task: int | None = None,
+    k: int = DEPTH,
+    *,
+    topics: Sequence[Topic] = (),
+    queries: str | Path | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    cache: str | Path | None = None,
+) -> PorismTransformer:
+    """Return the transformer of a system: `porism`, or a name of `porism systems`.
+
+    `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries of a manual system.
+    """
+    hand = read_hand_queries(queries) if queries else None
+    retriever = open_system(index, name, task, queries=hand, options=options, cache=cache)
+    number = task or (2 if retriever.finds == "formulas" else 1)
+    return PorismTransformer(retriever, number, k, {topic.id: topic for topic in topics})
+
+
+def topics_frame(topics: Sequence[Topic]) -> DataFrame:
+    """Return topics as a frame of queries: the LaTeX of a formula topic between dollar signs, title and question of others as text."""
+    from pandas import DataFrame
+
+    rows = [(topic.id, f"${topic.latex}$" if topic.latex else _text(topic)) for topic in topics]
+    return DataFrame(rows, columns=list(QUERY_COLUMNS))
+
+
+def _text(topic: Topic) -> str:
+    return f"{read_official(topic.title).plain()} {read_official(topic.question).plain()}".strip()
+
+
+def _check(frame: DataFrame, columns: Sequence[str]) -> None:
+    for name in columns:
+        if name not in frame.columns:
+            found = ", ".join(map(str, frame.columns)) or "none"
+            raise PorismError(
+                f"the frame has no column {name}", where="porism.pyterrier", fix=f"its columns are {found}; add it"
+            )
