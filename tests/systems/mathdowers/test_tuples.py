@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from porism.systems.mathdowers.tuples import ERROR, L1, L8, TANGENT_L_2021, TupleRules, coded, math_tokens
 
@@ -137,6 +139,24 @@ def test_deep_nesting_and_long_rows_do_not_overflow_the_stack() -> None:
     deep = "<msup><mi>x</mi>" * 3000 + "<mi>x</mi>" + "</msup>" * 3000
     assert len(math_tokens(f"<math>{deep}</math>")) < 1000
     assert len(plain(row(*["x", "="] * 5000))) > 5000
+
+
+_TAGS = (
+    *("mrow", "mi", "mo", "mn", "msub", "msup", "msubsup", "mfrac", "mtable", "mtr", "mtd", "mfenced", "mmultiscripts"),
+    *("mprescripts", "none", "munder", "mroot", "msqrt", "mspace", "menclose", "semantics", "mstyle", "merror"),
+)
+_SIGNS = st.sampled_from(("x", "(", ")", "{", "|", ",", "-", "2", "", "=", "\u2062", "[", "∑", "*"))
+_ELEMENTS = st.recursive(
+    st.builds("<{0}>{1}</{0}>".format, st.sampled_from(("mi", "mo", "mn", "mtext")), _SIGNS),
+    lambda inner: st.builds("<{0}>{1}</{0}>".format, st.sampled_from(_TAGS), st.lists(inner, max_size=5).map("".join)),
+)
+
+
+@given(_ELEMENTS, st.sampled_from((L8, L1, TANGENT_L_2021)))
+def test_any_mathml_gives_tokens_or_an_error(inside: str, rules: TupleRules) -> None:
+    found = math_tokens(f"<math>{inside}</math>", rules)
+    assert found in ([], [ERROR]) or (found[0], found[-1]) == ("#(start)#", "#(end)#")
+    assert found == math_tokens(f"<math>{inside}</math>", rules)
 
 
 def topic_mathml(shared_data: Path, year: str) -> dict[str, list[tuple[str, str]]]:

@@ -91,6 +91,8 @@ class _Reader:
         name = name.rpartition(":")[2]
         children, text = self.items, "".join(self._text)
         attributes, self.items, self._text = self._open.pop()
+        if name != "mmultiscripts" and PRESCRIPTS in children:
+            raise UnreadableMathML(f"prescripts in {name}")
         if name in _TOKENS:
             self.items.append(_token(name, children[0].label if children and children[0] else text))
         elif name in _BUILD:
@@ -177,6 +179,8 @@ def _multiscripts(items: Sequence[Item]) -> Item:
     before = next((place for place, item in enumerate(items) if item is PRESCRIPTS), len(items))
     if before % 2 == 0 or (before < len(items) and len(items) % 2):
         return None
+    if PRESCRIPTS in items[before + 1 :]:
+        raise UnreadableMathML("prescripts twice")
     base = Symbol("W!") if items[0] is None or items[0].is_invisible() else items[0]
     if before > 1:
         _attach_pairs(base, items[1:before], "ba")

@@ -8,7 +8,7 @@ over/under (also scripts of an operator), `c`/`d` scripts in front, `w` within, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 EDGES = "nabcoudwe"
 
@@ -57,8 +57,6 @@ _COMMAS = ("", ",", "&comma;")
 
 def make_row(items: Sequence[Item]) -> Item:
     """Link the items of a row, or make a group of them when the first is an opening bracket."""
-    if any(item is PRESCRIPTS for item in items):
-        raise UnreadableMathML("a row with prescripts")
     row = [item for item in items if item is not None and not item.is_invisible()]
     if len(row) > 1 and row[0].label in _OPENING:
         return make_group(row, _COMMAS)
@@ -143,7 +141,7 @@ def _merge(left: Symbol, right: Symbol) -> Symbol:
         for row in range(int(rows))
         for cell in (*cells[row * wide : (row + 1) * wide], *others[row * narrow : (row + 1) * narrow])
     ]
-    for cell, following in zip(merged, [*merged[1:], None], strict=True):
+    for cell, following in zip_longest(merged, merged[1:]):
         cell.link("e", following)
     left.label = f"M!{rows}x{wide + narrow}"
     return left
