@@ -22,7 +22,7 @@ from porism.web.api.run_view import run_view
 from porism.web.api.schema import encode
 from porism.web.pages.attribution import Attribution
 from porism.web.pages.citation import bibtex_entry
-from porism.web.pages.routes import SEARCH, SearchState
+from porism.web.pages.routes import FILTERS, SEARCH, SearchState
 
 FORMAT = Parameter("format", "the form of the file", default="json", choices=("bibtex", "csv", "json"))
 FEED_SIZE, EXPORT_SIZE, SUGGESTIONS = 50, 100, 8
@@ -38,7 +38,7 @@ def plain_line(segments: Iterable[HighlightedSegment]) -> str:
 
 async def find(request: Request, values: dict[str, Any], k: int, sort: str) -> Results:
     """Search as the page does, but longer and without groups."""
-    filters = {name: values[name] for name in ("tags", "from", "to", "accepted", "expand")}
+    filters = {name: values[name] for name in (*(parameter.name for parameter in FILTERS), "expand")}
     kind = values["tab"] if values["tab"] in ("answers", "questions") else "answers"
     found: Results = await run_view(
         request,
