@@ -8,7 +8,7 @@ import pytest
 
 from porism.formula import from_tangent, parse
 from porism.formula.binary import Trees
-from porism.systems.tangent.forest import ForestBuilder
+from porism.systems.tangent.forest import MAX_NODES, MAX_OPERANDS, ForestBuilder
 from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes
 from porism.systems.tangent.search import TangentSearch, regression
 from porism.systems.tangent.text import read_operators
@@ -69,3 +69,10 @@ def test_search_and_regression() -> None:
     assert max(scores, key=scores.__getitem__) == 0
     assert scores[1] > scores[3]
     assert 2 not in scores
+
+
+def test_very_large_formulas_are_cut() -> None:
+    parsed = parse("+".join(f"x_{{{n}}}" for n in range(1500)))
+    trees = make_trees([VisualTrees(1, Trees(parsed.layout, parsed.operators), parsed.latex)])
+    assert len(trees.layout.forest.labels) == MAX_NODES
+    assert len(trees.operators.forest.labels) == 1 + MAX_OPERANDS * 3  # the sum, and 62 times SUB, x and a number

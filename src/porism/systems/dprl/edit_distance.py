@@ -21,7 +21,7 @@ from porism.systems.tangent.labels import QueryLabels
 
 Array = npt.NDArray[Any]
 _SPELLED = str.maketrans({"{": "$$$", "}": "$$$"})  # braces are the marks of the original's tree notation
-MAX_STEPS = 200_000_000  # of one distance; a pair of formulas beyond it has feature 0
+MAX_STEPS = 20_000_000  # of one distance; a pair of formulas beyond it has feature 0
 
 
 class Costs(NamedTuple):

@@ -36,8 +36,11 @@ class Buffers(NamedTuple):
     potential: npt.NDArray[np.int32]
     exact: npt.NDArray[np.int32]
     stack: npt.NDArray[np.int32]
-    met: npt.NDArray[np.int32]
+    met: npt.NDArray[np.int32]  # query node, candidate node, kind of match, number of the pair of variables
+    pairs: npt.NDArray[np.int32]  # distinct pairs of variables: label, label of the candidate, count, whether undecided
     matched: npt.NDArray[np.bool_]
+    query_sizes: npt.NDArray[np.int32]  # nodes below each node and the node itself
+    candidate_sizes: npt.NDArray[np.int32]
 
 
 def align(
@@ -55,9 +58,13 @@ def align(
             np.empty(shape, np.int32),
             np.empty(shape, np.int32),
             np.empty((rows * shape[1] + 1, 2), np.int32),
-            np.empty((rows * shape[1] + 1, 3), np.int32),
+            np.empty((rows + 1, 4), np.int32),
+            np.empty((rows + 1, 4), np.int32),
             np.empty(rows, np.bool_),
+            np.empty(rows, np.int32),
+            np.empty(shape[1], np.int32),
         )
+        _fill_sizes(query, 0, rows, buffers.query_sizes)
         _align_all(query, candidates, chosen, classes, operators, buffers, out)
     return out
 
@@ -82,6 +89,7 @@ def _align_pair(
     """Write the largest vector of all alignments of the query with one candidate into `best`."""
     q_size, c_size = len(query.labels), end - begin
     pending, linked = buffers.pending, buffers.linked
+    _fill_sizes(candidates, begin, c_size, buffers.candidate_sizes)
     for q in range(q_size):
         for c in range(c_size):
             pending[q, c] = may_unify(query.labels[q], candidates.labels[begin + c], classes)
@@ -92,7 +100,9 @@ def _align_pair(
         _link_layout(query, candidates, begin, c_size, classes, linked)
     for q in range(q_size):
         for c in range(c_size):
-            if not pending[q, c]:
+            # An alignment matches at most the smaller subtree, and alignments inside of it match no more.
+            most = min(buffers.query_sizes[q], buffers.candidate_sizes[c])
+            if not pending[q, c] or _similarity(most, most - 1, q_size) < best[0]:
                 continue
             nodes, exact = _walk(q, c, query, candidates, begin, classes, buffers)
             pending[q, c] = False
@@ -105,6 +115,17 @@ def _align_pair(
             precision, recall = nodes / c_size, exact / q_size
             if (similarity, precision, recall) > (best[0], best[1], best[2]):
                 best[0], best[1], best[2] = similarity, precision, recall
+
+
+@compiled
+def _fill_sizes(forest: Forest, begin: int, size: int, out: Array) -> None:
+    """Write the number of nodes of each node's subtree, as alignment walks it; children come after their parent."""
+    for at in range(size - 1, -1, -1):
+        out[at] = 1
+        below = forest.firsts[begin + at]
+        while below >= 0:
+            out[at] += out[below]
+            below = forest.nexts[begin + below]
 
 
 @compiled
@@ -268,7 +289,7 @@ def _walk(
                     height += 1
                 beside = candidates.nexts[begin + beside]
             below = query.nexts[below]
-    _unify_variables(found, query, candidates, begin, classes, met)
+    _unify_variables(found, query, candidates, begin, classes, met, buffers.pairs)
     nodes, exact = 0, 0
     for at in range(found):
         if met[at, 2] != NONE:
@@ -281,34 +302,47 @@ def _walk(
 
 @compiled
 def _unify_variables(
-    found: int, query: Forest, candidates: Forest, begin: int, classes: LabelClasses, met: Array
+    found: int, query: Forest, candidates: Forest, begin: int, classes: LabelClasses, met: Array, pairs: Array
 ) -> None:
     """Accept pairs of variables one to one: the most frequent pair first, equal names before others, then the larger names.
 
     Pairs that are left over do not match.
     """
+    distinct = 0
+    for at in range(found):
+        if met[at, 2] != VARIABLES:
+            continue
+        a, b = query.labels[met[at, 0]], candidates.labels[begin + met[at, 1]]
+        number = 0
+        while number < distinct and (pairs[number, 0] != a or pairs[number, 1] != b):
+            number += 1
+        if number == distinct:
+            pairs[number, 0], pairs[number, 1], pairs[number, 2], pairs[number, 3] = a, b, 0, VARIABLES
+            distinct += 1
+        pairs[number, 2] += 1
+        met[at, 3] = number
+    _accept_pairs(distinct, classes, pairs)
+    for at in range(found):
+        if met[at, 2] == VARIABLES:
+            met[at, 2] = pairs[met[at, 3], 3]
+
+
+@compiled
+def _accept_pairs(distinct: int, classes: LabelClasses, pairs: Array) -> None:
+    """Decide for each distinct pair of variables how it matches."""
     while True:
         best, best_key = -1, (0, False, 0.0, 0.0)
-        for at in range(found):
-            if met[at, 2] != VARIABLES:
+        for at in range(distinct):
+            if pairs[at, 3] != VARIABLES:
                 continue
-            a, b = query.labels[met[at, 0]], candidates.labels[begin + met[at, 1]]
-            count = 0
-            for other in range(found):
-                if met[other, 2] == VARIABLES and query.labels[met[other, 0]] == a:
-                    count += 1 if candidates.labels[begin + met[other, 1]] == b else 0
-            key = (count, a == b, classes.ranks[a], classes.ranks[b])
+            a, b = pairs[at, 0], pairs[at, 1]
+            key = (pairs[at, 2], a == b, classes.ranks[a], classes.ranks[b])
             if best < 0 or key > best_key:
                 best, best_key = at, key
         if best < 0:
             return
-        a, b = query.labels[met[best, 0]], candidates.labels[begin + met[best, 1]]
-        for at in range(found):
-            if met[at, 2] != VARIABLES:
-                continue
-            same_a = query.labels[met[at, 0]] == a
-            same_b = candidates.labels[begin + met[at, 1]] == b
-            if same_a and same_b:
-                met[at, 2] = EXACT if a == b else UNIFIED
-            elif same_a or same_b:
-                met[at, 2] = NONE
+        a, b = pairs[best, 0], pairs[best, 1]
+        for at in range(distinct):
+            if pairs[at, 3] == VARIABLES and (pairs[at, 0] == a or pairs[at, 1] == b):
+                pairs[at, 3] = NONE
+        pairs[best, 3] = EXACT if a == b else UNIFIED

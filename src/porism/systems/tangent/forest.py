@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 VISIT_ORDER = "aocnbudew"
 SLOTS = {edge: slot for slot, edge in enumerate("naboucd")}
 FIRST_ELEMENT = 16  # slots from here on are the elements of a group or matrix, or what is within a root
+MAX_OPERANDS = 62  # of one operator, as in Tangent-S, which numbers them by one character; further ones are left out
 MAX_NODES = 2000  # of one tree; the rest of a larger one is left out
 
 
@@ -117,7 +118,7 @@ def _flatten(root: Node, ids: Mapping[str, int]) -> npt.NDArray[np.int32]:
 def _children(node: Node, at: int, above: int, slot: int) -> list[tuple[Node, int, int, int]]:
     """Return the children of a node with parent, parent for alignment, and slot."""
     if not node.edges:
-        return [(child, at, at, number) for number, child in enumerate(node.children)]
+        return [(child, at, at, number) for number, child in enumerate(node.children[:MAX_OPERANDS])]
     found = []
     for edge, child in sorted(zip(node.edges, node.children, strict=True), key=_visited):
         if edge == "w":
