@@ -45,7 +45,8 @@ def test_an_unpaired_dollar_gives_a_note() -> None:
 
 
 def test_a_formula_without_delimiters_gives_a_note() -> None:
-    assert read_query("a^2+b^2=c^2").notes == ("a^2+b^2=c^2 is read as the formula $a^{2}+b^{2}=c^{2}$",)
+    assert read_query("a^2+b^2=c^2").notes == ("a^2+b^2=c^2 is read as a formula",)
+    assert read_query("sqrt(2)").notes == ("sqrt(2) is read as the formula $\\sqrt{2}$",)
 
 
 def test_wildcards_are_recognised() -> None:

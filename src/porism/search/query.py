@@ -16,7 +16,7 @@ from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.match.backtracking import is_wildcard
 from porism.index.analysis.words import FORMULA
 from porism.records import Topic, TopicFormula
-from porism.search.reading.parts import QueryPart, split_query
+from porism.search.reading.parts import QueryPart, is_verbatim, split_query
 from porism.text.delimiters import math_span
 
 Field = Literal["title", "body"]
@@ -130,7 +130,7 @@ def _read_field(
 
 def _notes(part: QueryPart, formula: Parsed) -> Iterator[str]:
     if part.typed:
-        reading = "a formula" if part.latex == part.source else f"the formula ${part.latex}$"
+        reading = "a formula" if is_verbatim(part.source, part.latex) else f"the formula ${part.latex}$"
         yield f"{part.source} is read as {reading}"
     if formula.path == "opaque":
         yield f"{part.source[:80]} cannot be read as a formula, so only its symbols are searched"

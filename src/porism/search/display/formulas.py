@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from porism.corpus.post import Formula
 from porism.corpus.store.collection import Collection
-from porism.formula import Parsed
+from porism.formula import Parsed, parse
+from porism.index.formulas.store import WHOLE
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
+from porism.search.formulas.readings import best_reading
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
-from porism.search.reading.parts import split_query, typed_formula
+from porism.search.reading.parts import QueryPart, is_verbatim, split_query, typed_formula
 from porism.search.reading.runs import is_words
 from porism.text.segment import EMPTY
 
@@ -27,9 +29,9 @@ NO_HITS = ("search for similar formulas", "replace a part of the formula by a wi
 
 
 class FormulaInput(NamedTuple):
-    """The formula of a query that may contain words as well (None if it is empty), and notes on what is ignored."""
+    """The readings of the formula in a query that may contain words as well (none if it is empty), and notes on what is ignored."""
 
-    formula: Parsed | None
+    readings: tuple[Parsed, ...]
     notes: tuple[str, ...]
 
 
@@ -40,15 +42,19 @@ def read_formula(text: str) -> FormulaInput:
     if not found:
         typed = text.strip()
         if not typed or is_words(typed):
-            return FormulaInput(None, (NO_FORMULA.format(typed[:80]),) if typed else ())
-        return FormulaInput(parse_part(typed_formula(typed)), ())
+            return FormulaInput((), (NO_FORMULA.format(typed[:80]),) if typed else ())
+        return FormulaInput(_readings(typed_formula(typed)), ())
     words = " ".join(piece.source.strip() for piece in pieces if piece.kind == "text").strip()
     notes = []
     if words:
         notes.append(f"only the formula is searched, not the words “{words[:80]}”")
     if len(found) > 1:
         notes.append("only the first formula is searched")
-    return FormulaInput(parse_part(found[0]) if found[0].source else None, tuple(notes))
+    return FormulaInput(_readings(found[0]) if found[0].source else (), tuple(notes))
+
+
+def _readings(part: QueryPart) -> tuple[Parsed, ...]:
+    return (parse_part(part), *(parse(latex, wildcards=True) for latex in part.others))
 
 
 def formula_page(
@@ -56,9 +62,12 @@ def formula_page(
 ) -> FormulaResults:
     """Search for a formula and return a page of results."""
     began = time.perf_counter()
-    formula, notes = read_formula(text)
-    if formula is None:
+    readings, notes = read_formula(text)
+    if not readings:
         return FormulaResults((), 0, time.perf_counter() - began, notes, (EMPTY_QUERY,))
+    formula = best_reading(readings, searcher.store.terms, WHOLE) if len(readings) > 1 else readings[0]
+    if formula.latex not in text and not is_verbatim(text, formula.latex):
+        notes = (f"{text.strip()[:80]} is read as ${formula.latex}$", *notes)
     if formula.path == "opaque":
         notes = (*notes, "this cannot be read as a formula, so only its symbols are searched")
     found = searcher.page(formula, offset, k, mode)

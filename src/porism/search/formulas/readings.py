@@ -10,7 +10,7 @@ import numpy as np
 from porism.formula import Parsed
 from porism.index.analysis.terms import formula_terms
 from porism.index.protocols import UNKNOWN, Term, TermIndex
-from porism.index.schema import THREAD
+from porism.index.schema import THREAD, View
 from porism.search.query import QueryFormula, ReadQuery
 
 FAMILY = "parts"
@@ -26,15 +26,18 @@ def choose_readings(query: ReadQuery, index: TermIndex) -> ReadQuery:
 def _chosen(formula: QueryFormula, index: TermIndex) -> QueryFormula:
     if not formula.others:
         return formula
-    readings = (formula.parsed, *formula.others)
-    best = int(np.argmax([_support(index, reading) for reading in readings]))
-    return QueryFormula(readings[best], formula.field)
+    return QueryFormula(best_reading((formula.parsed, *formula.others), index), formula.field)
 
 
-def _support(index: TermIndex, formula: Parsed) -> float:
-    """Return the share of the formula's sub-expressions that some post contains."""
+def best_reading(readings: Sequence[Parsed], index: TermIndex, view: View = THREAD) -> Parsed:
+    """Return the reading that an index supports best; of several the first."""
+    return readings[int(np.argmax([_support(index, reading, view) for reading in readings]))]
+
+
+def _support(index: TermIndex, formula: Parsed, view: View) -> float:
+    """Return the share of the formula's sub-expressions that some document contains."""
     terms: Sequence[str] = list(dict.fromkeys(formula_terms(formula)[FAMILY]))
     if not terms:
         return 0.0
-    known = index.statistics([Term(FAMILY, term) for term in terms], THREAD).codes != UNKNOWN
+    known = index.statistics([Term(FAMILY, term) for term in terms], view).codes != UNKNOWN
     return float(known.sum()) / len(terms)

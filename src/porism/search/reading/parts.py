@@ -13,6 +13,7 @@ from porism.search.reading.runs import find_runs
 from porism.text.delimiters import MATHML
 from porism.text.find import formula_matches
 
+_BRACES = re.compile(r"[{}\s]")
 TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
 # Words that name an operator in a formula, and that people also write in words.
 _NAMED_OPERATORS = re.compile(
@@ -83,3 +84,8 @@ def typed_formula(text: str) -> QueryPart:
     """Return a whole text as one formula: LaTeX if it has commands, otherwise as people type mathematics."""
     readings = (text,) if "\\" in text else latex_readings(text) or (text,)
     return QueryPart("formula", text, readings[0] or text, typed=True, others=readings[1:])
+
+
+def is_verbatim(source: str, latex: str) -> bool:
+    """Return whether LaTeX is what was typed, apart from braces and blanks."""
+    return _BRACES.sub("", source) == _BRACES.sub("", latex)
