@@ -61,7 +61,7 @@ class TitleIdentity(Feature):
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""
-        return "the title says what the query says"
+        return "its title says what you search for"
 
 
 FEATURES = (TitleIdentity(),)
