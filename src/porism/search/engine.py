@@ -126,7 +126,7 @@ class Engine:
         hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
         return Results(
             hits,
-            len(page.groups),
+            page.count,
             time.perf_counter() - began,
             read.notes,
             hints,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from porism.formula import Parsed
@@ -19,6 +20,7 @@ from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import layout_symbols
 from porism.search.formulas.trace import matched_pairs
 
+FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
 WHOLE_TERMS = 2  # the first terms of a formula are the whole formula: as written, and with variables renamed
 MIN_SHARE = 0.4  # of the symbols of the query formula that must match
@@ -72,6 +74,12 @@ def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStor
     )
 
 
+@lru_cache(FORMULAS_KEPT)
+def _whole_terms(formula: Parsed) -> tuple[str, ...]:
+    """Return the terms of a query formula as a whole. Every page of its query needs them again."""
+    return tuple(formula_terms(formula)["parts"][:WHOLE_TERMS])
+
+
 class SharedPart(NamedTuple):
     """A sub-expression of the query: its weight x idf, the query formula it comes from, and the one that it is as a whole (-1: none)."""
 
@@ -85,11 +93,7 @@ class SharedParts:
 
     def __init__(self, parts: QueryTerms, store: FormulaStore, formulas: Sequence[Parsed] = ()) -> None:
         self._store = store
-        whole = {
-            term: number
-            for number, formula in enumerate(formulas)
-            for term in formula_terms(formula)["parts"][:WHOLE_TERMS]
-        }
+        whole = {term: number for number, formula in enumerate(formulas) for term in _whole_terms(formula)}
         codes = store.terms.statistics([Term("parts", text) for text in parts.texts], WHOLE).codes.tolist()
         rows = zip(codes, parts.scores.tolist(), parts.formulas, parts.texts, strict=True)
         self._parts = {

@@ -76,14 +76,26 @@ class HitPage:
 
     def hits(self, offset: int, k: int, sort: Sort = "relevance") -> tuple[SearchHit, ...]:
         """Return a page of hits. Votes and dates sort the most relevant hits only; the others follow by relevance."""
-        groups = self.groups if sort == "relevance" else self._sorted(sort)
-        page = [HitGroup(group.hits[: 1 + MOST_MORE]) for group in groups[offset : offset + k]]
+        groups = self._slice(offset, offset + k) if sort == "relevance" else self._sorted(sort)[offset : offset + k]
+        page = [HitGroup(group.hits[: 1 + MOST_MORE]) for group in groups]
         stored = iter(self._documents.posts([hit.id for group in page for hit in group.hits]))
         shown = [[self._shown(hit, next(stored)) for hit in group.hits] for group in page]
         return tuple(
             replace(first, more=tuple(more), more_count=len(group.hits) - 1) if more else first
-            for group, (first, *more) in zip(groups[offset : offset + k], shown, strict=True)
+            for group, (first, *more) in zip(groups, shown, strict=True)
         )
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return len(self.groups) if self._group else len(self._ranking)
+
+    def _slice(self, start: int, end: int) -> list[HitGroup]:
+        """Return some groups by relevance. Without grouping only these hits of the ranking are read."""
+        if self._group:
+            return self.groups[start:end]
+        hits = Ranking(self._ranking.ids[start:end], self._ranking.scores[start:end])
+        return [HitGroup((hit,)) for hit in hits]
 
     def _sorted(self, sort: Sort) -> list[HitGroup]:
         best = self.groups[:MOST_SORTED]
