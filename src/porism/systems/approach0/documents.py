@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.sources.raw import OWN_IDS
 from porism.corpus.store.collection import Collection
 from porism.systems.approach0.text_index import TextIndex, WordDocument, index_words
 from porism.systems.approach0.words import Analyser, engine_words
@@ -59,14 +60,16 @@ def distinct_formulas(collection: Collection) -> Iterator[str]:
 
 
 def formula_instances(collection: Collection) -> Iterator[Instance]:
-    """Yield the documents of Task 2 in the order of ids: not those of comments, and at most five of a visual id."""
+    """Yield the documents of Task 2 in the order of ids: not those of comments, and at most five of a visual id. Formulas without an official
+    visual id, in a collection that has them, count as one."""
     numbers = {expression.latex: expression.id - 1 for expression in collection.expressions()}
     seen: Counter[int] = Counter()
     for formula in collection.formulas():
         if formula.kind == "comment" or not collection.is_listed(formula):
             continue
-        seen[formula.visual_id] += 1
-        if seen[formula.visual_id] <= MOST_INSTANCES:
+        group = formula.visual_id if formula.visual_id < OWN_IDS else OWN_IDS
+        seen[group] += 1
+        if seen[group] <= MOST_INSTANCES:
             yield Instance(formula.id, formula.visual_id, numbers[formula.latex])
 
 
