@@ -21,6 +21,7 @@ COMPARED_OPERATORS = 4  # operators of a path, from the leaf, whose symbols are 
 # Under these operators the order of operands matters, so a path has the position of the operand (the third and later ones are equal).
 ORDERED = frozenset({"FRAC", "SEP", "ROOT", "BINOM", "MODULAR", "FORALL", "EXISTS", "FACT", "VECT", "FLOAT"})
 LAST_POSITION = 3
+SIGN = "SIGN"
 NO_ROOTS = frozenset({"BASE", "SUBSCRIPT", "SUPSCRIPT"})
 EQUAL_SYMBOLS = frozenset({"SEP", "TIMES"})  # classes whose operators are all one symbol
 
@@ -66,6 +67,12 @@ class _Leaf(NamedTuple):
     steps: tuple[Step, ...]
 
 
+class _Prefix(NamedTuple):
+    key: str
+    node: int
+    operators: tuple[str, ...]
+
+
 class _Reader:
     """Walks one tree: leaves from left to right, and the number of leaves under each node."""
 
@@ -99,7 +106,7 @@ def _step(node: Node, child: Node, number: int, position: int) -> Step:
     if node.node_class in ORDERED:
         classes = (f"RANK{min(position, LAST_POSITION)}", *classes)
     if node.node_class == "ADD":
-        classes = ("SIGN", *classes)
+        classes = (SIGN, *classes)
         operator += "-" if child.negative else "+"
     return Step(classes, number, operator)
 
@@ -110,20 +117,25 @@ def formula_paths(root: Node, is_query: bool = False) -> FormulaPaths:
     reader = _Reader(tree)
     leaves = reader.leaves[:MAX_LEAVES]
     smallest = 0.0 if is_query else SMALLEST_SHARE * len(leaves)
+    prefixes = [(leaf, one) for leaf in leaves for one in _prefixes(leaf) if reader.sizes[one.node] > smallest]
+    keys = dict.fromkeys(one.key for _, one in prefixes)
+    if len(keys) > MAX_KEYS and not is_query:  # the shortest ones stay
+        keys = dict.fromkeys(sorted(keys, key=_length)[:MAX_KEYS])
     groups: dict[tuple[str, int], PathGroup] = {}
-    keys: set[str] = set()
-    for leaf in leaves:
-        for key, node, operators in _prefixes(leaf):
-            if reader.sizes[node] <= smallest or (key not in keys and len(keys) >= MAX_KEYS and not is_query):
-                continue
-            keys.add(key)
-            group = groups.setdefault((key, node), PathGroup(key, node))
+    for leaf, one in prefixes:
+        if one.key in keys:
+            group = groups.setdefault((one.key, one.node), PathGroup(one.key, one.node))
             group.symbols[leaf.symbol] += 1
-            group.operators[operators] += 1
+            group.operators[one.operators] += 1
     return FormulaPaths(tuple(groups.values()), len(leaves))
 
 
-def _prefixes(leaf: _Leaf) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+def _length(key: str) -> int:
+    """Return the number of nodes on a path; signs are no nodes."""
+    return len(key.split(" ")) - key.count(f" {SIGN}")
+
+
+def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
     """Yield each key of a leaf with the node where it ends and the operators up to there."""
     names = [leaf.node_class]
     operators: tuple[str, ...] = ()
@@ -132,4 +144,4 @@ def _prefixes(leaf: _Leaf) -> Iterator[tuple[str, int, tuple[str, ...]]]:
         if step.operator and len(operators) < COMPARED_OPERATORS:
             operators = (*operators, step.operator)
         if step.classes[-1] not in NO_ROOTS:
-            yield " ".join(names), step.node, operators
+            yield _Prefix(" ".join(names), step.node, operators)
