@@ -18,8 +18,8 @@ from porism.systems.mathdowers.queries import (
     query_tokens,
     repaired,
 )
-from porism.systems.mathdowers.stemming import nltk_porter, porter
 from porism.systems.mathdowers.words import engine_tokens, treebank_tokens
+from porism.systems.nltk_tools import martin_porter, nltk_porter
 from porism.text.delimiters import math_span
 
 LISTS = WordLists(frozenset(("the", "of", "is")), frozenset(("theori", "field", "ring")), "the test")
@@ -37,7 +37,7 @@ YEARS = ("2020", "2021")
     ],
 )  # fmt: skip
 def test_the_stemmer_of_the_engine(word: str, stem: str) -> None:
-    assert porter(word) == stem
+    assert martin_porter(word) == stem
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ def test_a_run_names_the_formula_that_was_indexed(demo: Path, cache: Path) -> No
 def test_word_lists_come_from_the_option_the_environment_or_the_collection(
     demo: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PORISM_SHARED", str(tmp_path / "absent"))
     for name in ("nltk_stopwords", "lucence_snowball_english_stop", "manual_stopwords", "MSE_tag_keywords"):
         (tmp_path / f"{name}.txt").write_text("")
     (tmp_path / "wiki_keywords.txt").write_text("1\tzebras\tzebra\n")

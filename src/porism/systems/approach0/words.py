@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
-from porism.errors import PorismError
+from porism.systems.nltk_tools import nltk_porter, nltk_tools
 
 WORD = re.compile(r"[a-z0-9_]+")
 # Where a sentence ends, NLTK's word tokenizer separates the full stop from the word; elsewhere it leaves it there. NLTK finds sentences with a
@@ -41,8 +40,8 @@ def engine_words(text: str) -> list[str]:
 
 def porter_words(text: str) -> list[str]:
     """Return the words after NLTK's word tokenizer, its Porter stemmer and its Treebank detokenizer."""
-    tokens = [token for sentence in sentences(text) for token in _tools().tokenize(sentence)]
-    return engine_words(_tools().detokenize([_stemmed(token) for token in tokens]))
+    tokens = [token for sentence in sentences(text) for token in nltk_tools().word_tokens(sentence)]
+    return engine_words(nltk_tools().detokenize([_stemmed(token) for token in tokens]))
 
 
 def sentences(text: str) -> list[str]:
@@ -59,27 +58,7 @@ def sentences(text: str) -> list[str]:
 @lru_cache(200_000)
 def _stemmed(token: str) -> str:
     """Return the stem of a token; a hyphenated one keeps its hyphens, and each part is stemmed."""
-    return "-".join(_tools().stem(part) for part in token.split("-"))
-
-
-class _Tools:
-    """The three tools of NLTK that need no downloaded data."""
-
-    def __init__(self) -> None:
-        try:
-            from nltk.stem.porter import PorterStemmer
-            from nltk.tokenize.destructive import NLTKWordTokenizer
-            from nltk.tokenize.treebank import TreebankWordDetokenizer
-        except ImportError:
-            raise PorismError("a0porter needs nltk", fix="pip install 'porism[systems]'") from None
-        self.tokenize: Any = NLTKWordTokenizer().tokenize
-        self.stem: Any = PorterStemmer().stem
-        self.detokenize: Any = TreebankWordDetokenizer().detokenize
-
-
-@lru_cache(1)
-def _tools() -> _Tools:
-    return _Tools()
+    return "-".join(nltk_porter(part) for part in token.split("-"))
 
 
 ANALYSERS: dict[str, Analyser] = {"none": engine_words, "porter": porter_words}

@@ -28,6 +28,7 @@ from porism.systems.mathdowers.words import engine_tokens
 from porism.systems.topic_query import query_formula, topic_of
 
 LISTS_VARIABLE = "PORISM_MATHDOWERS_LISTS"
+TEST_DATA_LISTS = "data/fidelity/mathdowers-lists"
 CODE = ("porism.systems.mathdowers", "porism.systems.inverted")
 _RULES: dict[str, TupleRules] = {"L8": L8_SEARCH, "L1": L1_SEARCH}
 _FORMULAS = "formulas.npy"
@@ -138,9 +139,15 @@ def _counted(documents: Iterable[Document], advance: Callable[[int], None]) -> I
         yield document
 
 
+def _lists_of_test_data() -> str:
+    """Return the folder of the lists beside the test data, by which the fidelity of the runs is measured; empty where it is absent."""
+    folder = Path(os.environ.get("PORISM_SHARED", "../shared")) / TEST_DATA_LISTS
+    return str(folder) if folder.is_dir() else ""
+
+
 def _word_lists(context: SystemContext, folder: str) -> WordLists:
     """Read the lists that the option or the environment names; without them make lists from the collection."""
-    named = folder or os.environ.get(LISTS_VARIABLE, "")
+    named = folder or os.environ.get(LISTS_VARIABLE, "") or _lists_of_test_data()
     if not named:
         return collection_lists(context)
     if not Path(named).is_dir():
