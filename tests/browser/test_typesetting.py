@@ -44,6 +44,7 @@ CONSTRUCTS = (
     (r"\sqrt[n]{a}b", "n < a; n ^ a~; a < b"),
     (r"\sqrt{\frac{a}{b}}+c", "a ^ b; b < c"),
     (r"\sqrt{x^2+y^2}z", "y < z"),
+    (r"\sqrt{(a)^n}b", "n < b"),
     (r"\begin{aligned} a &= b \\ ccc &= d\end{aligned}", "a ] c3; b [ d; a ^ c1; = [ =2"),
     (r"\begin{align*} a+b &= p \\ &= q+r\end{align*}", "= [ =2; p [ q; p ^ q"),
     (r"\begin{eqnarray} a &=& b \\ &=& dd\end{eqnarray}", "= [ =2"),
