@@ -55,6 +55,9 @@ def test_ambiguous_input_keeps_its_readings(typed: str, readings: tuple[str, ...
     "text",
     [
         "find the sum of n",
+        "**The** gamma function",
+        "**not** a group",
+        "cost of the model",
         "a",
         "i",
         "is a group of order n abelian",

@@ -21,7 +21,7 @@ _ENDS = " ,.;:?!\"'“”‘’"
 _LETTERS = re.compile(r"[A-Za-z]+")
 # A command, a script, a symbol of sets or calculus, a Greek letter, a wildcard: nobody types these by accident.
 _SURE = re.compile(
-    r"\\[A-Za-z]{2,}|\\[{}|,;!]|\^|\*\*|(?<=[A-Za-z)\]}∑∫∏])_[{(A-Za-z0-9]|\?[A-Za-z]\b(?=\S)|(?<=\S)\?[A-Za-z]\b"
+    r"\\[A-Za-z]{2,}|\\[{}|,;!]|\^|(?<=[\w)\]])\*\*(?=[\w(])|(?<=[A-Za-z)\]}∑∫∏])_[{(A-Za-z0-9]|\?[A-Za-z]\b(?=\S)|(?<=\S)\?[A-Za-z]\b"
     rf"|[±×÷{SCRIPTS}\u0370-\u03ff\u2070-\u209f\u2100-\u214f\u2190-\u23ff\u27c0-\u27ef\u2900-\u2bff\u1d2c-\u1d6a\u2c7c\U0001d400-\U0001d7ff〖▒■¦]"
 )
 _OPERAND_END, _OPERAND_START = r"[A-Za-z0-9)\]!.'|}]", r"[A-Za-z0-9(\[{|√-]"
@@ -134,7 +134,7 @@ def _is_mathematical(run: str, has_sign: bool) -> bool:
         return True
     if run in names() or is_name(run):
         return True
-    return has_sign and len(run) <= _SHORT_PRODUCT and run not in stopwords()
+    return has_sign and len(run) <= _SHORT_PRODUCT and run.lower() not in stopwords()
 
 
 def _closed(chunks: list[_Chunk]) -> list[_Chunk]:

@@ -21,6 +21,61 @@ _TOKEN = re.compile(
 _DIFFERENTIAL = re.compile(r"[A-Za-z]??d[xyztursvwpASV]")
 _INNER_FUNCTION = re.compile(r"([a-z])(sin|cos|tan|ln|log|exp)([a-z]{1,2})")
 _CHOOSE = re.compile(r"([a-zN])C([a-zR])")
+# English words that look like a function with letters beside it: `cost` is not cos t, `using` is not u sin g.
+_ENGLISH = frozenset(
+    (
+        *(
+            "since",
+            "sing",
+            "sings",
+            "sink",
+            "sins",
+            "using",
+            "cost",
+            "costs",
+            "cosy",
+            "tank",
+            "tang",
+            "stand",
+            "stands",
+        ),
+        *(
+            "logic",
+            "login",
+            "logs",
+            "logo",
+            "blog",
+            "blogs",
+            "expel",
+            "expo",
+            "mind",
+            "minds",
+            "mine",
+            "mini",
+            "mint",
+            "minor",
+            "minus",
+        ),
+        *(
+            "maxi",
+            "maxim",
+            "limb",
+            "lime",
+            "limit",
+            "limp",
+            "deter",
+            "dime",
+            "argue",
+            "super",
+            "infer",
+            "info",
+            "mode",
+            "model",
+            "modes",
+        ),
+        *("modal", "sect", "cots", "kern", "signs", "signed"),
+    )
+)
 _COMPOSED = frozenset(("letter", "number", "close", "postfix"))
 _PRODUCT_OF_GREEK = ("pi", "theta", "alpha", "beta", "lambda", "omega", "phi")
 
@@ -107,6 +162,8 @@ def letters(run: str) -> list[Token]:
     """Return the tokens of a run of letters: a name, a differential, a name with letters at its end (`sinx`), or single letters."""
     if run in names():
         return [_named(run)]
+    if run.lower() in _ENGLISH:
+        return [_letter(char) for char in run]
     if _DIFFERENTIAL.fullmatch(run) and len(run) > 1:
         return [*map(_letter, run[:-2]), Token("differential", f"d{run[-1]}", run[-2:])]
     if chosen := _CHOOSE.fullmatch(run):
