@@ -39,18 +39,19 @@ def test_a_cache_of_size_zero_keeps_nothing() -> None:
 
 def test_a_repeated_query_is_not_searched_again(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine.open(demo / "index")
-    searched: list[tuple[object, ...]] = []
+    searched: list[tuple[object, object, object]] = []
     search = Engine.search
 
-    def counted(*given: object, **options: object) -> Results:
-        searched.append((*given[1:], options["kind"]))
-        return search(*given, **options)  # type: ignore[arg-type]
+    def counted(self: Engine, q: str, k: int, kind: str, *given: object, **options: object) -> Results:
+        searched.append((q, kind, options["group"]))
+        return search(self, q, k, kind, *given, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "search", counted)
     with TestClient(create_app(engine), base_url="http://localhost") as client:
         first, again = (client.get("/v1/search", params={"q": "irrational"}).json()["data"] for _ in range(2))
         client.get("/v1/search", params={"q": "irrational", "kind": "questions"})
-        page = client.get("/search", params={"q": "irrational"})
-    assert searched == [("irrational", "answers"), ("irrational", "questions")]
+        page, _ = (client.get("/search", params={"q": "irrational"}) for _ in range(2))
+    api = [("irrational", "answers", False), ("irrational", "questions", False)]
+    assert searched == [*api, ("irrational", "answers", True)]  # pages group the answers of a thread
     assert {**first, "seconds": 0} == {**again, "seconds": 0}
     assert page.status_code == 200

@@ -8,6 +8,7 @@ ids of the formula index's dictionaries.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ def encode(
     lists = {}
     for family, vocabulary in vocabularies.items():
         sizes = np.array([len(one[family]) for one in terms], np.int64)
-        codes = vocabulary.codes(term for one in terms for term in one[family])
+        codes = vocabulary.codes(chain.from_iterable(one[family] for one in terms))
         lists[family] = CodeLists(sizes, np.array(codes, np.uint32))
     forms = np.array([whole_form(one) for one in terms], np.uint64)
     return EncodedFormulas(np.array(expressions, np.int64), forms, lists)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -34,12 +36,12 @@ class Vocabulary:
     """The distinct terms of a block in the order of first appearance."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers.default_factory = self._numbers.__len__  # a new term gets the next code
 
     def codes(self, terms: Iterable[str]) -> list[int]:
         """Return the local code of each term."""
-        numbers = self._numbers
-        return [numbers.setdefault(term, len(numbers)) for term in terms]
+        return list(map(self._numbers.__getitem__, terms))
 
     def hashes(self) -> Hashes:
         """Return the hashes of all terms in the order of codes."""
@@ -53,6 +55,6 @@ class Vocabulary:
 def rows_of_documents(documents: Sequence[Sequence[str]], vocabulary: Vocabulary) -> LocalRows:
     """Return the rows of documents with a single field."""
     rows = np.repeat(np.arange(len(documents)), [len(terms) for terms in documents])
-    codes = np.array(vocabulary.codes(term for terms in documents for term in terms), np.uint32)
+    codes = np.array(vocabulary.codes(chain.from_iterable(documents)), np.uint32)
     block = fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(documents), 1)
     return LocalRows(block, vocabulary.hashes())

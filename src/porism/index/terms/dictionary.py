@@ -25,8 +25,13 @@ _EMPTY = np.uint64(0)
 
 def hash_terms(terms: Iterable[str], count: int = -1) -> Hashes:
     """Return the 64-bit hashes of terms. 0 marks an empty slot of the table, so no term has it."""
-    hashed = (xxh3_64_intdigest(term.encode("utf-8", "surrogatepass")) or 1 for term in terms)
-    return np.fromiter(hashed, np.uint64, count)
+    hashed = np.fromiter(map(_hash, terms), np.uint64, count)
+    hashed[hashed == 0] = 1
+    return hashed
+
+
+def _hash(term: str) -> int:
+    return xxh3_64_intdigest(term.encode("utf-8", "surrogatepass"))
 
 
 @compiled
