@@ -52,6 +52,12 @@ class QueryPattern(ComparableFormula):
         self.symbols: SymbolSequence = layout_symbols(self.layout, store)
 
 
+@lru_cache(FORMULAS_KEPT)
+def query_pattern(formula: Parsed, store: FormulaStore) -> QueryPattern:
+    """Return a formula of the query as a pattern. Every page of its query needs it again."""
+    return QueryPattern(formula, store)
+
+
 def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStore) -> Highlight:
     """Return the match of a query formula in a formula of a post; NO_HIGHLIGHT if they are not similar."""
     found = find(pattern.operators, item.operators).match
@@ -119,16 +125,14 @@ class Highlighter:
         self._store = store
         self._formulas = formulas
         self._limit = limit
-        self._patterns: dict[int, QueryPattern] = {}
         self._highlights: dict[tuple[int, str], Highlight] = {}
 
     def match(self, number: int, latex: str) -> Highlight:
         """Return the match of the query formula with this number in a formula."""
         key = (number, latex)
         if key not in self._highlights:
-            if number not in self._patterns:
-                self._patterns[number] = QueryPattern(self._formulas[number], self._store)
-            self._highlights[key] = highlight(self._patterns[number], parsed_formula(latex), self._store)
+            pattern = query_pattern(self._formulas[number], self._store)  # type: ignore[arg-type] # stores compare by identity
+            self._highlights[key] = highlight(pattern, parsed_formula(latex), self._store)
         return self._highlights[key]
 
     def shared_parts(self, parts: QueryTerms) -> SharedParts:
