@@ -67,6 +67,6 @@ def coverage(mathml: str, places: Collection[int]) -> Coverage:
         if inside and chosen[end] - chosen[at] == inside:
             filled.add(at)
             reached = end
-        elif at in wanted:
+        elif inside and at in wanted:  # a bracket alone has no frame
             framed.add(at)
     return Coverage(frozenset(filled), frozenset(framed))
