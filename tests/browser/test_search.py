@@ -215,6 +215,7 @@ def test_the_api_page_tries_a_call(page: Page, site: str) -> None:
     page.wait_for_selector('#v1-health .response:text(\'"status": "ok"\')')
     page.click("#v1-threads-id button")
     page.wait_for_selector("#v1-threads-id .response:text('question')")
+    assert '"ok": true' in page.inner_text("#v1-threads-id .response")
 
 
 def test_similar_questions_appear_while_one_is_written(page: Page, site: str) -> None:
@@ -234,6 +235,7 @@ def test_the_ask_box_works_without_scripts(browser: Chromium, site: str) -> None
     page.fill("[name=title]", "Why is $\\sqrt{2}$ irrational?")
     page.click("#ask-form button")
     page.wait_for_selector(".asked a")
+    assert "irrational" in page.inner_text(".asked")
     context.close()
 
 
@@ -276,6 +278,7 @@ def test_search_works_by_keyboard_alone(page: Page, site: str) -> None:
             break
     page.keyboard.press("Enter")
     page.wait_for_selector(".reasons li")
+    assert page.evaluate("document.activeElement.closest('.why') !== null")  # the focus stays where the reader is
 
 
 def test_leaderboard(page: Page, site: str) -> None:

@@ -1,4 +1,4 @@
-"""Corrections of spelling from the words of the index, chosen by how often a word occurs and by whether it goes with its neighbours."""
+"""Correct misspelt words of a query with words of the index: frequent ones, and those that occur beside the same words."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.search.retriever import Ranking
+from porism.systems.stored_arrays import open_arrays, save_arrays
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 ARRAYS = ("ids", "lengths", "starts", "documents", "counts")
-VOCABULARY = "vocabulary.txt"
 
 
 class Document(NamedTuple):
@@ -93,16 +93,13 @@ class InvertedIndex:
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder."""
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(self, name))
-        (folder / VOCABULARY).write_text("".join(f"{token}\n" for token in self.codes), "utf-8", newline="\n")
+        save_arrays(self, ARRAYS, self.codes, folder)
 
     @classmethod
     def open(cls, folder: Path) -> InvertedIndex:
-        """Open an index in a folder; its arrays are mapped, not read."""
-        with open(folder / VOCABULARY, encoding="utf-8", newline="\n") as lines:
-            codes = {line[:-1]: code for code, line in enumerate(lines)}
-        return cls(codes, *(np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS))
+        """Open an index; its arrays are mapped, not read."""
+        codes, arrays = open_arrays(ARRAYS, folder)
+        return cls(codes, *arrays)
 
 
 def invert(documents: Iterable[Document]) -> InvertedIndex:

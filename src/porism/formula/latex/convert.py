@@ -19,7 +19,7 @@ from porism.formula.problems import Problem
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
-SHORT = 500  # a text of so many characters takes latex2mathml little time
+SHORT = 500  # characters; latex2mathml converts a shorter text in a few milliseconds
 MAX_PROBLEMS = 20
 MAX_POINT_REPAIRS = 8
 

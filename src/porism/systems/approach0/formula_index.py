@@ -18,10 +18,10 @@ from porism.hashing import hash64
 from porism.systems.approach0.grammar import parse
 from porism.systems.approach0.lexer import UnreadableFormula
 from porism.systems.approach0.paths import FormulaPaths, PathGroup, formula_paths
+from porism.systems.stored_arrays import open_arrays, save_arrays
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
-SYMBOLS = "symbols.txt"
 ARRAYS = (
     "leaves",
     "node_formulas",
@@ -68,16 +68,13 @@ class PathIndex:
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder."""
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(self, name))
-        (folder / SYMBOLS).write_text("".join(f"{symbol}\n" for symbol in self.symbol_codes), "utf-8", newline="\n")
+        save_arrays(self, ARRAYS, self.symbol_codes, folder)
 
     @classmethod
     def open(cls, folder: Path) -> PathIndex:
         """Open an index; its arrays are mapped, not read."""
-        with open(folder / SYMBOLS, encoding="utf-8", newline="\n") as lines:
-            codes = {line[:-1]: code for code, line in enumerate(lines)}
-        return cls(codes, *(np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS))
+        codes, arrays = open_arrays(ARRAYS, folder)
+        return cls(codes, *arrays)
 
 
 @dataclass

@@ -31,7 +31,7 @@ NO_PROXIMITY = float(
     np.log(LEAST_PROXIMITY)
 )  # added to every score where no two words of the query are in the document
 VISUALS = "visuals.npy"
-SAME_DIGITS = 9  # sums of paths that agree in so many decimals are equal
+SAME_DIGITS = 9  # weights are rounded to nine decimals, so that rounding errors do not break ties
 
 
 class FormulaScores:

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.systems.stored_arrays import open_arrays, save_arrays
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 K1, B = 2.0, 0.75
 LEAST_PROXIMITY = 0.3
 ARRAYS = ("lengths", "starts", "documents", "positions")
-WORDS = "words.txt"
 
 
 class WordDocument(NamedTuple):
@@ -90,15 +91,13 @@ class TextIndex:
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder."""
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(self, name))
-        (folder / WORDS).write_text("".join(f"{word}\n" for word in self.codes), "utf-8", newline="\n")
+        save_arrays(self, ARRAYS, self.codes, folder)
 
     @classmethod
     def open(cls, folder: Path) -> TextIndex:
         """Open an index; its arrays are mapped, not read."""
-        codes = {word: code for code, word in enumerate((folder / WORDS).read_text("utf-8").split("\n")[:-1])}
-        return cls(codes, *(np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS))
+        codes, arrays = open_arrays(ARRAYS, folder)
+        return cls(codes, *arrays)
 
 
 def index_words(documents: Iterable[WordDocument]) -> TextIndex:
