@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from porism.lab.judging.agreement import disagreements, kappa, mean_agreement, pair_agreements
+from porism.lab.judging.agreement import disagreements, mean_agreement, overall_alpha, pair_agreements
 from porism.lab.judging.assessments import Assessment
+from porism.lab.judging.coefficients import alpha, kappa, weighted_kappa
 
 
 def judgment(assessor: str, item: str, grade: int, instance: int = 1) -> Assessment:
@@ -41,6 +42,38 @@ def test_kappa_of_degenerate_tables(pairs: list[tuple[int, int]], value: float |
     assert kappa(pairs) == value
 
 
+def test_weighted_kappa_computed_by_hand() -> None:
+    # Observed: 1 + 1, times n = 5. Expected over the two marginals: 4 + 36 + 1 + 8 + 4 + 2 + 2 + 9 + 8 = 74.
+    assert weighted_kappa([(0, 0), (1, 1), (2, 3), (3, 3), (0, 1)]) == pytest.approx(1 - 10 / 74, abs=1e-15)
+    # A far miss weighs more than a near one; plain kappa does not see the difference.
+    near, far = [(3, 3), (0, 0), (3, 2), (0, 0)], [(3, 3), (0, 0), (3, 0), (0, 0)]
+    assert (weighted_kappa(near) or 0) > (weighted_kappa(far) or 0)
+    assert [weighted_kappa(pairs) for pairs in ([], [(2, 2)], [(0, 3), (3, 0)])] == [None, 1.0, -1.0]
+
+
+def test_alpha_of_the_example_in_krippendorffs_paper() -> None:
+    # Four observers, twelve units, with gaps (Krippendorff 2011, section E): ordinal alpha is .815.
+    observers = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
+    units = [[int(grade) for grade in column if grade != "."] for column in zip(*observers, strict=True)]
+    assert alpha(units) == pytest.approx(0.815, abs=5e-4)
+    assert [alpha(units) for units in ([], [[2]], [[1, 1], [1, 1]], [[0, 1], [1, 0]])] == [
+        None,
+        None,
+        1.0,
+        pytest.approx(-0.5),
+    ]
+
+
+def test_alpha_takes_all_assessors_together_and_leaves_codes_out() -> None:
+    given = [
+        judgment(name, item, grade)
+        for name, row in {"a": "3015", "b": "3010", "c": "30"}.items()
+        for item, grade in zip("1234", map(int, row), strict=False)
+    ]
+    assert overall_alpha(given) == 1.0
+    assert overall_alpha([judgment("a", "1", 3)]) is None
+
+
 def test_pairs_use_items_that_both_graded_and_count_codes_separately() -> None:
     given = [
         judgment("a", "1", 3),
@@ -73,9 +106,9 @@ def test_the_mean_is_over_pairs_not_pooled() -> None:
         ("a", "c", -1.0),
         ("b", "c", -1.0),
     ]
-    assert mean_agreement(pairs) == (pytest.approx(-1 / 3), pytest.approx(-1 / 3))
-    assert mean_agreement(pairs, "a") == (0.0, 0.0)
-    assert mean_agreement([], "a") == (None, None)
+    assert mean_agreement(pairs) == (pytest.approx(-1 / 3),) * 3
+    assert mean_agreement(pairs, "a") == (0.0, 0.0, 0.0)
+    assert mean_agreement([], "a") == (None, None, None)
 
 
 def test_disagreements_with_the_largest_spread_come_first() -> None:

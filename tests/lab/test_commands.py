@@ -83,7 +83,8 @@ def test_from_assignment_to_qrels(journal_path: Path, tmp_path: Path, capsys: py
     assert main(["agreement", str(journal_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "pairs": [],
-        "mean": {"items": 0, "ungraded": 0, "kappa": None, "kappa_hm": None},
+        "mean": {"items": 0, "ungraded": 0, "kappa": None, "kappa_hm": None, "kappa_weighted": None},
+        "alpha": None,
     }
     for what in ("results", "narratives", "extra", "preferences"):
         assert main(["assess", "export", str(journal_path), what]) == 0

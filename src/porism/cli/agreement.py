@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-HELP = "print the agreement of assessors: Cohen's kappa on four grades, and on High or Medium against the others"
+HELP = "print the agreement of assessors: Cohen's kappa (plain, High or Medium against the rest, weighted) and Krippendorff's alpha"
 EXAMPLE = "porism agreement lab.journal"
 
 
@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pairs_and_mean(rows: list[dict[str, str | int | float | None]]) -> dict[str, object]:
-    """Separate the pairs of assessors from the last row, the mean over all pairs."""
-    mean = {name: value for name, value in rows[-1].items() if name not in ("first", "second")}
-    return {"pairs": rows[:-1], "mean": mean}
+    """Separate the pairs of assessors from the last row: the mean over all pairs, and alpha over all assessors."""
+    pairs = [{name: value for name, value in row.items() if name != "alpha"} for row in rows[:-1]]
+    mean = {name: value for name, value in rows[-1].items() if name not in ("first", "second", "alpha")}
+    return {"pairs": pairs, "mean": mean, "alpha": rows[-1]["alpha"]}

@@ -1,38 +1,16 @@
-"""Agreement of assessors: Cohen's kappa, four-way and with High or Medium (H+M) against the rest."""
+"""Agreement of assessors, pair by pair and all together, and the items on which they differ."""
 
 from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.lab.judging.assessments import Assessment
+from porism.lab.judging.coefficients import alpha, kappa, weighted_kappa
 from porism.lab.judging.scale import RELEVANT
-
-
-def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
-    """Return Cohen's unweighted kappa of pairs of labels: (po - pe) / (1 - pe), with pe from the two marginals.
-
-    Two assessors who both gave one and the same label throughout agree fully (1). Without any pair, kappa is undefined
-    (None).
-
-    Cohen, A coefficient of agreement for nominal scales, 1960. Of 50 pairs with 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no:
-
-    >>> kappa([("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15)
-    0.4
-    """
-    n = len(pairs)
-    if n == 0:
-        return None
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    same = sum(a == b for a, b in pairs)
-    # n * n * pe as a whole number, so that pe = 1 is recognised exactly.
-    expected = sum(first.count(label) * second.count(label) for label in {*first, *second})
-    if expected == n * n:
-        return 1.0
-    return (n * same - expected) / (n * n - expected)
 
 
 class InstanceId(NamedTuple):
@@ -47,8 +25,8 @@ class InstanceId(NamedTuple):
 class PairAgreement:
     """The agreement of two assessors on the items that both graded 0 to 3.
 
-    `kappa` is four-way, `kappa_hm` is High or Medium against the rest. `ungraded` counts the shared items for which one
-    of them chose System failure or Do not know.
+    `kappa` is four-way, `kappa_hm` is High or Medium against the rest, `kappa_weighted` is four-way with squared distances. `ungraded`
+    counts the shared items for which one of them chose System failure or Do not know.
     """
 
     first: str
@@ -56,6 +34,7 @@ class PairAgreement:
     items: int
     kappa: float | None
     kappa_hm: float | None
+    kappa_weighted: float | None
     ungraded: int = 0
 
 
@@ -64,6 +43,7 @@ class MeanAgreement(NamedTuple):
 
     kappa: float | None
     kappa_hm: float | None
+    kappa_weighted: float | None
 
 
 def _grades(assessments: Iterable[Assessment]) -> dict[str, dict[InstanceId, int]]:
@@ -83,16 +63,32 @@ def pair_agreements(assessments: Iterable[Assessment]) -> list[PairAgreement]:
         graded = [(table[a][key], table[b][key]) for key in shared if max(table[a][key], table[b][key]) <= 3]
         if shared:
             binary = [(x >= RELEVANT, y >= RELEVANT) for x, y in graded]
-            result.append(PairAgreement(a, b, len(graded), kappa(graded), kappa(binary), len(shared) - len(graded)))
+            kappas = (kappa(graded), kappa(binary), weighted_kappa(graded))
+            result.append(PairAgreement(a, b, len(graded), *kappas, len(shared) - len(graded)))
     return result
 
 
 def mean_agreement(pairs: Iterable[PairAgreement], assessor: str = "") -> MeanAgreement:
     """Average the kappas over pairs (of one assessor, if named), without pooling items; skip undefined ones."""
     mine = [pair for pair in pairs if not assessor or assessor in (pair.first, pair.second)]
-    four_way = [pair.kappa for pair in mine if pair.kappa is not None]
-    binary = [pair.kappa_hm for pair in mine if pair.kappa_hm is not None]
-    return MeanAgreement(statistics.fmean(four_way) if four_way else None, statistics.fmean(binary) if binary else None)
+    columns = zip(*((pair.kappa, pair.kappa_hm, pair.kappa_weighted) for pair in mine), strict=True)
+    means = [_mean(column) for column in columns] or [None] * 3
+    return MeanAgreement(*means)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def overall_alpha(assessments: Iterable[Assessment]) -> float | None:
+    """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3, however many assessors there are."""
+    units: dict[InstanceId, list[int]] = {}
+    for grades in _grades(assessments).values():
+        for key, grade in grades.items():
+            if grade <= 3:
+                units.setdefault(key, []).append(grade)
+    return alpha(units.values())
 
 
 @dataclass(frozen=True, slots=True)

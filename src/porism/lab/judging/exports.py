@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
 from typing import NamedTuple
 
-from porism.lab.judging.agreement import mean_agreement, pair_agreements
+from porism.lab.judging.agreement import mean_agreement, overall_alpha, pair_agreements
 from porism.lab.judging.assessments import assessments, extra_answers
 from porism.lab.judging.assignments import assigned_items, assignments, progress
 from porism.lab.judging.items import pooled_items
@@ -86,15 +86,16 @@ def progress_tsv(journal: Journal, cap: float | None = None) -> str:
 
 
 def agreement_table(journal: Journal, task: int | None = None) -> ExportTable:
-    """Return every pair of assessors, then the mean over pairs."""
+    """Return every pair of assessors, the mean over pairs, and Krippendorff's alpha over all assessors."""
     given = [found for found in assessments(journal, "main", "dual") if task in (None, found.task)]
     pairs = pair_agreements(given)
     rows: list[tuple[Cell, ...]] = [
-        (pair.first, pair.second, pair.items, pair.ungraded, pair.kappa, pair.kappa_hm) for pair in pairs
+        (pair.first, pair.second, pair.items, pair.ungraded, pair.kappa, pair.kappa_hm, pair.kappa_weighted, None)
+        for pair in pairs
     ]
     items, ungraded = sum(pair.items for pair in pairs), sum(pair.ungraded for pair in pairs)
-    rows.append(("mean", "", items, ungraded, *mean_agreement(pairs)))
-    return ExportTable(("first", "second", "items", "ungraded", "kappa", "kappa_hm"), rows)
+    rows.append(("mean", "", items, ungraded, *mean_agreement(pairs), overall_alpha(given)))
+    return ExportTable(("first", "second", "items", "ungraded", "kappa", "kappa_hm", "kappa_weighted", "alpha"), rows)
 
 
 def training_table(journal: Journal, task: int | None = None) -> ExportTable:

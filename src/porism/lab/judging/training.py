@@ -8,9 +8,10 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import open_text
-from porism.lab.judging.agreement import kappa, mean_agreement, pair_agreements
+from porism.lab.judging.agreement import mean_agreement, pair_agreements
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assignments import assignments
+from porism.lab.judging.coefficients import kappa
 from porism.lab.judging.items import JudgedItem
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import insert_item, opaque_key

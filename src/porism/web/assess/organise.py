@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from porism.lab.judging.agreement import Disagreement, disagreements, mean_agreement, pair_agreements
+from porism.lab.judging.agreement import Disagreement, disagreements, mean_agreement, overall_alpha, pair_agreements
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
 from porism.lab.judging.candidate import answer_blocks, formula_html
@@ -101,7 +101,8 @@ def _narrative_state(journal: Journal, assignment: Assignment) -> str:
 def agreement_page(context: RequestContext) -> Response:
     """Show kappa of every pair and the mean of every assessor, and the training rounds."""
     journal = context.app.journal
-    pairs = pair_agreements(assessments(journal, "main", "dual"))
+    given = assessments(journal, "main", "dual")
+    pairs = pair_agreements(given)
     names = sorted({name for pair in pairs for name in (pair.first, pair.second)})
     cells = {(pair.first, pair.second): pair for pair in pairs} | {(pair.second, pair.first): pair for pair in pairs}
     return context.page(
@@ -111,6 +112,7 @@ def agreement_page(context: RequestContext) -> Response:
         cells=cells,
         means={name: mean_agreement(pairs, name) for name in names},
         overall=mean_agreement(pairs),
+        alpha=overall_alpha(given),
         training=training_results(journal),
     )
 
