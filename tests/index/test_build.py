@@ -1,4 +1,4 @@
-"""Build a whole index: complete or not at all, the same bytes every time, and the same bytes when it continues a base."""
+"""Build a whole index: complete or not at all, and the same bytes every time."""
 
 from __future__ import annotations
 
@@ -37,22 +37,6 @@ def build_notes(folder: Path, name: str, notes: dict[str, str], base: Collection
 def posts_files(index: Path) -> dict[str, str]:
     """Return the digests of all files of the index of posts."""
     return {path.name: digest_file(path) for path in sorted((index / "posts").iterdir()) if path.is_file()}
-
-
-def test_an_index_that_continues_a_base_equals_a_new_one(tmp_path: Path) -> None:
-    small = build_notes(tmp_path, "small", FIRST)
-    build_index(small, tmp_path / "one")
-    large = build_notes(tmp_path, "large", MORE, small)
-    build_index(large, tmp_path / "added", base=tmp_path / "one")
-    build_index(large, tmp_path / "whole")
-    assert posts_files(tmp_path / "added") == posts_files(tmp_path / "whole")
-    for query in ("geometric series", "$x^2+y^2=z^2$", "irrational"):
-        added, whole = (
-            porism.open(tmp_path / name).search(query, kind="questions").hits for name in ("added", "whole")
-        )
-        assert added == whole
-        assert added
-    assert porism.open(tmp_path / "one").search("irrational", kind="questions").hits  # the base has not changed
 
 
 def test_building_twice_gives_the_same_files(tmp_path: Path) -> None:
@@ -101,16 +85,6 @@ def test_a_replaced_collection_is_reported(tmp_path: Path) -> None:
     assert str(error.value) == (
         f"{tmp_path / 'index'}: was built from another collection than the one at {home}\n"
         f"  fix: build the index again: porism index {home} -o {tmp_path / 'index'}"
-    )
-
-
-def test_a_base_with_another_choice_of_links_is_refused(tmp_path: Path) -> None:
-    collection = build_notes(tmp_path, "notes", FIRST)
-    build_index(collection, tmp_path / "index")
-    with pytest.raises(PorismError) as error:
-        build_index(collection, tmp_path / "next", links=False, base=tmp_path / "index")
-    assert str(error.value) == (
-        f"{tmp_path / 'index'}: was built with another choice of links\n  fix: index the whole collection"
     )
 
 

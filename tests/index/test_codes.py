@@ -15,6 +15,6 @@ def test_an_expression_with_two_visual_ids_shifts_no_other(tmp_path: Path) -> No
     items["parts_end"] = np.array([2, 3, 5, 6])
     items["parts_code"] = np.array([5, 6, 7, 5, 6, 8], np.uint32)
     with ColumnWriter(tmp_path / "forms", FORM_TYPES) as columns:
-        _append_forms(columns, items, 0, 0)
+        _append_forms(columns, items, 1)
     parts = ExpressionParts(tmp_path / "forms")
     assert [parts.codes(number) for number in (1, 2, 3)] == [[5, 6], [7], [8]]

@@ -70,28 +70,6 @@ def test_two_processes_build_the_same_index_as_one(index: Path, tmp_path: Path) 
     assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
 
 
-def test_only_new_formulas_are_indexed_and_the_index_is_the_same(tmp_path: Path) -> None:
-    base = make_index(tmp_path / "base", LATEX)
-    old = FormulaSearcher.open(base)
-    before = old.search("x^2+1")
-    whole = make_index(tmp_path / "whole", [*LATEX, "z^2+1", r"\oint z"])
-    reported: list[int] = []
-    with Collection.open(whole.parent / "collection") as collection:
-        build_formula_index(collection, tmp_path / "index", reported.append, base=base)
-    assert sum(reported) == 2
-    for path in sorted(path for name in ("rows", "keys") for path in (whole / name).iterdir()):
-        assert path.read_bytes() == (tmp_path / "index" / path.relative_to(whole)).read_bytes(), path.name
-    assert FormulaSearcher.open(tmp_path / "index").search("z^2") == FormulaSearcher.open(whole).search("z^2")
-    assert old.search("x^2+1") == before
-
-
-def test_a_base_with_other_formulas_is_not_used(index: Path, tmp_path: Path) -> None:
-    other = make_index(tmp_path / "other", ["p", "q"])
-    with Collection.open(index.parent / "collection") as collection:
-        build_formula_index(collection, tmp_path / "index", base=other)
-    assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
-
-
 def test_progress_counts_every_formula(index: Path, tmp_path: Path) -> None:
     reported: list[int] = []
     with Collection.open(index.parent / "collection") as collection:

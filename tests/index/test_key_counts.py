@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from porism.index.storage import key_counts
-from porism.index.storage.key_counts import CountedKeys, KeyCounter
+from porism.index.storage.key_counts import KeyCounter
 
 
 def test_counts_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,13 +19,6 @@ def test_counts_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> 
     expected_keys, expected_counts = np.unique(numbers, return_counts=True)
     assert keys.tolist() == expected_keys.tolist()
     assert counts.tolist() == expected_counts.tolist()
-
-
-def test_counting_continues_from_earlier_counts() -> None:
-    counter = KeyCounter("<u4", CountedKeys(np.array([2, 5], np.uint32), np.array([1, 10])))
-    counter.add(np.array([1, 5], np.uint32), np.array([3, 4]))
-    keys, counts = counter.result()
-    assert (keys.tolist(), counts.tolist()) == ([1, 2, 5], [3, 1, 14])
 
 
 def test_an_empty_counter_has_no_keys() -> None:

@@ -55,7 +55,7 @@ def test_newer_format(index: Path) -> None:
     with pytest.raises(PorismError) as caught:
         read_manifest(index, "formulas")
     assert message(caught).startswith(
-        f"{index}: index format 99 is newer than this version of Porism reads (4)\n  fix: update Porism, or"
+        f"{index}: index format 99 is newer than this version of Porism reads (5)\n  fix: update Porism, or"
     )
 
 

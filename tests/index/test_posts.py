@@ -44,7 +44,7 @@ def known(folder: Path, collection: Collection, *latex: str) -> FormulaCodes:
     with CodesWriter(folder / "codes") as writer:
         encoded, hashes = encode_expressions(collection, found)
         writer.add(encoded, {family: dictionaries[family].intern(own) for family, own in hashes.items()})
-    writer.finish(dictionaries, folder / "forms", None)
+    writer.finish(dictionaries, folder / "forms")
     return FormulaCodes(folder / "codes", folder / "forms")
 
 
@@ -52,7 +52,6 @@ Counts = dict[tuple[int, str, int], int]  # post, field, hash of the term
 
 
 def counts(found: LocalRows) -> Counts:
-    assert found.hashes is not None
     result: Counts = {}
     at = 0
     for post, size in enumerate(found.rows.sizes.tolist()):

@@ -24,11 +24,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not learn vectors: the index is smaller and faster to build, but ranks slightly worse",
     )
-    parser.add_argument(
-        "--add",
-        metavar="INDEX",
-        help="an index of the collection before posts were added: reuse everything that did not change",
-    )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
@@ -45,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
         links=not args.no_links,
         vectors=not args.no_vectors,
         progress=Silent() if args.quiet else Bars(),
-        base=args.add,
     )
     size = sum(part.size for part in manifest.files.values())
     counts = ", ".join(f"{number:,} {name}" for name, number in manifest.counts.items())

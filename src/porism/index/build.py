@@ -19,7 +19,7 @@ from porism.files import atomic_directory
 from porism.index.concepts.learning import learn_concepts
 from porism.index.formulas.build import build_formula_index
 from porism.index.formulas.codes import FORMS
-from porism.index.manifest import Manifest, read_manifest, write_manifest
+from porism.index.manifest import Manifest, write_manifest
 from porism.index.posts.build import SMALL, write_posts
 from porism.index.vectors.lsa import VECTOR_FAMILIES, write_vectors
 from porism.index.vocabulary import write_vocabulary
@@ -36,26 +36,21 @@ def build_index(
     links: bool = True,
     vectors: bool = True,
     progress: Progress | None = None,
-    base: str | Path | None = None,
 ) -> Manifest:
     """Index a collection into a new directory.
 
     Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
-    vectors are learned. `base` is an index of the collection before it grew: unchanged threads and formulas are copied from it, and it stays
-    as it is for its readers.
+    vectors are learned.
     """
     collection.check_formulas()
     report = progress or Silent()
     target = Path(directory)
-    known = None if base is None else Path(base)
-    if known is not None and read_manifest(known, KIND).options["links"] != links:
-        raise PorismError("was built with another choice of links", where=str(known), fix="index the whole collection")
     with atomic_directory(target) as work, _report_target(work, target):
         formulas, posts = work / "formulas", work / "posts"
         temporary = work / "passing"  # what one stage writes for the next
         codes, occurrences = temporary / "codes", temporary / "occurrences"
         with report.stage("formulas", collection.count("visuals")) as advance:
-            build_formula_index(collection, formulas, advance, base=known and known / "formulas", codes=codes)
+            build_formula_index(collection, formulas, advance, codes=codes)
         number = write_posts(
             collection,
             posts,
@@ -64,7 +59,6 @@ def build_index(
             codes=codes,
             forms=formulas / FORMS,
             occurrences=occurrences,
-            base=known and known / "posts",
         )
         shutil.rmtree(codes)
         _learn(report, posts, occurrences, number, VECTOR_FAMILIES if vectors else ())

@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.files import atomic_file, digest_file
 from porism.hashing import fingerprint
 
-FORMAT = 4
+FORMAT = 5
 NAME = "manifest.json"
 # Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.
 SHAPES_TERMS = (

@@ -17,14 +17,14 @@ from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
 from porism.index.formulas.block import TYPES, Block, StoredFormula, make_block
 from porism.index.formulas.codes import FORMS, CodesWriter, ExtraFormulas, encode_expressions
-from porism.index.manifest import Manifest, read_manifest, write_manifest
+from porism.index.manifest import Manifest, write_manifest
 from porism.index.schema import FORMULA_FAMILIES
-from porism.index.storage.columns import ColumnWriter, OpenFiles, read_columns
-from porism.index.storage.key_counts import CountedKeys, KeyCounter
+from porism.index.storage.columns import ColumnWriter, OpenFiles
+from porism.index.storage.key_counts import KeyCounter
 from porism.index.storage.rows import Rows, RowsWriter
 from porism.index.terms.dictionary import DictionaryWriter
 from porism.index.terms.embedded import write_frequencies
-from porism.index.terms.inversion import PostingLists, write_postings
+from porism.index.terms.inversion import write_postings
 from porism.index.worker import open_in_worker
 from porism.parallel import Pool, cores, ordered, workers
 
@@ -44,32 +44,26 @@ def build_formula_index(
     progress: Callable[[int], object] | None = None,
     *,
     processes: int | None = None,
-    base: str | Path | None = None,
     codes: Path | None = None,
+    part: FormulaPart | None = None,
 ) -> Manifest:
-    """Index all distinct formulas of a collection into a new directory. `progress` is called with the number of formulas of each block.
-
-    `base` is an index of the same collection before it grew. Its formulas are copied and only new ones are indexed, provided that the
-    collection has the formulas of the base first and unchanged; otherwise all are indexed. The term codes of the formulas that were indexed
-    now are written to the folder `codes`, for the index of posts.
+    """Index all distinct formulas of a collection, or a part of them, into a new directory. `progress` is called with the number of
+    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts.
     """
-    visuals = _returnable(collection)
-    known = _known_formulas(base, visuals, collection)
-    old = Path(base) if known and base is not None else None
-    number = processes or (1 if len(visuals) - known < SMALL else cores())
+    if part is None:
+        part = FormulaPart(_returnable(collection), 1)
+    number = processes or (1 if len(part.visuals) < SMALL else cores())
     with atomic_directory(directory) as work, workers(number) as pool:
-        if old is not None:
-            shutil.copytree(old / "rows", work / "rows")
         made = codes or work / "codes"
         with (
-            _TermsWriter(work, old, known) as terms,
+            _TermsWriter(work) as terms,
             ColumnWriter(work / "rows", TYPES) as columns,
             CodesWriter(made) as encoded,
         ):
-            build = _FormulaWriter(terms, columns, encoded, old)
-            _index(build, collection, visuals[known:], pool, 2 * number, progress)
+            build = _FormulaWriter(terms, columns, encoded)
+            _index(build, collection, part, pool, 2 * number, progress)
         terms.finish()
-        encoded.finish(terms.dictionaries, work / FORMS, None if old is None else old / FORMS)
+        encoded.finish(terms.dictionaries, work / FORMS, part.first_expression)
         build.write(work)
         if codes is None:
             shutil.rmtree(made)
@@ -77,16 +71,21 @@ def build_formula_index(
         return write_manifest(work, KIND, collection.digest, counts=counts)
 
 
+class FormulaPart(NamedTuple):
+    """A part of the formulas of a collection: visual ids in ascending order, and the first of the expressions that no other part has."""
+
+    visuals: Ids
+    first_expression: int
+
+
 class _TermsWriter(OpenFiles):
     """Write the term index of the formulas: rows to a temporary folder, then posting lists. Use it in a `with` statement, then `finish`."""
 
-    def __init__(self, work: Path, base: Path | None, first: int) -> None:
+    def __init__(self, work: Path) -> None:
         super().__init__()
         self._work = work
-        self._base = base
-        self._first = first  # row of the first new formula
         self._temporary = work / "passing"
-        self.dictionaries = {family: DictionaryWriter(base and base / "terms" / family) for family in FORMULA_FAMILIES}
+        self.dictionaries = {family: DictionaryWriter() for family in FORMULA_FAMILIES}
         self._rows = {
             family: self._stack.enter_context(RowsWriter(self._temporary, family, 1)) for family in FORMULA_FAMILIES
         }
@@ -95,7 +94,6 @@ class _TermsWriter(OpenFiles):
         """Append the rows of a block; return the dictionary ids of its local codes by family."""
         ids = {}
         for family, local in block.terms.items():
-            assert local.hashes is not None
             ids[family] = self.dictionaries[family].intern(local.hashes)
             self._rows[family].add(local.rows._replace(codes=ids[family][local.rows.codes]))
         return ids
@@ -105,27 +103,25 @@ class _TermsWriter(OpenFiles):
         for family, dictionary in self.dictionaries.items():
             path = self._work / "terms" / family
             rows = Rows(self._temporary, family)
-            old = None if self._base is None else self._base / "terms" / family
             dictionary.save(path)
-            write_postings(rows, dictionary.size, path, None if old is None else PostingLists(old), self._first)
+            write_postings(rows, dictionary.size, path)
             write_frequencies(path, None)
-            lengths = rows.lengths if old is None else np.concatenate((np.load(f"{old}.lengths.npy"), rows.lengths))
-            np.save(f"{path}.lengths.npy", lengths)
+            np.save(f"{path}.lengths.npy", rows.lengths)
         shutil.rmtree(self._temporary)
 
 
 def _index(
     build: _FormulaWriter,
     collection: Collection,
-    visuals: Ids,
+    part: FormulaPart,
     pool: Pool | None,
     window: int,
     progress: Callable[[int], object] | None,
 ) -> None:
     """Index these distinct formulas, then encode the other expressions, which differ from them only in their LaTeX."""
     encoded = np.zeros(collection.count("expressions") + 1, np.bool_)
-    encoded[: build.expressions + 1] = True
-    for count, block in ordered(pool, _make_block, _tasks(collection, visuals), window):
+    encoded[: part.first_expression] = True
+    for count, block in ordered(pool, _make_block, _tasks(collection, part.visuals), window):
         build.add(block)
         encoded[block.columns["expression"]] = True
         if progress is not None:
@@ -141,24 +137,6 @@ def _returnable(collection: Collection) -> Ids:
     while len(visual_ids := np.fromiter((row.visual_id for row in islice(rows, SCAN)), np.int64)):
         counter.count(visual_ids)
     return counter.result().keys
-
-
-def _known_formulas(base: str | Path | None, visuals: Ids, collection: Collection) -> int:
-    """Return how many formulas the base has; 0 if the collection does not have them first, with the same LaTeX."""
-    if base is None:
-        return 0
-    read_manifest(Path(base), KIND)
-    held = read_columns(Path(base) / "rows", {name: TYPES[name] for name in ("visual", "latex_at", "latex")})
-    count = len(held["visual"])
-    if not np.array_equal(held["visual"], visuals[:count]):
-        return 0
-    start = 0
-    for visual_id, end in zip(held["visual"].tolist(), held["latex_at"].tolist(), strict=True):
-        latex = collection.expression(collection.visual(visual_id).expression_id).latex
-        if latex.encode("utf-8", "surrogatepass") != held["latex"][start:end].tobytes():
-            return 0
-        start = end
-    return count
 
 
 class _Task(NamedTuple):
@@ -192,11 +170,10 @@ def _encode_extra(task: _Task) -> ExtraFormulas:
 
 
 class _FormulaWriter:
-    """Write the blocks of an index, and count labels and path keys over all of them, those of a base included."""
+    """Write the blocks of an index, and count labels and path keys over all of them."""
 
-    def __init__(self, terms: _TermsWriter, columns: ColumnWriter, codes: CodesWriter, base: Path | None) -> None:
+    def __init__(self, terms: _TermsWriter, columns: ColumnWriter, codes: CodesWriter) -> None:
         self.formulas = 0
-        self.expressions = 0  # of the base
         self._codes = codes
         self._terms = terms
         self._columns = columns
@@ -205,20 +182,6 @@ class _FormulaWriter:
         self._operators: Counter[int] = Counter()  # and in the operator tree
         self._ends = dict.fromkeys((name for name in TYPES if name.endswith("_at")), 0)
         self._keys = KeyCounter("<u4")
-        if base is not None:
-            self._continue(base)
-
-    def _continue(self, base: Path) -> None:
-        statistics = json.loads((base / STATISTICS).read_text("utf-8"))
-        self.formulas = statistics["formulas"]
-        for at, (label, layout, operators) in enumerate(statistics["labels"]):
-            self._labels[label] = at
-            self._layout[at], self._operators[at] = layout, operators
-        keys = read_columns(base / "keys", KEY_TYPES)
-        self._keys = KeyCounter("<u4", CountedKeys(keys["key"], keys["key_count"].astype(np.int64)))
-        self.expressions = read_manifest(base, KIND).counts["expressions"]
-        rows = read_columns(base / "rows", {name: TYPES[name] for name in self._ends})
-        self._ends = {name: int(ends[-1]) for name, ends in rows.items()}
 
     def add(self, block: Block) -> None:
         """Write a block and count its labels and path keys."""

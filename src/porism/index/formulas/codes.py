@@ -27,7 +27,7 @@ from porism.index.terms.dictionary import DictionaryWriter, Hashes
 MISSING = -1
 FORMS = "forms"  # the folder of the table that stays
 AT_ONCE = 100_000  # expressions whose codes are copied together
-FORM_TYPES = {"form": "<u8", "parts_end": "<u4", "parts": "<u4"}
+FORM_TYPES = {"first": "<i8", "form": "<u8", "parts_end": "<u4", "parts": "<u4"}
 ITEM_TYPES = {
     "expression": "<i8",
     "form": "<u8",
@@ -104,31 +104,29 @@ class CodesWriter:
     def __exit__(self, *error: Any) -> None:
         self._columns.__exit__(*error)
 
-    def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, base: Path | None) -> None:
-        """Write the hashes of all terms, and the forms and sub-expressions by expression id, those of a base before them."""
+    def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, first: int = 1) -> None:
+        """Write the hashes of all terms, and the forms and sub-expressions by expression id, from the id `first` on."""
         with ColumnWriter(self._directory / "hashes", HASH_TYPES) as columns:
             for family, dictionary in dictionaries.items():
                 columns.append(family, dictionary.hashes())
         items = read_columns(self._directory / "items", ITEM_TYPES)
-        held = None if base is None else read_columns(base, FORM_TYPES)
-        first = 0 if held is None else len(held["form"])  # a base has all expressions up to this id
         with ColumnWriter(forms, FORM_TYPES) as columns:
-            for name, values in (held or {}).items():
-                columns.append(name, values)
-            _append_forms(columns, items, first, 0 if held is None else len(held["parts"]))
+            _append_forms(columns, items, first)
 
 
-def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int, end: int) -> None:
-    """Append forms and sub-expressions in the order of expression ids, from the first id on; `end` is where the codes end so far."""
+def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int) -> None:
+    """Append forms and sub-expressions in the order of expression ids, from the first id on."""
     # An expression is an item once for each of its visual ids, of which official formulas may have several: take it once.
     expressions, order = np.unique(items["expression"], return_index=True)
-    expressions = expressions - first
+    columns.append("first", [first])
+    own = expressions >= first
+    expressions, order = expressions[own] - first, order[own]
     size = int(expressions[-1]) + 1 if len(expressions) else 0
     forms, sizes = np.zeros(size, np.uint64), np.zeros(size, np.int64)
     forms[expressions] = items["form"][order]
     sizes[expressions] = np.diff(items["parts_end"], prepend=0)[order]
     columns.append("form", forms)
-    columns.append("parts_end", end + np.cumsum(sizes))
+    columns.append("parts_end", np.cumsum(sizes))
     for start in range(0, len(order), AT_ONCE):
         some = order[start : start + AT_ONCE].tolist()
         ends = items["parts_end"]
@@ -144,12 +142,14 @@ class ExpressionParts:
         columns = read_columns(directory, FORM_TYPES)
         self._ends: Ints = columns["parts_end"]
         self._codes: Codes = columns["parts"]
+        self.first = int(columns["first"][0])
 
     def codes(self, expression: int) -> list[int]:
         """Return the codes of an expression; none if the index does not know it."""
-        if not 0 < expression < len(self._ends):
+        at = expression - self.first
+        if not 0 <= at < len(self._ends):
             return []
-        found: list[int] = self._codes[self._ends[expression - 1] : self._ends[expression]].tolist()
+        found: list[int] = self._codes[self._ends[at - 1] if at else 0 : self._ends[at]].tolist()
         return found
 
 
@@ -159,8 +159,10 @@ class FormulaCodes:
     def __init__(self, directory: Path, forms: Path) -> None:
         self._forms = read_columns(forms, FORM_TYPES)
         items = read_columns(directory / "items", ITEM_TYPES)
+        self._first = int(self._forms["first"][0])
         self._items = np.full(len(self._forms["form"]), MISSING, np.int32)
-        self._items[items["expression"]] = np.arange(len(items["expression"]))
+        own = np.flatnonzero(items["expression"] >= self._first)
+        self._items[items["expression"][own] - self._first] = own
         self.ends: dict[str, Ints] = {family: items[f"{family}_end"] for family in FORMULA_FAMILIES}
         self.codes: dict[str, Codes] = {family: items[f"{family}_code"] for family in FORMULA_FAMILIES}
         self.hashes: dict[str, Hashes] = read_columns(directory / "hashes", HASH_TYPES)
@@ -168,13 +170,14 @@ class FormulaCodes:
     def items(self, expressions: Ints) -> Ints:
         """Return the item of each expression, MISSING for those whose terms were not computed."""
         found = np.full(len(expressions), MISSING, np.int64)
-        inside = expressions < len(self._items)
-        found[inside] = self._items[expressions[inside]]
+        places = expressions - self._first
+        inside = (places >= 0) & (places < len(self._items))
+        found[inside] = self._items[places[inside]]
         return found
 
     def forms(self, expressions: Ints) -> Hashes:
         """Return the form of each expression, 0 for a small one."""
-        forms: Hashes = self._forms["form"][expressions]
+        forms: Hashes = self._forms["form"][expressions - self._first]
         return forms
 
 

@@ -7,9 +7,11 @@ Memory: the dictionaries (24 to 48 bytes a distinct term) and 8 bytes a thread; 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.index.concepts.occurrences import ConceptWriter
@@ -23,6 +25,7 @@ from porism.index.terms.inversion import write_postings
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress
 
+Ints = npt.NDArray[np.int64]
 CHUNK = 64  # threads that a worker reads in one task
 SMALL = 1_000  # fewer threads are read in one process, before others would have started
 
@@ -30,17 +33,16 @@ SMALL = 1_000  # fewer threads are read in one process, before others would have
 class PostsWriter(OpenFiles):
     """Write the rows and attributes of posts into a directory; use it in a `with` statement, then call `finish`."""
 
-    def __init__(self, directory: Path, base: Path | None = None) -> None:
+    def __init__(self, directory: Path) -> None:
         super().__init__()
         directory.mkdir(parents=True)
         self._directory = directory
         enter = self._stack.enter_context
-        self._dictionaries = {family: DictionaryWriter(base and base / family) for family in FAMILIES}
+        self._dictionaries = {family: DictionaryWriter() for family in FAMILIES}
         self._rows = {family: enter(RowsWriter(directory, family, len(FIELDS))) for family in FAMILIES}
         self._attributes = enter(ColumnWriter(directory, POST_TYPES))
-        self._signatures = enter(ArrayWriter(directory / "signatures.npy", "<u8"))
         self._threads = enter(ArrayWriter(directory / "threads.npy", "<i8"))
-        self._posts = 0
+        self.posts = 0
         self._threads.append([0])
 
     def add(self, block: ThreadBlock) -> None:
@@ -49,9 +51,8 @@ class PostsWriter(OpenFiles):
             self._rows[family].add(rows.final(self._dictionaries[family]))
         for name, values in block.attributes.items():
             self._attributes.append(name, values)
-        self._signatures.append(block.signatures)
-        self._threads.append(self._posts + np.cumsum(block.sizes))
-        self._posts += int(block.sizes.sum())
+        self._threads.append(self.posts + np.cumsum(block.sizes))
+        self.posts += int(block.sizes.sum())
 
     def finish(self) -> None:
         """Write dictionaries, posting lists and frequencies, once all rows are written."""
@@ -76,30 +77,34 @@ def write_posts(
     progress: Progress,
     codes: Path,
     forms: Path,
-    occurrences: Path,
-    base: Path | None = None,
+    occurrences: Path | None,
+    questions: Ints | None = None,
 ) -> int:
-    """Write all threads of a collection; return the number of posts. `codes` and `forms` hold the terms of its formulas; what concepts
-    are learned from is written to `occurrences`. Unchanged threads are copied from the index at `base`, built with the same `links`."""
-    questions = np.fromiter(collection.question_ids(), np.int64)
+    """Write the threads of these questions (default: all) in the order of their ids; return the number of posts.
+
+    `codes` and `forms` hold the terms of the formulas. What concepts are learned from is written to `occurrences`, if given.
+    """
+    if questions is None:
+        questions = np.fromiter(collection.question_ids(), np.int64)
     number = 1 if len(questions) < SMALL else cores()
 
     def tasks() -> Iterator[tuple[int, Task]]:
         for start in range(0, len(questions), CHUNK):
-            some = questions[start : start + CHUNK]
-            yield len(some), Task(collection.path, collection.digest, codes, forms, some, links, base)
+            chunk = questions[start : start + CHUNK]
+            learn = occurrences is not None
+            yield len(chunk), Task(collection.path, collection.digest, codes, forms, chunk, links, learn)
 
     with (
         progress.stage("threads", len(questions)) as advance,
         workers(number) as pool,
-        PostsWriter(directory, base) as writer,
-        ConceptWriter(occurrences) as concepts,
+        PostsWriter(directory) as writer,
+        nullcontext() if occurrences is None else ConceptWriter(occurrences) as concepts,
     ):
         for count, made in ordered(pool, make_threads, tasks(), 2 * number):
-            for block in made.blocks:
-                writer.add(block)
-            concepts.add(made.concepts)
+            writer.add(made.block)
+            if concepts is not None and made.concepts is not None:
+                concepts.add(made.concepts)
             advance(count)
     with progress.stage("posting lists", None):
         writer.finish()
-    return concepts.posts
+    return writer.posts

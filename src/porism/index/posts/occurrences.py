@@ -112,7 +112,7 @@ class _CodeSource(NamedTuple):
 
 
 def _extra_source(items: Ints, extra: ExtraFormulas, family: str) -> _CodeSource:
-    """Return the source of expressions whose codes were not stored, because an index that this one continues had computed their terms."""
+    """Return the source of expressions whose codes were not stored, because an earlier segment has them."""
     missing = np.flatnonzero(items == MISSING)
     own = np.full(len(items), MISSING, np.int64)
     own[missing] = np.arange(len(missing))

@@ -26,9 +26,8 @@ class KeyCounter:
     peak the counter holds three times its keys.
     """
 
-    def __init__(self, dtype: str, initial: CountedKeys | None = None) -> None:
-        """Start empty, or from counts that were made before."""
-        self._counted = initial or CountedKeys(np.empty(0, dtype), np.empty(0, np.int64))
+    def __init__(self, dtype: str) -> None:
+        self._counted = CountedKeys(np.empty(0, dtype), np.empty(0, np.int64))
         self._buffer: list[CountedKeys] = []
         self._buffered = 0
 

@@ -17,17 +17,14 @@ Ints = npt.NDArray[np.int64]
 
 
 class LocalRows(NamedTuple):
-    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are shown to people.
-    Rows copied from another index have the ids of its dictionary already, and no hashes."""
+    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are shown to people."""
 
     rows: RowBlock
-    hashes: Hashes | None
+    hashes: Hashes
     texts: Sequence[str] = ()
 
     def final(self, dictionary: DictionaryWriter) -> RowBlock:
         """Return the rows with ids of the dictionary, which learns new terms."""
-        if self.hashes is None:
-            return self.rows
         ids = dictionary.intern(self.hashes, self.texts)
         return self.rows._replace(codes=ids[self.rows.codes])
 

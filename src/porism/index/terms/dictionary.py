@@ -55,17 +55,12 @@ def _intern(hashes: Any, slots: Any, slot_ids: Any, size: int, out: Any, fresh: 
 class DictionaryWriter:
     """Assign ids to hashes of terms. Memory: 24 to 48 bytes a term."""
 
-    def __init__(self, base: Path | None = None) -> None:
-        """Continue the dictionary at `base` if there is one: its terms keep their ids."""
+    def __init__(self) -> None:
         self._slots: Hashes = np.zeros(_FIRST_SLOTS, np.uint64)
         self._ids = np.zeros(_FIRST_SLOTS, np.uint32)
         self._by_id: list[Hashes] = []
         self._texts: list[str] = []
         self.size = 0
-        if base is not None:
-            known = Dictionary(base)
-            self.intern(known.by_id())
-            self._texts = list(known.texts())
 
     def intern(self, hashes: Hashes, texts: Sequence[str] = ()) -> npt.NDArray[np.uint32]:
         """Return the ids of hashes, new ids for new ones; `texts` names them where the dictionary keeps texts."""
@@ -122,9 +117,12 @@ class Dictionary:
 
     def find(self, terms: Sequence[str]) -> Ids:
         """Return the ids of terms, -1 for those that the dictionary does not have."""
-        found = np.full(len(terms), -1, np.int64)
-        if len(self._hashes) and terms:
-            hashes = hash_terms(terms, len(terms))
+        return self.find_hashes(hash_terms(terms, len(terms)))
+
+    def find_hashes(self, hashes: Hashes) -> Ids:
+        """Return the ids of terms by their hashes, -1 for those that the dictionary does not have."""
+        found = np.full(len(hashes), -1, np.int64)
+        if len(self._hashes) and len(hashes):
             at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
             known = self._hashes[at] == hashes
             found[known] = self._ids[at[known]]
@@ -146,7 +144,3 @@ class Dictionary:
         with Path(f"{self._path}.text").open("rb") as file:
             file.seek(start)
             return file.read(int(ends[number]) - start).decode("utf-8", "surrogatepass")
-
-    def texts(self) -> list[str]:
-        """Return all texts in the order of ids."""
-        return [self.text(number) for number in range(len(self))] if Path(f"{self._path}.text").exists() else []

@@ -31,15 +31,40 @@ def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
     np.save(f"{path}.documents.npy", counts.astype(np.min_scalar_type(max(1 << 8, int(counts.max(initial=0))))))
 
 
+class DeletedTerms(NamedTuple):
+    """How many deleted documents contain each term: codes in ascending order, and the numbers."""
+
+    codes: Ints
+    documents: Ints
+
+
+class QueryTotals(NamedTuple):
+    """Statistics of a query over all segments of an index, which a segment needs to score like the whole index: the document frequency and
+    the number of occurrences of each term (in the order of the query), and the counts of the view by family."""
+
+    documents: Ints
+    occurrences: Floats
+    views: Mapping[str, ViewCounts]
+
+
 class Family:
     """One family of an index."""
 
-    def __init__(self, directory: Path, name: str) -> None:
+    def __init__(self, directory: Path, name: str, deleted: DeletedTerms | None = None) -> None:
         path = directory / name
         self.dictionary = Dictionary(path)
         self.lists = PostingLists(path)
         self.documents: npt.NDArray[np.unsignedinteger[Any]] = read_array(directory / f"{name}.documents.npy")
         self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
+        self._deleted = deleted
+
+    def document_counts(self, codes: Ints) -> Ints:
+        """Return how many documents that are not deleted contain each term."""
+        counts = self.documents[codes].astype(np.int64)
+        if self._deleted is not None and len(self._deleted.codes):
+            at = np.minimum(np.searchsorted(self._deleted.codes, codes), len(self._deleted.codes) - 1)
+            counts -= np.where(self._deleted.codes[at] == codes, self._deleted.documents[at], 0)
+        return counts
 
 
 class _Lengths(NamedTuple):
@@ -64,9 +89,10 @@ class EmbeddedTermIndex:
         units: Mapping[str, UnitMap],
         main: str,
         allowed: Callable[[Filter, str], Mask] | None = None,
+        deleted: Mapping[str, DeletedTerms] | None = None,
     ) -> None:
         self.fields = fields
-        self._families = {name: Family(directory, name) for name in families}
+        self._families = {name: Family(directory, name, (deleted or {}).get(name)) for name in families}
         self._units = units
         self._main = main
         self._allowed = allowed
@@ -78,6 +104,12 @@ class EmbeddedTermIndex:
 
     def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
         """Return the codes and document frequencies of many terms."""
+        found = self.find(terms, view)
+        found.codes[found.documents == 0] = UNKNOWN
+        return found
+
+    def find(self, terms: Sequence[Term], view: View) -> TermStatistics:
+        """Return the codes and document frequencies of many terms. A term that only deleted documents contain has a code, too."""
         codes, documents = np.full(len(terms), UNKNOWN, np.int64), np.zeros(len(terms), np.int64)
         weights = view.vector(self.fields)
         stored = view.unit == self._main and all(weights)  # then the stored frequencies are those of the view
@@ -86,11 +118,19 @@ class EmbeddedTermIndex:
             codes[places] = family.dictionary.find([terms[at].text for at in places])
             known = [at for at in places if codes[at] != UNKNOWN]
             if stored:
-                documents[known] = family.documents[codes[known]]
+                documents[known] = family.document_counts(codes[known])
             else:
                 documents[known] = [len(self._unit_counts(family, int(codes[at]), view)[0]) for at in known]
-        codes[documents == 0] = UNKNOWN
         return TermStatistics(codes, documents)
+
+    def occurrences(self, term: Term, view: View) -> float:
+        """Return the sum of the weighted counts of a term over all documents of a view."""
+        code = int(self.statistics([term], view).codes[0])
+        return 0.0 if code == UNKNOWN else float(self._unit_counts(self._families[term.family], code, view)[1].sum())
+
+    def dictionary(self, family: str) -> Dictionary:
+        """Return the dictionary of a family."""
+        return self._families[family].dictionary
 
     def search(
         self,
@@ -101,15 +141,16 @@ class EmbeddedTermIndex:
         *,
         allow: Filter | None = None,
         required: Sequence[Term] = (),
+        totals: QueryTotals | None = None,
     ) -> Candidates:
-        """Return the k best documents; see `TermIndex.search`."""
+        """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct terms."""
         if k < 1 or not terms:
             return Candidates(np.empty(0, np.int64), np.empty(0))
         size = self._units[view.unit].size
         scores, matched = np.zeros(size), np.zeros(size, np.bool_)
-        merged = _merged(terms)
+        merged = merge_terms(terms)
         add = self._add_bm25 if isinstance(weighting, (BM25, BM25Plus)) else self._add_any
-        add(merged, view, weighting, scores, matched)
+        add(merged, view, weighting, scores, matched, totals)
         for term in required:
             containing = np.zeros(size, np.bool_)
             containing[self.documents(term, view)] = True
@@ -118,31 +159,53 @@ class EmbeddedTermIndex:
             matched &= self._allowed(allow, view.unit)
         return Candidates(*best(scores, matched, k))
 
-    def _add_bm25(self, terms: Sequence[Term], view: View, weighting: Weighting, scores: Floats, matched: Mask) -> None:
+    def _add_bm25(
+        self,
+        terms: Sequence[Term],
+        view: View,
+        weighting: Weighting,
+        scores: Floats,
+        matched: Mask,
+        totals: QueryTotals | None,
+    ) -> None:
         assert isinstance(weighting, (BM25, BM25Plus))
         units, weights = self._units[view.unit], np.array(view.vector(self.fields))
         found = self.statistics(terms, view)
-        for term, code, documents in zip(terms, found.codes.tolist(), found.documents.tolist(), strict=True):
+        frequencies = found.documents if totals is None else totals.documents
+        for term, code, documents in zip(terms, found.codes.tolist(), frequencies.tolist(), strict=True):
             if code == UNKNOWN:
                 continue
             family, lengths = self._families[term.family], self._view_lengths(term.family, view)
+            counts = lengths.counts if totals is None else totals.views[term.family]
             start, end = family.lists.span(code)
-            factor = term.weight * float(IDFS[weighting.idf](lengths.counts.documents, documents))
-            mean = max(lengths.counts.mean_length, 1e-9)
+            factor = term.weight * float(IDFS[weighting.idf](counts.documents, documents))
+            mean = max(counts.mean_length, 1e-9)
             add_bm25(
                 family.lists.data, start, end, units.units, units.identity, weights, lengths.lengths, mean,
                 weighting.k1, weighting.b, weighting.delta, factor, scores, matched,
             )  # fmt: skip
 
-    def _add_any(self, terms: Sequence[Term], view: View, weighting: Weighting, scores: Floats, matched: Mask) -> None:
+    def _add_any(
+        self,
+        terms: Sequence[Term],
+        view: View,
+        weighting: Weighting,
+        scores: Floats,
+        matched: Mask,
+        totals: QueryTotals | None,
+    ) -> None:
         codes = self.statistics(terms, view).codes.tolist()
-        for term, code in zip(terms, codes, strict=True):
+        for at, (term, code) in enumerate(zip(terms, codes, strict=True)):
             if code == UNKNOWN:
                 continue
             family, lengths = self._families[term.family], self._view_lengths(term.family, view)
             rows, counts = self._unit_counts(family, code, view)
             about = TermCounts(len(rows), float(counts.sum()), term.weight)
-            scores[rows] += weighting.weigh(counts, lengths.lengths[rows], about, lengths.counts)
+            whole = lengths.counts
+            if totals is not None:
+                about = TermCounts(int(totals.documents[at]), float(totals.occurrences[at]), term.weight)
+                whole = totals.views[term.family]
+            scores[rows] += weighting.weigh(counts, lengths.lengths[rows], about, whole)
             matched[rows] = True
         if isinstance(weighting, LengthBias):
             for name in sorted({term.family for term in terms}):
@@ -168,11 +231,11 @@ class EmbeddedTermIndex:
         else:
             inside = units.units >= 0
             lengths = np.bincount(units.units[inside], rows[inside], units.size)
-        return _Lengths(lengths, ViewCounts(units.size, float(lengths.sum())))
+        return _Lengths(lengths, ViewCounts(units.size - units.deleted, float(lengths.sum())))
 
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many documents of the main unit contain each term, by code."""
-        return self._families[family].documents[codes].astype(np.int64)
+        return self._families[family].document_counts(codes)
 
     def text(self, family: str, code: int) -> str:
         """Return the text of a term, where the dictionary keeps texts."""
@@ -186,7 +249,7 @@ def _by_family(terms: Sequence[Term]) -> dict[str, list[int]]:
     return found
 
 
-def _merged(terms: Sequence[Term]) -> list[Term]:
+def merge_terms(terms: Sequence[Term]) -> list[Term]:
     """Merge equal terms into one with the sum of their weights."""
     weights: dict[tuple[str, str], float] = {}
     for term in terms:

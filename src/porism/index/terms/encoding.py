@@ -43,29 +43,12 @@ def get(data: Any, at: Any) -> Any:
 
 
 @compiled
-def _last_row(data: Any, at: int, end: int) -> Any:
-    """Return the row of the last entry of a posting list."""
-    row = np.int64(0)
-    while at < end:
-        value, at = get(data, at)
-        row += value >> 4
-        if value & 1:
-            _, at = get(data, at)
-    return row
-
-
-@compiled
-def encode_lists(old: Any, old_ends: Any, starts: Any, rows: Any, cells: Any, out: Any, ends: Any) -> None:
-    """Write posting lists one after another. List number i has the bytes of `old` from old_ends[i] to old_ends[i + 1], then the entries from
-    starts[i] to starts[i + 1]; ends[i] is where its bytes end."""
+def encode_lists(starts: Any, rows: Any, cells: Any, out: Any, ends: Any) -> None:
+    """Write posting lists one after another. List number i has the entries from starts[i] to starts[i + 1]; ends[i] is where its bytes
+    end."""
     at = 0
     for number in range(len(starts) - 1):
-        first, last = old_ends[number], old_ends[number + 1]
         before: Any = np.int64(0)
-        if last > first:
-            before = _last_row(old, first, last)
-            out[at : at + last - first] = old[first:last]
-            at += last - first
         for entry in range(starts[number], starts[number + 1]):
             count = np.int64(cells[entry] & MOST_COUNT)
             field = np.int64(cells[entry] >> FIELD_SHIFT)

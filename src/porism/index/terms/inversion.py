@@ -1,8 +1,7 @@
 """Inversion: rows of documents become posting lists, with bounded memory.
 
 The ids of a family are cut into ranges of at most SORTED entries. For each range the rows are scanned once, and its entries are sorted by
-counting, which keeps the order of rows. Besides 8 bytes a term, memory does not grow with the collection. The lists of a base are continued:
-their bytes stay as they are.
+counting, which keeps the order of rows. Besides 8 bytes a term, memory does not grow with the collection.
 """
 
 from __future__ import annotations
@@ -37,11 +36,6 @@ class PostingLists:
         """Return where the bytes of a list start and end."""
         return (int(self.ends[number - 1]) if number else 0), int(self.ends[number])
 
-    def starts_of(self, low: int, high: int) -> Ints:
-        """Return where the lists from `low` up to `high` start, and where the last of them ends; lists beyond the known ones are empty."""
-        ends = np.concatenate(([0], self.ends)).astype(np.int64)
-        return ends[np.minimum(np.arange(low, high + 1), len(self.ends))]
-
 
 @compiled
 def _count(codes: Any, counts: Any) -> None:
@@ -51,15 +45,15 @@ def _count(codes: Any, counts: Any) -> None:
 
 @compiled
 def _place(
-    starts: Any, codes: Any, cells: Any, first: int, low: int, high: int, places: Any, out_rows: Any, out_cells: Any
+    starts: Any, codes: Any, cells: Any, low: int, high: int, places: Any, out_rows: Any, out_cells: Any
 ) -> None:
-    """Move the entries whose id is in the range to their places; the rows are numbered from `first`."""
+    """Move the entries whose id is in the range to their places."""
     for row in range(len(starts) - 1):
         for at in range(starts[row], starts[row + 1]):
             code = np.int64(codes[at])
             if low <= code < high:
                 place = places[code - low]
-                out_rows[place] = row + first
+                out_rows[place] = row
                 out_cells[place] = cells[at]
                 places[code - low] = place + 1
 
@@ -75,9 +69,8 @@ def _ranges(counts: Ints) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def write_postings(rows: Rows, terms: int, path: Path, base: PostingLists | None = None, first: int = 0) -> None:
-    """Write the posting lists of a family, in the order of term ids, to files whose names start with `path`. The rows continue the lists
-    of `base`, numbered from `first`."""
+def write_postings(rows: Rows, terms: int, path: Path) -> None:
+    """Write the posting lists of a family, in the order of term ids, to files whose names start with `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     counts = np.zeros(terms, np.int64)
     _count(rows.codes, counts)
@@ -87,11 +80,10 @@ def write_postings(rows: Rows, terms: int, path: Path, base: PostingLists | None
         for low, high in _ranges(counts):
             starts = np.concatenate(([0], np.cumsum(counts[low:high])))
             found, cells = np.empty(int(starts[-1]), np.int32), np.empty(int(starts[-1]), np.uint8)
-            _place(rows.starts, rows.codes, rows.cells, first, low, high, starts[:-1].copy(), found, cells)
-            old = np.zeros(high - low + 1, np.int64) if base is None else base.starts_of(low, high)
-            data = np.empty(LONGEST * len(found) + int(old[-1] - old[0]), np.uint8)
+            _place(rows.starts, rows.codes, rows.cells, low, high, starts[:-1].copy(), found, cells)
+            data = np.empty(LONGEST * len(found), np.uint8)
             ends = np.zeros(high - low, np.int64)
-            encode_lists(np.empty(0, np.uint8) if base is None else base.data, old, starts, found, cells, data, ends)
+            encode_lists(starts, found, cells, data, ends)
             out.write(data[: int(ends[-1])].data)
             list_ends.append(written + ends)
             written += int(ends[-1])

@@ -21,11 +21,13 @@ NO_UNITS = np.empty(0, np.int32)
 
 
 class UnitMap(NamedTuple):
-    """Which unit (thread, question, answer) each row belongs to, -1 for none; `identity` if rows are units."""
+    """Which unit (thread, question, answer) each row belongs to, -1 for none; `identity` if rows are units. `size` is the number of all
+    units, of which `deleted` ones have no row any more."""
 
     units: npt.NDArray[np.int32]
     identity: bool
     size: int
+    deleted: int = 0
 
 
 @compiled
