@@ -205,7 +205,14 @@ def test_every_card_of_a_formula_can_be_rated_by_keyboard(served: Served) -> Non
         ("ann", ["/judge/1/3", "/preference/1"]),
         (
             "olga",
-            ["/organise", "/organise/agreement", "/organise/disagreements", "/organise/people", "/organise/export"],
+            [
+                "/organise",
+                "/organise/agreement",
+                "/organise/stability",
+                "/organise/disagreements",
+                "/organise/people",
+                "/organise/export",
+            ],
         ),
     ],
 )

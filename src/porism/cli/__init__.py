@@ -22,7 +22,7 @@ GROUPS = {
     "collections and indexes": ("build", "index", "show", "stats", "export"),
     "formulas": ("formula", "match"),
     "experiments": ("run", "systems", "eval", "published", "train"),
-    "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "qrels", "turkle"),
+    "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "stability", "qrels", "turkle"),
     "shell": ("completion",),
 }
 COMMANDS = tuple(sorted(name for names in GROUPS.values() for name in names))

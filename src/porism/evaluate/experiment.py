@@ -11,8 +11,8 @@ from porism.evaluate.measures.measure import LAB, Measure
 from porism.evaluate.measures.score import AVERAGES, Average, Scores, score
 from porism.evaluate.qrels import Qrels, read_qrels, visual_qrels
 from porism.evaluate.runs.name import parse_name
-from porism.evaluate.runs.run import Run, read_run
-from porism.evaluate.runs.visual_ids import to_visual_ids
+from porism.evaluate.runs.run import Run
+from porism.evaluate.runs.visual_ids import read_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,7 @@ def read_experiment(
                 "qrels of formula instances need visual ids", fix="give --collection DIR or --visual-map FILE"
             )
         grades = visual_qrels(grades, visual)
-    found = [read_run(path) for path in runs]
-    if visual is not None:
-        found = [to_visual_ids(run, visual) if run.kind == "task2" else run for run in found]
-    return score_runs(grades, found, measures, average)
+    return score_runs(grades, read_runs(runs, visual), measures, average)
 
 
 def score_runs(

@@ -72,3 +72,9 @@ def find_visual_ids(
     items.update(item for grades in qrels.values() for item in grades)
     formulas = ((item, lookup.formula(int(item))) for item in sorted(items) if item.isdecimal())
     return {item: str(formula.visual_id) for item, formula in formulas if formula is not None}
+
+
+def read_runs(paths: Sequence[str | Path], visual: Mapping[str, str] | None = None) -> list[Run]:
+    """Read runs; with a map, those of Task 2 as runs of visual ids."""
+    found = [read_run(path) for path in paths]
+    return found if visual is None else [to_visual_ids(run, visual) if run.kind == "task2" else run for run in found]

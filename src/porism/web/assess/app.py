@@ -18,7 +18,7 @@ from porism.corpus.store.collection import Collection
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
-from porism.web.assess import judge, login, organise, people, submissions, threads, topics
+from porism.web.assess import judge, login, organise, people, stability, submissions, threads, topics
 from porism.web.assess.context import AppContext
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
 from porism.web.server.hosts import LOOPBACK
@@ -73,6 +73,7 @@ ROUTES = [
     _post("/judge/{assignment:int}/{position:int}/click", judge.click, ASSESSOR),
     _get("/organise", organise.overview, ORGANISER),
     _get("/organise/agreement", organise.agreement_page, ORGANISER),
+    _get("/organise/stability", stability.stability_page, ORGANISER),
     _get("/organise/disagreements", organise.disagreements_page, ORGANISER),
     _get("/organise/item/{key}", organise.item, ORGANISER),
     _get("/organise/export", organise.export_page, ORGANISER),
