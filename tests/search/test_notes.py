@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from porism.cli.output import print_results
 from porism.corpus.build.pipeline import build
+from porism.corpus.show import show_thread
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
@@ -36,3 +38,11 @@ def test_a_search_for_answers_finds_documents(engine: Engine) -> None:
 
 def test_a_question_gets_a_passage(engine: Engine) -> None:
     assert "induction" in engine.ask("sum of the first squares").text
+
+
+def test_no_votes_are_shown_where_the_source_has_none(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    found = engine.search("irrational $\\sqrt{2}$")
+    assert [hit.votes for hit in found.hits[:1]] == [None]
+    print_results(found, as_json=False)
+    assert "votes" not in capsys.readouterr().out
+    assert "score" not in "\n".join(show_thread(engine.collection, found.hits[0].thread_id))

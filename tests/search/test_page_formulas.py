@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from porism.formula import parse
@@ -47,6 +49,31 @@ def test_nested_roots_stay_well_formed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("latex", "stretchy"),
+    [
+        (r"\left(2\right)", 0),
+        (r"\left|f_t(x)\right>", 0),
+        (r"\left(\hat{x}+y^{2}\right)", 0),
+        (r"\left(\frac{1}{2}\right)", 2),
+        (r"\left(\sum_i x_i\right)", 2),
+        (r"\left(\frac{x}{\left|x\right|}\right)", 2),
+        (r"e^{e^{e^{\left(x\right)}}}", 0),
+        (r"\bigl(x\bigr)", 0),
+    ],
+)
+def test_brackets_stretch_only_around_what_is_tall(latex: str, stretchy: int) -> None:
+    # A bracket that can stretch is as wide as the widest of the font, which leaves gaps beside it.
+    shown = page_math(parse(latex).mathml)
+    brackets = re.findall(r"<mo([^>]*)>[()|⟩]</mo>", shown)
+    assert sum("stretchy" not in one and "size" not in one for one in brackets) == stretchy
+
+
+def test_underlines_and_primes_of_symbols_with_an_index() -> None:
+    assert '<mo stretchy="true">_</mo></munder>' in page_math(parse(r"\underline{x}").mathml)
+    assert '<mo class="m-prime">′</mo></msubsup>' in page_math(parse("M_0'").mathml)
+
+
+@pytest.mark.parametrize(
     ("latex", "readable"),
     [
         ("a^2+b^2", "a^2+b^2"),
@@ -57,7 +84,10 @@ def test_nested_roots_stay_well_formed() -> None:
         (r"\lx@sectionsign 2.5", r"\text{§} 2.5"),
         (r"\@@eqnarray$\displaystyle a$&$=$&$b$", r"\begin{aligned}a& = b\end{aligned}"),
         (r"\begin{eqnarray*}a&=&b\\&=&c\end{eqnarray*}", r"\begin{aligned}a& = b\\& = c\end{aligned}"),
-        (r"a\\[7pt]b", r"a\\ b"),
+        (r"a\\[7pt]b", r"\begin{gathered}a\\ b\end{gathered}"),
+        (r"x\on y=1,\\ y=\left(2\right)\\", r"\begin{gathered}x\on y=1,\\ y=\left(2\right)\end{gathered}"),
+        (r"\left(a\\ b\right)", r"\left(a\\ b\right)"),
+        (r"} \\ 1", r"} \\ 1"),
         (r"\substack{a\\b}", r"\substack{a\\ b}"),
     ],
 )

@@ -7,8 +7,11 @@ import pytest
 from porism.search.display.results import FormulaUse, HighlightedSegment
 from porism.search.display.segments_html import segments_html
 from porism.search.engine import Engine
+from porism.text.page import PageRenderer, picture_in_words
 from porism.text.read import read_official
-from porism.web.pages.filters import duration, formula_link, threads
+from porism.text.segment import Segment, Text
+from porism.web.pages.comment_marks import with_comment_marks
+from porism.web.pages.filters import duration, formula_link, signed, threads
 from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer
 
 
@@ -17,6 +20,39 @@ from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer
 )
 def test_durations_are_readable(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(("number", "shown"), [(3, "3"), (0, "0"), (-4, "−4")])
+def test_negative_votes_have_a_minus_sign(number: int, shown: str) -> None:
+    assert signed(number) == shown
+
+
+def test_a_picture_without_a_description_of_its_own_is_only_a_picture() -> None:
+    assert picture_in_words("enter image description here", "a.png") == "<em>[picture]</em>"
+    assert picture_in_words("a <plot>", "a.png") == "<em>[picture: a &lt;plot&gt;]</em>"
+
+
+@pytest.mark.parametrize(
+    ("comment", "shown"),
+    [
+        ("See https://a.example/b_c_d(e).", 'See <a href="https://a.example/b_c_d(e)">https://a.example/b_c_d(e)</a>.'),
+        ("(http://a.example/?x=1&y=2)", '(<a href="http://a.example/?x=1&amp;y=2">http://a.example/?x=1&amp;y=2</a>)'),
+        ("I mean _any_ n_1 and n_2, of [tag:limits]", "I mean <em>any</em> n_1 and n_2, of <code>limits</code>"),
+        ("x_1 + x_2 = 0 and a_ b_", "x_1 + x_2 = 0 and a_ b_"),
+    ],
+)
+def test_marks_of_comments(comment: str, shown: str) -> None:
+    text = with_comment_marks(Text.of([Segment("text", comment)]))
+    assert PageRenderer(lambda _: "").render(text).replace(' rel="nofollow noopener"', "") == shown
+
+
+def test_addresses_in_links_and_code_stay_as_they_are() -> None:
+    pieces = [
+        Segment("tag", '<a href="https://a.example">'),
+        Segment("text", "https://a.example _x_"),
+        Segment("tag", "</a>"),
+    ]
+    assert with_comment_marks(Text.of(pieces)) == Text.of(pieces)
 
 
 def test_a_thread_is_listed_once_under_a_formula_of_several_posts() -> None:

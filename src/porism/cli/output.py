@@ -25,10 +25,11 @@ def print_results(results: Results, as_json: bool) -> int:
         if as_json:
             print(json.dumps(asdict(hit), ensure_ascii=False))
             continue
-        details = [f"[{tag}]" for tag in hit.tags] + [f"{hit.votes:+d} votes"] + ["accepted"] * hit.accepted
+        votes = [] if hit.votes is None else [f"{hit.votes:+d} votes"]
+        details = [f"[{tag}]" for tag in hit.tags] + votes + ["accepted"] * hit.accepted
         print(f"{hit.score:7.3f}  {hit.id}  {_line(hit.title)}")
         print(f"         {_line(hit.snippet)}")
-        print(f"         {' '.join(details)}\n")
+        print(f"         {' '.join(details)}\n" if details else "")
     return 0
 
 

@@ -11,10 +11,10 @@ from porism.text.render import terminal_text
 INSTANCES = 10
 
 
-def _head(post: Post) -> str:
+def _head(post: Post, has_votes: bool) -> str:
     fields = [
         f"{post.kind} {post.id}",
-        f"score {post.score}",
+        f"score {post.score}" if has_votes else "",
         post.created[:10],
         f"user {post.owner_id}" if post.owner_id else "",
     ]
@@ -23,11 +23,11 @@ def _head(post: Post) -> str:
 
 def show_post(collection: Collection, number: int) -> Iterator[str]:
     """Yield a post with its comments."""
-    yield from _post(collection.post(number), collection.comments(number))
+    yield from _post(collection.post(number), collection.comments(number), collection.has_votes)
 
 
-def _post(post: Post, comments: list[Comment], accepted: bool = False) -> Iterator[str]:
-    yield _head(post) + ("  ✓ accepted" if accepted else "")
+def _post(post: Post, comments: list[Comment], has_votes: bool, accepted: bool = False) -> Iterator[str]:
+    yield _head(post, has_votes) + ("  ✓ accepted" if accepted else "")
     if post.title:
         yield terminal_text(post.title)
     if post.tags:
@@ -35,7 +35,11 @@ def _post(post: Post, comments: list[Comment], accepted: bool = False) -> Iterat
     yield ""
     yield terminal_text(post.body)
     for comment in comments:
-        yield f"    ({comment.score}) {terminal_text(comment.body)}"
+        yield (
+            f"    ({comment.score}) {terminal_text(comment.body)}"
+            if has_votes
+            else f"    {terminal_text(comment.body)}"
+        )
     yield ""
 
 
@@ -44,7 +48,7 @@ def show_thread(collection: Collection, number: int) -> Iterator[str]:
     thread = collection.thread(number)
     for post in (thread.question, *thread.answers):
         comments = [comment for comment in thread.comments if comment.post_id == post.id]
-        yield from _post(post, comments, post.id == thread.question.accepted_id)
+        yield from _post(post, comments, collection.has_votes, post.id == thread.question.accepted_id)
     for link in thread.links:
         title = collection.title(link.other_id)
         yield f"{link.kind}: [{link.other_id}] {terminal_text(title) if title else '(outside the collection)'}"

@@ -45,6 +45,8 @@ def flow(pieces: Iterable[Inline]) -> str:
     return "".join(out)
 
 
+# What editors write where the author describes nothing.
+NOT_DESCRIBED = frozenset(("", "enter image description here", "image", "alt text", "picture", "img"))
 REMOTE_PICTURE = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
 
 
@@ -63,7 +65,8 @@ def link_as_it_is(href: str) -> str:
 
 def picture_in_words(alt: str, address: str) -> str:
     """Return words in place of a picture: those of posts are on other machines, and no request leaves this one."""
-    return f"<em>[picture: {html.escape(alt) or 'no description'}]</em>"
+    described = "" if alt.strip().lower() in NOT_DESCRIBED else f": {html.escape(alt)}"
+    return f"<em>[picture{described}]</em>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,12 +56,14 @@ class HitPage:
         highlighter: Highlighter,
         *,
         group: bool,
+        has_votes: bool,
     ) -> None:
         self._documents = documents
         self._builder = SnippetBuilder(context.terms, highlighter)
         self._has_formulas = bool(context.query.formulas)
         self._ranking = ranking
         self._group = group
+        self._has_votes = has_votes
 
     @cached_property
     def groups(self) -> list[HitGroup]:
@@ -114,7 +116,7 @@ class HitPage:
             self._builder.title(question.title),
             self._builder.snippet(post.body),
             question.tags,
-            post.score,
+            post.score if self._has_votes else None,
             accepted,
             post.created,
             formulas_contained=self._builder.contained(post.title, post.body) if self._has_formulas else 0,

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from porism.search.display.page_fences import fit_fences
+
 _STYLE = re.compile(r' style="([^"]*)"')
 _CLASS = re.compile(r' class="([^"]*)"')
 _OPEN_WITH_STYLE = re.compile(r'<[a-z]+[^>]* style="[^>]*>')
@@ -16,7 +18,8 @@ _COLOUR = re.compile(r"color:\s*(#[0-9A-Fa-f]{3,6}|[a-z]+)\Z")
 _TAG = re.compile(r"<(/?)([a-z]+)[^>]*>")
 # Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
 _WIDE_ACCENT = re.compile("<mo([^>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
-_PRIME = re.compile("<mo([^>]*)>([′″‴⁗]+)</mo></msup>")
+_UNDERLINE = re.compile("<mo([^>]*)>\u0332</mo></munder>")
+_PRIME = re.compile("<mo([^>]*)>([′″‴⁗]+)</mo></(msup|msubsup)>")
 _ACCENTS = {"\u0302": ("ˆ", True), "\u0303": ("˜", True), "\u0305": ("‾", False), "\u0332": ("‾", False)}
 # The declarations of the converter, without blanks, and the classes of math.css.
 CLASSES = {
@@ -62,11 +65,17 @@ def page_math(mathml: str) -> str:
         mathml = _OPEN_WITH_STYLE.sub(_without_style, mathml)
     if "</mover>" in mathml:
         mathml = _WIDE_ACCENT.sub(_accent, mathml)
+    if "</munder>" in mathml:
+        mathml = _UNDERLINE.sub(r"<mo\1>_</mo></munder>", mathml)
     if "′" in mathml or "″" in mathml:
-        mathml = _PRIME.sub(lambda found: f"<mo{_added_class(found[1], 'm-prime')}>{found[2]}</mo></msup>", mathml)
+        mathml = _PRIME.sub(_lowered_prime, mathml)
     if "<msqrt" in mathml or "<mroot" in mathml:
         mathml = _with_struts(mathml)
-    return mathml
+    return fit_fences(mathml) if "<mrow" in mathml else mathml
+
+
+def _lowered_prime(found: re.Match[str]) -> str:
+    return f"<mo{_added_class(found[1], 'm-prime')}>{found[2]}</mo></{found[3]}>"
 
 
 def _accent(found: re.Match[str]) -> str:

@@ -18,10 +18,13 @@ _EQUATIONS = re.compile(r"\\@@(?:eqnarray|amsalign|align)(?![A-Za-z])")
 _EQNARRAY = re.compile(r"\\begin\{eqnarray(\*?)\}((?:(?!\\begin|\\end).)*)\\end\{eqnarray\1\}", re.DOTALL)
 _ESCAPED_CELL = re.compile(r"(?<!\\)(?:\\\\)*\\&")
 _CELL_MARKS = re.compile(r"\$|\\displaystyle(?![A-Za-z])\s*")
-# The repair of accents such as \\b{x} would read the letter after a line break as one.
-_BREAK = re.compile(r"(?<!\\)((?:\\\\)+)(?=[A-Za-z])")
 # `\\[7pt]`: the space after a line.
 _LINE_SPACE = re.compile(r"(?<!\\)((?:\\\\)+)\*?\s*\[\s*-?\s*[\d.]+\s*(?:pt|em|ex|mm|cm|in|px|mu)\s*\]")
+# The repair of accents such as \\b{x} would read the letter after a line break as one.
+_BREAK = re.compile(r"(?<!\\)((?:\\\\)+)(?=[A-Za-z])")
+_NESTING = re.compile(r"\\(?:begin|end|left|right)(?![A-Za-z])|\\\\|\\.|[{}]", re.DOTALL)
+_OPENING = frozenset(("\\begin", "\\left", "{"))
+_CLOSING = frozenset(("\\end", "\\right", "}"))
 _PARAGRAPH = re.compile(r"\\par(?![A-Za-z])")
 # Names that LaTeXML writes for signs.
 _SIGNS = {"sectionsign": "\\text{§}", "paragraphsign": "\\text{¶}"}
@@ -42,7 +45,24 @@ def readable_latex(latex: str) -> str:
     text = _SIGN.sub(lambda found: _SIGNS.get(found[1], ""), text)
     text = _HANDLE.sub(r"\\text{@\1}", text)
     text = _INTERNAL.sub("", text) if "@" in text else text
-    return _PARAGRAPH.sub(" ", text).strip()
+    return _lines(_PARAGRAPH.sub(" ", text).strip())
+
+
+def _lines(text: str) -> str:
+    """Return a formula with line breaks outside of all environments as an environment of lines, as the site shows it."""
+    breaks, depth = [], 0
+    for mark in _NESTING.finditer(text):
+        if mark[0] == BREAK:
+            breaks += [mark.start()] * (depth == 0)
+        depth += (mark[0] in _OPENING) - (mark[0] in _CLOSING)
+        if depth < 0:
+            return text
+    ends = [*breaks, len(text)]
+    lines = [text[start:end].removeprefix(BREAK).strip() for start, end in zip([0, *breaks], ends, strict=True)]
+    kept = [line for line in lines if line]
+    if depth or len(kept) < 2 or "&" in text:
+        return text
+    return f"\\begin{{gathered}}{(BREAK + ' ').join(kept)}\\end{{gathered}}"
 
 
 def _equations(text: str) -> str:

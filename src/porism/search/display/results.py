@@ -29,7 +29,7 @@ class HighlightedSegment:
 class SearchHit:
     """A post of the ranking, with what a reader needs to decide whether to open it.
 
-    `formulas_contained` is how many formulas of the query the post contains as a whole, perhaps with other names of variables. In a search
+    `votes` is None where the collection has no votes. `formulas_contained` is how many formulas of the query the post contains as a whole, perhaps with other names of variables. In a search
     that groups by thread, `more` has further answers of the thread, at most three, and `more_count` says how many there are.
     """
 
@@ -40,7 +40,7 @@ class SearchHit:
     title: tuple[HighlightedSegment, ...]
     snippet: tuple[HighlightedSegment, ...]
     tags: tuple[str, ...] = ()
-    votes: int = 0
+    votes: int | None = None
     accepted: bool = False
     created: str = ""
     formulas_contained: int = 0

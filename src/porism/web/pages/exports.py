@@ -113,7 +113,7 @@ def _csv(found: Results, root: str) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for rank, hit in enumerate(found.hits, 1):
-        scores = (f"{hit.score:.4f}", hit.votes, str(hit.accepted).lower(), hit.created)
+        scores = (f"{hit.score:.4f}", "" if hit.votes is None else hit.votes, str(hit.accepted).lower(), hit.created)
         texts = (" ".join(hit.tags), _cell(plain_line(hit.title)), f"{root}/posts/{hit.id}")
         writer.writerow((rank, hit.id, hit.thread_id, hit.kind, *scores, *texts))
     return out.getvalue()

@@ -86,7 +86,22 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
+def signed(number: int) -> str:
+    """Return a number of votes; a negative one has a minus sign, not a hyphen."""
+    return str(number).replace("-", "−")
+
+
 FILTERS = {
     filter_function.__name__: filter_function
-    for filter_function in (segments, link_label, highlighted_formula, query, formula, binding, threads, duration)
+    for filter_function in (
+        segments,
+        link_label,
+        highlighted_formula,
+        query,
+        formula,
+        binding,
+        threads,
+        duration,
+        signed,
+    )
 }

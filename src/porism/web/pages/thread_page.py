@@ -22,6 +22,7 @@ from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 from porism.web.api.views import PostView, ThreadView
 from porism.web.pages.attribution import NO_SITE, Attribution, Licence
+from porism.web.pages.comment_marks import with_comment_marks
 from porism.web.pages.filters import formula_link
 
 MOST_COMPARED = 60  # formulas of a thread that are compared with those of the query
@@ -122,7 +123,9 @@ class ThreadRenderer:
         )
 
     def _comment(self, comment: Comment) -> RenderedComment:
-        return RenderedComment(self.html(comment.body), self._author(comment.owner_id), comment.created)
+        return RenderedComment(
+            self.html(with_comment_marks(comment.body)), self._author(comment.owner_id), comment.created
+        )
 
     def _author(self, user_id: int | None) -> str:
         user = self._engine.collection.user(user_id)

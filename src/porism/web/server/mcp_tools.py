@@ -51,7 +51,7 @@ def make_server(engine: Engine) -> MCPServer[Any]:
         answers = [
             {
                 "id": one.id,
-                "votes": one.score,
+                "votes": one.score if engine.collection.has_votes else None,
                 "accepted": one.id == found.question.accepted_id,
                 "text": one.body.plain(),
             }
