@@ -68,7 +68,7 @@ CONSTRUCTS = (
     (r"\int_a^b f\,dx", "b ^ a; b < f; f < x"),
     (r"\displaystyle\prod_{i}^{n} p", "n ^ i"),
     (r"\overline{ab}", "‾ ^ a~; a < b"),
-    (r"\underline{a}", "a ^ ̲~"),
+    (r"\underline{a}", "a ^ _~"),
     (r"\hat{a}", "ˆ ^ a~"),
     (r"\widehat{abc}", "ˆ ^ b~"),
     (r"\vec{v}", "⃗ ^ v~"),

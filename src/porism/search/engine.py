@@ -121,14 +121,8 @@ class Engine:
         if box.restricts_text:
             ranking = restrict(ranking, box, self.index.documents, self.collection)
         grouped = check_flag(group, "search", "group")
-        page = HitPage(
-            self.index.documents,
-            context,
-            ranking,
-            self._highlighter(read),
-            group=grouped,
-            has_votes=self.collection.has_votes,
-        )
+        votes = self.collection.has_votes
+        page = HitPage(self.index.documents, context, ranking, self._highlighter(read), group=grouped, has_votes=votes)
         hits = page.hits(offset, k, check_choice(sort, "search", "sort", SORTS))
         hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
         return Results(
