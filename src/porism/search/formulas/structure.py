@@ -161,7 +161,9 @@ def score_paths(
 ) -> float:  # fmt: skip
     """Return the score of the best pair of a query node and a node of the formula whose paths run from `start` to `end`."""
     above, keys = paths.above, paths.keys
-    whole = query.node_weight.max()
+    whole = 0.0
+    for weight in query.node_weight:  # a loop: numba's `max` of an array would import SciPy
+        whole = max(whole, weight)
     best = largest = 0.0
     first = start
     while first < end:
