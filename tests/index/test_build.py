@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -122,7 +123,9 @@ def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path, largest_fil
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file}));"
         "sys.exit(main(['index', 'notes', '-o', 'index', '--quiet']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    # Python itself must not write its cache of modules under the limit: later imports would find them truncated.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert done.returncode == 1
     assert re.fullmatch(
         r"porism: index: cannot be written: .*File too large.*\n  fix: free disk space or choose another place\n",

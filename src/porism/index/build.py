@@ -19,14 +19,12 @@ from porism.files import atomic_directory
 from porism.index.concepts.learning import learn_concepts
 from porism.index.formulas.build import build_formula_index
 from porism.index.formulas.codes import FORMS
-from porism.index.manifest import Manifest, write_manifest
+from porism.index.manifest import SEARCH, Manifest, write_manifest
 from porism.index.posts.build import SMALL, write_posts
 from porism.index.vectors.lsa import VECTOR_FAMILIES, write_vectors
 from porism.index.vocabulary import write_vocabulary
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress, Silent
-
-KIND = "search"
 
 
 def build_index(
@@ -68,7 +66,7 @@ def build_index(
         counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(
             work,
-            KIND,
+            SEARCH,
             collection.digest,
             options={"links": links, "vectors": vectors, "collection": place},
             counts=counts,

@@ -17,6 +17,7 @@ from porism.hashing import fingerprint
 
 FORMAT = 5
 NAME = "manifest.json"
+SEARCH = "search"  # the kind of an index of posts and formulas
 # Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.
 SHAPES_TERMS = (
     "porism.formula",

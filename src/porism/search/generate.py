@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.request
 from dataclasses import dataclass, replace
 
 from porism.search.ask import MAX_LENGTH, as_text
@@ -38,6 +37,8 @@ class Endpoint:
         messages = [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": prompt}]
         body = json.dumps({"model": self.model, "messages": messages, "max_tokens": MAX_TOKENS}).encode()
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        import urllib.request  # slow to import, and most searches generate nothing
+
         request = urllib.request.Request(self.url, data=body, headers=headers, method="POST")
         with urllib.request.urlopen(request, timeout=self.seconds) as response:
             reply = json.loads(response.read(MAX_REPLY))

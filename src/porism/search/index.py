@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.build import KIND
 from porism.index.concepts.concept import read_concepts
-from porism.index.manifest import read_manifest
+from porism.index.manifest import SEARCH, read_manifest
 from porism.index.posts.store import EmbeddedPosts
 from porism.index.protocols import DocumentStore, TermIndex
 from porism.index.vocabulary import Vocabulary
@@ -55,7 +54,7 @@ class Index:
 
 def open_collection(path: Path) -> Collection:
     """Open the collection that an index was built from, or say what is wrong and what to run."""
-    manifest = read_manifest(path, KIND)
+    manifest = read_manifest(path, SEARCH)
     home = (path / str(manifest.options["collection"])).resolve()
     collection = Collection.open(home)
     if collection.digest != manifest.collection:
@@ -69,7 +68,7 @@ def open_collection(path: Path) -> Collection:
 
 def open_index(path: Path, collection: Collection) -> Index:
     """Open the index of a collection."""
-    manifest = read_manifest(path, KIND)
+    manifest = read_manifest(path, SEARCH)
     posts = EmbeddedPosts(path / "posts", collection, vectors=bool(manifest.options.get("vectors", True)))
     formulas = FormulaSearcher.open(path / "formulas", collection=collection.digest)
     return Index(

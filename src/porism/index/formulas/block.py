@@ -15,29 +15,10 @@ import numpy.typing as npt
 from porism.formula.binary import unpack
 from porism.index.analysis.features import Features, features_of_many
 from porism.index.formulas.codes import EncodedFormulas, encode, new_vocabularies
+from porism.index.formulas.layout import TYPES
 from porism.index.formulas.trees import compress_trees
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.terms.blocks import LocalRows, rows_of_documents
-
-# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of the same prefix.
-TYPES = {
-    "visual": "<i8",
-    "expression": "<i8",
-    "leaves": "<i2",
-    "latex_at": "<i8",
-    "latex": "u1",
-    "trees_at": "<i8",
-    "trees": "u1",
-    "layout_at": "<i8",
-    "layout_label": "<i4",
-    "layout_edge": "u1",
-    "operator_at": "<i8",
-    "operator_label": "<i4",
-    "path_at": "<i8",
-    "path_above": "u1",
-    "path_key": "<u4",
-    "path_label": "<i4",
-}
 
 
 class StoredFormula(NamedTuple):

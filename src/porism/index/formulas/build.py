@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
-from porism.index.formulas.block import TYPES, Block, StoredFormula, make_block
+from porism.index.formulas.block import Block, StoredFormula, make_block
 from porism.index.formulas.codes import FORMS, CodesWriter, ExtraFormulas, encode_expressions
+from porism.index.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
 from porism.index.manifest import Manifest, write_manifest
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, OpenFiles
@@ -28,12 +29,9 @@ from porism.index.terms.inversion import write_postings
 from porism.index.worker import open_in_worker
 from porism.parallel import Pool, cores, ordered, workers
 
-KIND = "formulas"
 CHUNK = 500  # formulas that a worker reads in one task
 SMALL = 5_000  # fewer formulas are indexed in one process, before others would have started
 SCAN = 500_000  # rows of the collection that are read together
-STATISTICS = "statistics.json"
-KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
 
 Ids = npt.NDArray[np.int64]
 

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.formulas.block import TYPES
-from porism.index.formulas.build import KEY_TYPES, KIND, STATISTICS
 from porism.index.formulas.codes import FORMS, ExpressionParts
+from porism.index.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
 from porism.index.formulas.trees import expand_trees
 from porism.index.manifest import Manifest, read_manifest
 from porism.index.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences

@@ -14,6 +14,7 @@ from porism.corpus.post import Post, Thread
 from porism.corpus.store.collection import Collection
 from porism.index.concepts.occurrences import ConceptBlock, ConceptCollector
 from porism.index.formulas.codes import FormulaCodes
+from porism.index.posts.layout import POST_TYPES
 from porism.index.posts.occurrences import Occurrences, VisualUse
 from porism.index.posts.pieces import Pieces, split_thread
 from porism.index.terms.blocks import LocalRows
@@ -21,8 +22,6 @@ from porism.index.worker import open_in_worker
 from porism.text.segment import Text
 
 Ints = npt.NDArray[np.int64]
-# Attributes of posts, one column each.
-POST_TYPES = {"id": "<i8", "year": "<i2", "votes": "<i4", "accepted": "u1"}
 
 
 class Task(NamedTuple):

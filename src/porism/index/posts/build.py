@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.index.concepts.occurrences import ConceptWriter
-from porism.index.posts.block import POST_TYPES, Task, ThreadBlock, make_threads
+from porism.index.posts.block import Task, ThreadBlock, make_threads
+from porism.index.posts.layout import POST_TYPES, thread_of_posts
 from porism.index.schema import FAMILIES, FIELDS
 from porism.index.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array
 from porism.index.storage.rows import Rows, RowsWriter
@@ -62,11 +63,6 @@ class PostsWriter(OpenFiles):
             dictionary.save(path)
             write_postings(Rows(self._directory, family), dictionary.size, path)
             write_frequencies(path, threads)
-
-
-def thread_of_posts(first: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Return the row of the thread of every post from where the posts of each thread start."""
-    return np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
 
 
 def write_posts(

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
-from porism.index.posts.block import POST_TYPES
-from porism.index.posts.build import thread_of_posts
+from porism.index.posts.layout import POST_TYPES, thread_of_posts
 from porism.index.protocols import UNKNOWN, Filter, Positions, StoredPost, Term, TermRows, Threads
 from porism.index.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.index.storage.columns import read_array, read_columns

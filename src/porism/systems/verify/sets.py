@@ -13,8 +13,8 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.index.build import KIND, build_index
-from porism.index.manifest import read_manifest
+from porism.index.build import build_index
+from porism.index.manifest import SEARCH, read_manifest
 from porism.progress import Progress
 from porism.records import Topic
 
@@ -189,7 +189,7 @@ def _is_current(collection: Path) -> bool:
 def _is_current_index(index: Path, collection: Path) -> bool:
     try:
         with Collection.open(collection) as opened:
-            read_manifest(index, KIND, collection=opened.digest)
+            read_manifest(index, SEARCH, collection=opened.digest)
     except PorismError:
         return False
     return True
