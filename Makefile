@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems docs clean pure browser
+.PHONY: demo test check bench bench-systems docs clean pure browser fuzz
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
@@ -46,6 +46,10 @@ bench: $(READY)
 # The named systems on the real data: fails where a figure is not the stored one, and writes docs/results/systems.md. Runs are kept in PORISM_BENCH_KEEP.
 bench-systems: $(READY)
 	PORISM_SHARED=$${PORISM_SHARED:-../shared} PORISM_BENCH_KEEP=$${PORISM_BENCH_KEEP:-.verify} $(BIN)/porism systems verify --page docs/results/systems.md
+
+# Hostile inputs for every reader, in processes with limits; docs/results/reliability.md has the results of a million. FUZZ="--inputs 1000000" for more.
+fuzz: $(READY)
+	$(BIN)/python -m attack.fuzz $(FUZZ)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -6,6 +6,7 @@ import html
 import re
 from typing import NamedTuple
 
+from porism.formula.characters import xml_text
 from porism.formula.latex.convert import Converted, to_mathml
 from porism.formula.latex.macros import Macro, Macros
 from porism.formula.layout.build import MAX_DEPTH, TooLarge, layout_tree
@@ -110,7 +111,7 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
     user's commands, as `macros.definitions` reads them from a document.
     """
     origin = Origin(latex, "", "", wildcards, frozenset(macros.items()) if macros else frozenset())
-    made = to_mathml(latex, macros, wildcards)
+    made = to_mathml(xml_text(latex), macros, wildcards)
     if made.path == "opaque":
         return _opaque(origin, latex, made.repairs, made.problems)
     return _parsed(origin, _source(made), made.path, made.repairs, made.problems)
@@ -125,9 +126,9 @@ def _source(made: Converted) -> str:
 
 def latex_to_mathml(latex: str) -> str:
     """Return the clean MathML of LaTeX, the same as `parse(latex).mathml`, mostly without building trees."""
-    made = to_mathml(latex)
+    made = to_mathml(xml_text(latex))
     if made.path == "opaque":
-        return _opaque_mathml(latex)
+        return _opaque_mathml(xml_text(latex))
     source = _source(made)
     # Only a large formula can turn out to be opaque when its layout tree is built.
     return clean_converted(source) if source.count("<") - source.count("</") <= MAX_DEPTH else parse(latex).mathml
@@ -173,6 +174,7 @@ def opaque(latex: str, problems: tuple[Problem, ...] = ()) -> Parsed:
 
 
 def _opaque(origin: Origin, text: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
+    text = xml_text(text)
     return Parsed(origin, opaque_tree(text), _opaque_mathml(text), "opaque", repairs, problems)
 
 

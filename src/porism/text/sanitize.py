@@ -86,7 +86,10 @@ def without_placeholders(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return HTML with only the tags and attributes of the whitelist; everything else is dropped or escaped."""
-    return CLEANER.clean(text)
+    try:
+        return CLEANER.clean(text)
+    except UnicodeEncodeError:  # lone surrogates, which JSON can bring, are no characters
+        return CLEANER.clean(text.encode("utf-8", "replace").decode())
 
 
 def fill(text: str, replacement: Callable[[int], str]) -> str:

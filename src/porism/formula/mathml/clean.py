@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
+from porism.formula.characters import xml_text
 from porism.formula.layout.labels import bold
 
 _NAMESPACE = re.compile(r"""\sxmlns(?::\w+)?\s*=\s*("[^"]*"|'[^']*')""")
@@ -39,7 +40,8 @@ def is_well_formed(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Remove namespaces and replace HTML's named entities by their characters."""
+    """Remove namespaces and forbidden characters, and replace HTML's named entities by their characters."""
+    text = xml_text(text)
     if "xmlns" in text:
         text = _NAMESPACE.sub("", text)
     return _ENTITY.sub(_entity, text) if "&" in text else text
@@ -87,7 +89,7 @@ def _recover(text: str) -> Element:
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
         return Element("math") if root is None else fromstring(_without_duplicates(root))
-    except (etree.XMLSyntaxError, ParseError):
+    except (etree.LxmlError, ParseError, ValueError):  # ValueError: a name or text that lxml reads, but does not write
         return Element("math")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
+from porism.formula.characters import xml_text
 from porism.formula.layout.labels import token_labels
 from porism.formula.mathml.content_operators import BOUNDS, applied, bounded, chained
 from porism.formula.mathml.content_writer import ELEMENTARY, READ
@@ -24,7 +25,7 @@ MAX_DEPTH = 150
 
 def from_content(text: str) -> Node:
     """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed."""
-    root = etree.fromstring(text.encode("utf-8", "replace"), _PARSER)
+    root = etree.fromstring(xml_text(text).encode(), _PARSER)
     if root is None:
         return Node("W!")
     for element in root.iter():
@@ -47,7 +48,8 @@ def read_element(root: etree._Element) -> Node:
 
 
 def _tag(element: etree._Element) -> str:
-    return str(etree.QName(element).localname) if isinstance(element.tag, str) else ""
+    # A prefix without a namespace is part of the name.
+    return element.tag.rpartition("}")[2].rpartition(":")[2] if isinstance(element.tag, str) else ""
 
 
 def _text(element: etree._Element) -> str:

@@ -1,0 +1,11 @@
+"""All readers under attack, by name."""
+
+from __future__ import annotations
+
+from attack.fuzz.reader import Reader
+from attack.fuzz.readers import archives, formulas, lab, served, texts
+
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (*formulas.READERS, *texts.READERS, *lab.READERS, *archives.READERS, *served.READERS)
+}

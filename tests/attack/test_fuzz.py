@@ -1,0 +1,110 @@
+"""The fuzzer finds what it must find, and nothing in our readers (a short run; `make fuzz` runs longer)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Hashable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from attack.fuzz.grammar import expand  # noqa: E402
+from attack.fuzz.inputs import Inputs  # noqa: E402
+from attack.fuzz.minimise import faults_of, minimise  # noqa: E402
+from attack.fuzz.reader import Reader, Wrong, active_content  # noqa: E402
+
+from porism.errors import PorismError  # noqa: E402
+
+
+def faulty(data: bytes) -> Hashable:
+    """Read an input as a reader with every kind of fault does."""
+    if b"refuse" in data:
+        raise PorismError("refused")
+    if b"raise" in data:
+        return {}["missing"]
+    if b"hang" in data:
+        while True:
+            pass
+    if b"crash" in data:
+        ctypes.string_at(0)
+    if b"exit" in data:
+        os._exit(3)
+    if b"wrong" in data:
+        raise Wrong("other answer")
+    if b"grow" in data:
+        return len(bytearray(4 << 30))
+    if b"litter" in data:
+        Path(tempfile.mkdtemp(), "left").touch()
+    return len(data)
+
+
+READER = Reader("faulty", 1, faulty, cpu_seconds=0.3)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"fine", ""),
+        (b"refuse", ""),
+        (b"raise", "KeyError"),
+        (b"hang", "hang"),
+        (b"crash", "crash (SIGSEGV)"),
+        (b"exit", "crash (exit code 3)"),
+        (b"wrong", "wrong"),
+        (b"grow", "memory"),
+        (b"litter", "leak"),
+    ],
+)
+def test_every_kind_of_fault_is_found(data: bytes, kind: str) -> None:
+    assert [finding.kind for finding in faults_of(READER, data)] == ([kind] if kind else [])
+
+
+def test_a_finding_is_shortened() -> None:
+    (finding,) = faults_of(READER, b"some text before raise and after")
+    assert minimise(READER, finding).data == b"raise"
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    reader = Reader("x", 1, faulty, {"start": ("a«number»", "(«start»)")}, ("+", "x"), longest=500)
+    first, second, other = (list(Inputs(reader, [b"seed"], seed).take(50)) for seed in ("1", "1", "2"))
+    assert first == second != other
+    assert all(len(data) <= 2000 for data in first)
+
+
+def test_a_grammar_ends() -> None:
+    from random import Random
+
+    assert len(expand({"start": ("x", "«start»«start»")}, Random(1), depth=60, longest=1000)) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("page", "active"),
+    [
+        ("<p>javascript:alert(1) style=x</p>", False),
+        ('<a href="&gt; onclick=1">x</a>', False),
+        ('<a href="java\nscript:x">x</a>', True),
+        ("<b onmouseover=x>", True),
+        ("<script>", True),
+    ],
+)
+def test_active_content_is_recognised(page: str, active: bool) -> None:
+    assert bool(active_content(page)) == active
+
+
+def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
+    """Read the whole corpus and some two thousand inputs."""
+    readers = ["latex", "mathml", "typed", "html", "dumps", "notebooks", "documents", "archives", "queries", "api"]
+    only = [word for name in readers for word in ("--only", name)]
+    command = [sys.executable, "-m", "attack.fuzz", "--inputs", "2000", "--seed", "ci", "--jobs", "1", "--quick", *only]
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PORISM_FUZZ_FOUND": str(tmp_path)}
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr[-2000:]
+    assert re.search(r"\| all \| [\d,]+ \| 0 \|", run.stdout)
