@@ -24,25 +24,30 @@ _SCHEMES = ("javascript:", "data:", "vbscript:")
 class _Tags(HTMLParser):
     """Collects the active tags of a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, styles: bool) -> None:
         super().__init__()
         self.active: list[str] = []
+        self.styles = styles
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Check a tag and its attributes."""
         for name, value in attrs:
             plain = "".join((value or "").split()).lower()
-            if name.startswith("on") or name == "style" or (name != "alt" and plain.startswith(_SCHEMES)):
+            if (
+                name.startswith("on")
+                or (name == "style" and not self.styles)
+                or (name != "alt" and plain.startswith(_SCHEMES))
+            ):
                 self.active.append(f"{tag} {name}={value!r}"[:80])
         if tag in _ELEMENTS:
             self.active.append(tag)
 
 
-def active_content(page: str) -> str:
-    """Return the first tag of a page that runs something in a browser; empty if there is none."""
+def active_content(page: str, styles: bool = False) -> str:
+    """Return the first tag of a page that runs something in a browser; empty if there is none. `styles`: inline styles are allowed."""
     if not _SUSPECT.search(page):
         return ""
-    tags = _Tags()
+    tags = _Tags(styles)
     tags.feed(page)
     return tags.active[0] if tags.active else ""
 
