@@ -94,6 +94,11 @@ def _serve_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> N
         help="a host name of the server, besides localhost (repeat for several)",
     )
     serve.add_argument(
+        "--in-order",
+        action="store_true",
+        help="assessors judge items one after the other and skip none; they may go back",
+    )
+    serve.add_argument(
         "--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"
     )
 
@@ -230,6 +235,7 @@ def _serve(args: argparse.Namespace) -> None:
         args.topics,
         topic_threads=args.topic_threads,
         https=args.https,
+        in_order=args.in_order,
         hosts=(args.host, *args.names),
     )
     print(f"assessment at http://{args.host}:{args.port}/", file=sys.stderr)

@@ -191,6 +191,12 @@ class Journal:
         for row in self._connect().execute(f"SELECT {EVENT_COLUMNS} FROM event {where} ORDER BY id", values):
             yield Event(**row)
 
+    def messages(self, assignment: int | None = None) -> Iterator[Event]:
+        """Yield questions to the organiser and their answers in the order they came, of one assignment or of all."""
+        query = f"SELECT {EVENT_COLUMNS} FROM event WHERE field IN ('question', 'answer') AND (? IS NULL OR assignment = ?) ORDER BY id"
+        for row in self._connect().execute(query, (assignment, assignment)):
+            yield Event(**row)
+
     def item_events(self, item: str) -> list[Event]:
         """Return every entry about one item, by all assessors, in the order they came."""
         where = "item = ? AND field NOT IN ('open', 'submit')"

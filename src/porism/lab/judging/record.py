@@ -18,6 +18,7 @@ ITEM_FIELDS = {
     "comment": _TEXT,
     "machine": re.compile("[01]"),
     "unrelated": re.compile("[01]"),
+    "question": _TEXT,
     "part": re.compile(r"\d{0,4}"),
     "open": re.compile(""),
     "submit": re.compile(""),

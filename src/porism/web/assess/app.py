@@ -18,7 +18,7 @@ from porism.corpus.store.collection import Collection
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
-from porism.web.assess import judge, login, organise, people, stability, submissions, threads, topics
+from porism.web.assess import judge, login, organise, people, questions, stability, submissions, threads, topics
 from porism.web.assess.context import AppContext
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
 from porism.web.server.hosts import LOOPBACK
@@ -71,9 +71,12 @@ ROUTES = [
     _get("/judge/{assignment:int}/{position:int}", judge.show, ASSESSOR),
     _post("/judge/{assignment:int}/{position:int}", judge.save, ASSESSOR),
     _post("/judge/{assignment:int}/{position:int}/click", judge.click, ASSESSOR),
+    _post("/judge/{assignment:int}/{position:int}/question", questions.ask_question, ASSESSOR),
     _get("/organise", organise.overview, ORGANISER),
     _get("/organise/agreement", organise.agreement_page, ORGANISER),
     _get("/organise/stability", stability.stability_page, ORGANISER),
+    _get("/organise/questions", questions.questions_page, ORGANISER),
+    _post("/organise/questions/{assignment:int}/{key}", questions.answer_question, ORGANISER),
     _get("/organise/disagreements", organise.disagreements_page, ORGANISER),
     _get("/organise/item/{key}", organise.item, ORGANISER),
     _get("/organise/export", organise.export_page, ORGANISER),
@@ -98,9 +101,11 @@ def create_app(
     *,
     topic_threads: Collection | None = None,
     secure: bool = False,
+    in_order: bool = False,
     hosts: Sequence[str] = LOOPBACK,
 ) -> Starlette:
-    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only.
+    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only. With `in_order`, assessors judge the items
+    of an assignment one after the other and skip none; they may go back.
 
     `hosts` are the names under which the server answers, so that a foreign page cannot reach it under its own name.
     """
@@ -116,5 +121,5 @@ def create_app(
     app = Starlette(
         routes=ROUTES, middleware=[middleware, known_hosts], exception_handlers={HTTPException: _error_page}
     )
-    app.state.context = AppContext.make(journal, content, submitted, topic_threads, secure)
+    app.state.context = AppContext.make(journal, content, submitted, topic_threads, secure, in_order)
     return app

@@ -53,6 +53,7 @@ class AppContext:
     topic_threads: Collection | None
     templates: jinja2.Environment
     secure: bool
+    in_order: bool  # assessors may not skip items
 
     @classmethod
     def make(
@@ -62,6 +63,7 @@ class AppContext:
         submissions: Submissions | None = None,
         topic_threads: Collection | None = None,
         secure: bool = False,
+        in_order: bool = False,
     ) -> AppContext:
         """Load the templates. Values are always escaped, and an undefined name is an error."""
         loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
@@ -74,7 +76,7 @@ class AppContext:
             "kappa": format_kappa,
             "assignment_title": assignment_title,
         }
-        return cls(journal, content, submissions, topic_threads, templates, secure)
+        return cls(journal, content, submissions, topic_threads, templates, secure, in_order)
 
     def topic_thread(self, assignment: Assignment) -> int | None:
         """Return the id of the topic's own question, if it is known and can be shown."""

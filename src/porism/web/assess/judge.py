@@ -20,6 +20,7 @@ from porism.lab.judging.assignments import (
 from porism.lab.judging.candidate import answer_blocks, formula_html
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Entry, FieldKey, Values
+from porism.lab.judging.questions import messages
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.scale import grade, grades
 from porism.web.assess.requests import Refused, RequestContext
@@ -46,7 +47,8 @@ class CardView:
     unrelated: str
 
 
-def _item(context: RequestContext, assignment: Assignment) -> AssignedItem:
+def assigned_item(context: RequestContext, assignment: Assignment) -> AssignedItem:
+    """Return the item at the position in the address."""
     found = assigned_items(context.app.journal, assignment.id, context.number("position"))
     if not found:
         raise Refused(404, "There is no such item in this assignment.")
@@ -71,13 +73,21 @@ def _next_page(context: RequestContext, assignment: Assignment, after: int) -> R
 def show(context: RequestContext) -> Response:
     """Show an item, and record that it was opened."""
     assignment = context.assignment()
-    item = _item(context, assignment)
+    item = assigned_item(context, assignment)
     journal = context.app.journal
     if needs_narrative(assignment) and not has_narrative(journal.current_values(assignment.id)):
         return RedirectResponse(f"/topic/{assignment.id}", 303)
+    if earlier := _earlier_open_item(context, assignment, item):
+        return RedirectResponse(f"/judge/{assignment.id}/{earlier}", 303)
     opening = [Entry(item.key, 1, "open", "")]
     record_entries(journal, context.account, assignment.id, opening, f"open-{secrets.token_urlsafe(12)}")
     return _judging_page(context, assignment, item, [], 200)
+
+
+def _earlier_open_item(context: RequestContext, assignment: Assignment, item: AssignedItem) -> int | None:
+    """Return the position of an item that must be judged before this one, where items are judged in order."""
+    first_open = progress(context.app.journal, assignment).next if context.app.in_order else None
+    return first_open if first_open is not None and first_open < item.position else None
 
 
 def _judging_page(
@@ -105,7 +115,8 @@ def _judging_page(
         feedback=feedback,
         known_grade=grade(item.known_grade) if feedback and item.known_grade is not None else None,
         reason=item.reason,
-        request_key=secrets.token_urlsafe(12),
+        messages=messages(app.journal, assignment.id, item.key),
+        request_key=context.new_request_key(),
     )
 
 
@@ -137,7 +148,7 @@ def _changed_fields(context: RequestContext, item: AssignedItem, values: Values)
 def click(context: RequestContext) -> Response:
     """Store one click at once; the answer is empty."""
     assignment = context.assignment()
-    item = _item(context, assignment)
+    item = assigned_item(context, assignment)
     journal = context.app.journal
     entries = _changed_fields(context, item, journal.current_values(assignment.id, item.key))
     record_entries(journal, context.account, assignment.id, entries, context.text("request_key"))
@@ -147,7 +158,7 @@ def click(context: RequestContext) -> Response:
 def save(context: RequestContext) -> Response:
     """Store the form. A complete item is submitted and leads on; an incomplete one shows what is missing."""
     assignment = context.assignment()
-    item = _item(context, assignment)
+    item = assigned_item(context, assignment)
     journal = context.app.journal
     values = journal.current_values(assignment.id, item.key)
     entries = _changed_fields(context, item, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -66,6 +67,10 @@ class RequestContext:
         """Return a text field of the form, with plain line ends."""
         value = self.form.get(name, default)
         return default if isinstance(value, UploadFile) else str(value).replace("\r\n", "\n")
+
+    def new_request_key(self) -> str:
+        """Return a key for a form, so that sending it twice stores it once."""
+        return secrets.token_urlsafe(12)
 
     def assignment(self) -> Assignment:
         """Return the assignment in the address, if it belongs to this account."""

@@ -40,6 +40,7 @@ def open_app(
     *,
     topic_threads: str | None = None,
     https: bool = False,
+    in_order: bool = False,
     hosts: Sequence[str] = (),
 ) -> Starlette:
     """Open a journal and a collection as an application; with a folder for submissions, teams can submit runs.
@@ -52,5 +53,11 @@ def open_app(
     )
     later = Collection.open(topic_threads) if topic_threads else None
     return create_app(
-        Journal.open(journal), content, submitted, topic_threads=later, secure=https, hosts=[*LOOPBACK, *hosts]
+        Journal.open(journal),
+        content,
+        submitted,
+        topic_threads=later,
+        secure=https,
+        in_order=in_order,
+        hosts=[*LOOPBACK, *hosts],
     )

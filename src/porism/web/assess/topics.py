@@ -111,6 +111,7 @@ def item_list(context: RequestContext) -> Response:
         progress=progress(journal, assignment, 0, values),
         has_preference=assignment.task == 1 and assignment.purpose in ("main", "dual"),
         has_narrative=needs_narrative(assignment),
+        in_order=context.app.in_order,
     )
 
 
