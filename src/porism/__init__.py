@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from porism.datasets.dataset import Dataset
+    from porism.integrity import Verify
     from porism.search.engine import Engine
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "dataset", "open"]
 
 
-def open(path: str | Path, model: str | Path | None = None) -> Engine:
-    """Open an index that `porism index` made; `model` names a file that `porism train` made, instead of the shipped one."""
+def open(path: str | Path, model: str | Path | None = None, verify: Verify = "quick") -> Engine:
+    """Open an index that `porism index` made; `model` names a file that `porism train` made, instead of the shipped one.
+
+    `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none").
+    """
     from porism.search.engine import Engine
 
-    return Engine.open(path, model)
+    return Engine.open(path, model, verify)
 
 
 def dataset(name: str, folder: str | Path = ".") -> Dataset:

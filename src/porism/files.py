@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import contextlib
 import errno
+import fcntl
+import glob
 import gzip
 import hashlib
 import io
@@ -14,12 +16,16 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from porism.errors import PorismError
+from porism.locks import is_locked, lock_of, only_writer
 
+UNFINISHED = ".unfinished-"  # in the names of files and directories that are being written
+JUST_CREATED = 60.0  # seconds within which a new file may not be locked yet
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -61,7 +67,11 @@ def atomic_file(path: str | Path) -> Iterator[IO[str]]:
     """Write text to a temporary file beside `path`, then rename it: readers see the whole file or none."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    for work in _unfinished(target.parent, target.name):
+        if work.is_file() and _is_abandoned(work):
+            work.unlink(missing_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}{UNFINISHED}")
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
         with open(handle, "w", encoding="utf-8", newline="") as out:
             yield out
@@ -78,20 +88,55 @@ def atomic_file(path: str | Path) -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def atomic_directory(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary directory beside `path` and rename it to `path` at the end; `path` must not exist yet."""
+    """Yield a temporary directory beside `path` and rename it to `path` at the end; `path` must not exist yet.
+
+    One process at a time writes a target. What killed processes have left beside it is removed.
+    """
     target = Path(path)
     if target.exists():
         raise already_exists(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
-        yield work
-        os.chmod(work, 0o755)
-        os.replace(work, target)
+        with only_writer(target):
+            if target.exists():  # another process finished it a moment ago
+                raise already_exists(target)
+            _remove_litter(target)
+            work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}{UNFINISHED}"))
+            try:
+                yield work
+                os.chmod(work, 0o755)
+                os.replace(work, target)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
         raise disk_error(error, target) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+
+
+def litter(folder: Path) -> list[Path]:
+    """Return what killed processes have left in a folder: unfinished files and directories that no process writes any more."""
+    return [work for work in _unfinished(folder) if _is_abandoned(work)]
+
+
+def _unfinished(folder: Path, name: str = "") -> list[Path]:
+    """Return the unfinished files and directories in a folder, of one target or of all."""
+    there = sorted(folder.glob(f".{glob.escape(name) or '?*'}{UNFINISHED}*"))
+    return [path for path in there if not path.is_symlink()]
+
+
+def _is_abandoned(work: Path) -> bool:
+    """Return whether no process writes an unfinished file or directory any more. Files are locked a moment after they are created."""
+    if work.is_dir():
+        return not is_locked(lock_of(work.parent / work.name[1 : work.name.rindex(UNFINISHED)]))
+    try:
+        return time.time() - work.stat().st_mtime > JUST_CREATED and not is_locked(work)
+    except OSError:
+        return False
+
+
+def _remove_litter(target: Path) -> None:
+    """Remove what killed processes have left of `target`, whose lock this process holds, and of other targets beside it."""
+    for work in _unfinished(target.parent):
+        if work.is_dir() and (work in _unfinished(target.parent, target.name) or _is_abandoned(work)):
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def already_exists(target: Path) -> PorismError:

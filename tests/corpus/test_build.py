@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import re
@@ -22,6 +21,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.locks import only_writer
 
 from .small import answer, built, comment, examples, question, tally, write_dump
 
@@ -247,13 +247,10 @@ def test_other_options_do_not_continue_a_stopped_build(tmp_path: Path) -> None:
 
 def test_a_second_build_into_the_same_target_is_refused(tmp_path: Path) -> None:
     source = write_dump(tmp_path / "d", Posts=[question(1)])
-    with open(tmp_path / ".c.lock", "w") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(PorismError) as error:
-            build([open_source(source)], tmp_path / "c", jobs=1)
-    assert (
-        str(error.value) == f"{tmp_path}/c: another build is writing it now\n  fix: wait for it, or name another target"
-    )
+    with only_writer(tmp_path / "c"), pytest.raises(PorismError) as error:
+        build([open_source(source)], tmp_path / "c", jobs=1)
+    fact = f"process {os.getpid()} is writing it now"
+    assert str(error.value) == f"{tmp_path}/c: {fact}\n  fix: wait for it, or name another target"
     built(tmp_path / "c", source)
     with pytest.raises(PorismError) as error:
         build([open_source(source)], tmp_path / "c", jobs=1)

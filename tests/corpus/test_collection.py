@@ -36,7 +36,7 @@ def test_another_format(made: Collection) -> None:
     message = f"{made.path}: is a collection of format 99, not a collection of format 2"
     assert str(error.value) == f"{message}\n  fix: build the collection again with this version"
     path.write_text("{")
-    with pytest.raises(PorismError, match="the manifest cannot be read"):
+    with pytest.raises(PorismError, match="is damaged: it is not an object of JSON"):
         Collection.open(made.path)
 
 

@@ -19,6 +19,7 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import digest_file
 from porism.index.build import build_index
+from porism.integrity import seal
 
 FIRST = {
     "roots.md": "# Why is $\\sqrt{2}$ irrational?\n\nSuppose $\\sqrt{2}=p/q$ in lowest terms.\n",
@@ -138,7 +139,7 @@ def test_formulas_parsed_by_another_version_are_refused(tmp_path: Path) -> None:
     notes = build_notes(tmp_path, "notes", FIRST)
     notes.close()
     manifest = json.loads((notes.path / "manifest.json").read_text("utf-8"))
-    (notes.path / "manifest.json").write_text(json.dumps({**manifest, "formulas": "0123"}), "utf-8")
+    (notes.path / "manifest.json").write_text(seal({**manifest, "formulas": "0123"}), "utf-8")
     with Collection.open(notes.path) as changed, pytest.raises(PorismError) as error:
         build_index(changed, tmp_path / "index")
     assert str(error.value) == (

@@ -9,6 +9,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.index.manifest import NAME, read_manifest, write_manifest
+from porism.integrity import DamageError, seal
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_newer_format(index: Path) -> None:
 @pytest.mark.parametrize("change", [{"format": 1}, {"terms": "0123"}])
 def test_older_format_or_other_hashes(index: Path, change: dict[str, int | str]) -> None:
     raw = json.loads((index / NAME).read_text())
-    (index / NAME).write_text(json.dumps({**raw, **change}))
+    (index / NAME).write_text(seal({**raw, **change}))
     with pytest.raises(PorismError) as caught:
         read_manifest(index, "formulas")
     assert message(caught) == (
@@ -82,7 +83,9 @@ def test_truncated_or_missing_file(index: Path, content: bytes | None, fact: str
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"files": 3}'])
 def test_broken_manifest(index: Path, text: str) -> None:
     (index / NAME).write_text(text)
-    with pytest.raises(PorismError, match="is not a manifest that can be read"):
+    with pytest.raises(
+        DamageError, match=r"is not a manifest that can be read|is damaged: it is not an object of JSON"
+    ):
         read_manifest(index, "formulas")
 
 

@@ -114,10 +114,8 @@ def test_errors_name_the_file_and_the_fix(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("hello, this is not a database at all")
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "other")
-    assert (
-        str(error.value)
-        == f"{tmp_path}/other: is not a journal of this version\n  fix: name a file that `porism assess create` made"
-    )
+    fix = "name a file that `porism assess create` made, or restore the last backup"
+    assert str(error.value) == f"{tmp_path}/other: is not a journal of this version, or it is damaged\n  fix: {fix}"
     make(tmp_path / "j")
     with pytest.raises(PorismError) as error:
         Journal.create(tmp_path / "j")

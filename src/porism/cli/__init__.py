@@ -19,7 +19,7 @@ from porism.errors import PorismError
 # (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant.
 GROUPS = {
     "search": ("demo", "search", "formulas", "ask", "explain", "serve", "editor", "mcp"),
-    "collections and indexes": ("build", "index", "show", "stats", "export"),
+    "collections and indexes": ("build", "index", "verify", "show", "stats", "export"),
     "formulas": ("formula", "match"),
     "experiments": ("run", "systems", "eval", "published", "train"),
     "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "stability", "qrels", "turkle"),
@@ -122,6 +122,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PorismError as error:
         print(f"porism: {error}", file=sys.stderr)
         return 1
+    except Exception as error:
+        # Commands that read stored data without an engine end here when the data are damaged.
+        if not _is_unreadable(error):
+            raise
+        fact = f"stored data cannot be read ({error or type(error).__name__})"
+        print(f"porism: {PorismError(fact, fix='name the damaged part: porism verify PATH')}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # `porism ... | head` ends here: nothing more can be written, and that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -130,6 +137,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         resume = getattr(args, "resume", "")
         print(f"porism: interrupted{resume and f'; {resume}'}", file=sys.stderr)
         return 130
+
+
+def _is_unreadable(error: Exception) -> bool:
+    """Return whether an error is one of the libraries that read stored data."""
+    import sqlite3
+    import struct
+    import zlib
+
+    return isinstance(error, (sqlite3.DatabaseError, struct.error, UnicodeError, zlib.error, EOFError))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.formula.parsed import Parsed
 from porism.formula.tree import Node
+from porism.integrity import DamageError
 
 VERSION = 1
 
@@ -27,6 +28,8 @@ class Trees(NamedTuple):
     operators: Node
 
 
+# What reading damaged trees raises.
+UNREADABLE = (struct.error, ValueError, IndexError, OverflowError)
 _HEAD = struct.Struct("<4I")
 _SWAP = sys.byteorder == "big"
 
@@ -39,21 +42,34 @@ def pack(parsed: Parsed) -> bytes:
 def unpack(data: bytes) -> Trees:
     """Return the layout tree and the operator tree."""
     _check(data)
-    layout, at = unpack_tree(data, 1)
-    return Trees(layout, unpack_tree(data, at)[0])
+    try:
+        layout, at = unpack_tree(data, 1)
+        return Trees(layout, unpack_tree(data, at)[0])
+    except UNREADABLE:
+        raise _damaged() from None
 
 
 def unpack_layout(data: bytes) -> Node:
     """Return the layout tree alone."""
     _check(data)
-    return unpack_tree(data, 1)[0]
+    try:
+        return unpack_tree(data, 1)[0]
+    except UNREADABLE:
+        raise _damaged() from None
 
 
 def unpack_operators(data: bytes) -> Node:
     """Return the operator tree alone, without reading the layout tree."""
     _check(data)
-    nodes, places, edges, labels = _HEAD.unpack_from(data, 1)
-    return unpack_tree(data, 1 + _HEAD.size + 4 * nodes + 2 * places + edges + labels)[0]
+    try:
+        nodes, places, edges, labels = _HEAD.unpack_from(data, 1)
+        return unpack_tree(data, 1 + _HEAD.size + 4 * nodes + 2 * places + edges + labels)[0]
+    except UNREADABLE:
+        raise _damaged() from None
+
+
+def _damaged() -> PorismError:
+    return DamageError("the stored trees of a formula are damaged", fix="find the damaged file: porism verify PATH")
 
 
 def _check(data: bytes) -> None:
@@ -102,6 +118,8 @@ def _build(labels: list[str], numbers: list[int], count: int, edges: str) -> Nod
         places = tuple(numbers[place - held : place])
         place -= held
         width = numbers[at]
+        if width > len(stack):
+            raise ValueError("a node has more children than nodes follow it")
         if width:
             children = stack[: -width - 1 : -1]
             del stack[-width:]
@@ -109,4 +127,6 @@ def _build(labels: list[str], numbers: list[int], count: int, edges: str) -> Nod
             edge -= width
         else:
             stack.append(Node(labels[at], None, "", places))
+    if len(stack) != 1:
+        raise ValueError("there is more than one root, or none")
     return stack[0]

@@ -1,19 +1,19 @@
-"""The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and digests.
+"""The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and checksums.
 
-The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection and the size of
-every file.
+The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection, the manifest's own
+checksum and the size of every file; `porism.integrity` verifies the checksums of the files.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.files import atomic_file, digest_file
+from porism.files import atomic_file
 from porism.hashing import fingerprint
+from porism.integrity import WRONG, DamageError, FileChecksum, describe_file, read_sealed, seal
 
 FORMAT = 5
 NAME = "manifest.json"
@@ -31,14 +31,6 @@ REBUILD = "build the index again: porism index COLLECTION -o {}"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A file of the index: its size in bytes and the SHA-256 of its bytes."""
-
-    size: int
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class Manifest:
     """What an index is, and which files it has."""
 
@@ -48,7 +40,7 @@ class Manifest:
     terms: str = ""  # fingerprint of everything that shapes its terms
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    files: Mapping[str, Part] = field(default_factory=dict)
+    files: Mapping[str, FileChecksum] = field(default_factory=dict)
 
 
 def write_manifest(
@@ -61,14 +53,13 @@ def write_manifest(
 ) -> Manifest:
     """Write the manifest of the files in a directory: the last step of building an index."""
     files = {
-        str(path.relative_to(directory)): Part(path.stat().st_size, digest_file(path))
+        str(path.relative_to(directory)): describe_file(path)
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.name != NAME and not path.name.endswith(".lock")
+        if path.is_file() and path != directory / NAME and not path.name.endswith(".lock")
     }
     manifest = Manifest(kind, collection, FORMAT, terms_fingerprint(), dict(options or {}), dict(counts or {}), files)
     with atomic_file(directory / NAME) as out:
-        json.dump(asdict(manifest), out, indent=1, sort_keys=True)
-        out.write("\n")
+        out.write(seal(asdict(manifest)))
     return manifest
 
 
@@ -107,17 +98,19 @@ def _parse(directory: Path) -> Manifest:
     rebuild = REBUILD.format(directory)
     if not path.is_file():
         raise PorismError("is not a finished index: it has no manifest", where=str(directory), fix=rebuild)
+    raw, intact = read_sealed(path, rebuild)
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
         if raw["kind"] == "collection":
             fix = f"index it: porism index {directory} -o {directory}-index"
             raise PorismError("is a collection, not an index", where=str(directory), fix=fix)
         if raw["format"] != FORMAT:  # other formats may have other keys
             return Manifest(str(raw["kind"]), str(raw["collection"]), int(raw["format"]))
-        files = {name: Part(**part) for name, part in raw.pop("files").items()}
+        if not intact:
+            raise DamageError(WRONG, where=str(path), fix=rebuild)
+        files = {name: FileChecksum(**part) for name, part in raw.pop("files").items()}
         return Manifest(**raw, files=files)
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise PorismError("is not a manifest that can be read", where=str(path), fix=rebuild) from None
+        raise DamageError("is not a manifest that can be read", where=str(path), fix=rebuild) from None
 
 
 def _check_sizes(directory: Path, manifest: Manifest) -> None:
@@ -126,4 +119,4 @@ def _check_sizes(directory: Path, manifest: Manifest) -> None:
         size = path.stat().st_size if path.is_file() else None
         if size != part.size:
             fact = "is missing" if size is None else f"has {size} bytes and should have {part.size}"
-            raise PorismError(f"{name} {fact}", where=str(directory), fix=REBUILD.format(directory))
+            raise DamageError(f"{name} {fact}", where=str(directory), fix=REBUILD.format(directory))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from threading import Lock
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -13,6 +16,7 @@ from cachetools import LRUCache
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.protocols import UNKNOWN, Filter
+from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.answers.context import Candidate, Contexts
@@ -47,9 +51,24 @@ from porism.search.reading.box import Box
 from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
+from porism.search.verify import DamageFinder
 
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _explain_damage(method: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[Engine, P], T]:
+    """Make a method report errors that come from damaged files as such."""
+
+    @wraps(method)
+    def explained(self: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._damage.explained():
+            return method(self, *args, **kwargs)
+
+    return explained
 
 
 class Engine:
@@ -71,15 +90,23 @@ class Engine:
         self._lock = Lock()
         self._reader = QueryReader(index)
         self._completer = Completer(collection)
+        self._damage = DamageFinder(path)
 
     @classmethod
-    def open(cls, path: str | Path, model: str | Path | None = None) -> Engine:
-        """Open an index, or say what is wrong with it and what to run. `model` names a file that `porism train` made."""
-        place = Path(path)
-        collection = open_collection(place)
-        fitted = load_model(None if model is None else Path(model))
-        return cls(open_index(place, collection), collection, fitted, place)
+    def open(cls, path: str | Path, model: str | Path | None = None, verify: Verify = "quick") -> Engine:
+        """Open an index, or say what is wrong with it and what to run.
 
+        `model` names a file that `porism train` made. `verify` says what is compared with its checksums before: "quick" the smaller files,
+        "all" every file, "none" nothing but sizes.
+        """
+        place = Path(path)
+        chosen = check_choice(verify, "open", "verify", VERIFY)
+        collection = open_collection(place, chosen)
+        fitted = load_model(None if model is None else Path(model))
+        with DamageFinder(place).explained():
+            return cls(open_index(place, collection, chosen), collection, fitted, place)
+
+    @_explain_damage
     def search(
         self,
         query: str | Query,
@@ -137,15 +164,18 @@ class Engine:
             reading,
         )
 
+    @_explain_damage
     def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> Ranking:
         """Return all hits of a query, best first."""
         return self.ranked(query, kind, allow).ranking
 
+    @_explain_damage
     def score(self, query: ReadQuery, kind: Kind) -> ScoredQuery:
         """Find and score the candidates of a query."""
         reranker = self._rerankers[kind]
         return reranker.score(query, reranker.rows(self._candidates.search(query, MOST_THREADS)))
 
+    @_explain_damage
     def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> RankedQuery:
         """Rank the candidates of a query that a filter allows, or return them as they were ranked a moment ago."""
         key = (query, kind, allow or None)
@@ -158,6 +188,7 @@ class Engine:
             self._kept[key] = ranked
         return ranked
 
+    @_explain_damage
     def features(self, query: ReadQuery, kind: Kind) -> FeatureTable:
         """Compute every feature of the candidates of a query, also those without a weight: what training needs."""
         reranker = self._rerankers[kind]
@@ -173,6 +204,7 @@ class Engine:
         """Notes and books have no answers: a search for answers then returns the documents themselves."""
         return "questions" if kind == "answers" and not self.index.has_answers else kind
 
+    @_explain_damage
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Return a page of distinct formulas that match one, with the posts that use them."""
         latex = check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
@@ -180,6 +212,7 @@ class Engine:
         mode = check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.formula_searcher, self.collection, latex, k, mode, offset)
 
+    @_explain_damage
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Explain the score of a post for a query; the parts sum to the score."""
         read = self.read(check_query(query, "explain"))
@@ -196,11 +229,13 @@ class Engine:
         fields = [post.title, post.body] if kind == "questions" else [post.body]
         return Explainer(scored, self._highlighter(read)).explain(candidate, fields)
 
+    @_explain_damage
     def highlights(self, query: str | Query) -> SnippetBuilder:
         """Return what highlights the words and formulas of a query in any text, for example on the page of a thread."""
         read = self.read(check_query(query, "highlights"))
         return SnippetBuilder(self._contexts.of(read).terms, self._highlighter(read))
 
+    @_explain_damage
     def ask(self, query: str | Query) -> Extract:
         """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is set."""
         began = time.perf_counter()
@@ -213,11 +248,13 @@ class Engine:
             return found
         return generate_answer(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
 
+    @_explain_damage
     def complete(self, typed: str, k: int = 8) -> Completions:
         """Return titles, tags and formulas that continue what is typed."""
         typed = check_text(typed, "complete", "typed", '"pythagorean"')
         return self._completer.complete(typed, check_integer(k, "complete", "k", least=1))
 
+    @_explain_damage
     def read(self, query: str | Query) -> ReadQuery:
         """Return a query as the engine understands it."""
         return self._understood(query).read

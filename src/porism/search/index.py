@@ -13,10 +13,11 @@ import numpy.typing as npt
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.concepts.concept import read_concepts
-from porism.index.manifest import SEARCH, read_manifest
+from porism.index.manifest import REBUILD, SEARCH, read_manifest
 from porism.index.posts.store import EmbeddedPosts
 from porism.index.protocols import DocumentStore, TermIndex
 from porism.index.vocabulary import Vocabulary
+from porism.integrity import Verify, check_opened
 from porism.search.answers.concept_matches import ConceptTable
 from porism.search.formulas.overlap import SimilarFormulas, similar_formulas
 from porism.search.formulas.searcher import FormulaSearcher
@@ -52,11 +53,11 @@ class Index:
         return similar_formulas(query, self.formulas, self.terms)
 
 
-def open_collection(path: Path) -> Collection:
+def open_collection(path: Path, verify: Verify = "quick") -> Collection:
     """Open the collection that an index was built from, or say what is wrong and what to run."""
     manifest = read_manifest(path, SEARCH)
     home = (path / str(manifest.options["collection"])).resolve()
-    collection = Collection.open(home)
+    collection = Collection.open(home, verify)
     if collection.digest != manifest.collection:
         raise PorismError(
             f"was built from another collection than the one at {home}",
@@ -66,9 +67,10 @@ def open_collection(path: Path) -> Collection:
     return collection
 
 
-def open_index(path: Path, collection: Collection) -> Index:
+def open_index(path: Path, collection: Collection, verify: Verify = "quick") -> Index:
     """Open the index of a collection."""
     manifest = read_manifest(path, SEARCH)
+    check_opened(path, manifest.files, REBUILD.format(path), verify)
     posts = EmbeddedPosts(path / "posts", collection, vectors=bool(manifest.options.get("vectors", True)))
     formulas = FormulaSearcher.open(path / "formulas", collection=collection.digest)
     return Index(

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from porism.integrity import DamageError
+
 SegmentKind = Literal["text", "tag", "formula"]
 
 
@@ -143,5 +145,8 @@ def _segment(mark: str, content: str) -> Segment:
 
 def stored_formula(mark: str, content: str) -> Segment:
     """Return the formula that is stored with this mark and content."""
-    number, expression, latex = content.split(" ", 2)
-    return Segment("formula", latex, int(number), int(expression), mark == DISPLAY)
+    try:
+        number, expression, latex = content.split(" ", 2)
+        return Segment("formula", latex, int(number), int(expression), mark == DISPLAY)
+    except ValueError:
+        raise DamageError("a stored text is damaged", fix="find the damaged file: porism verify PATH") from None

@@ -9,6 +9,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from porism.corpus.build.expressions import ExpressionIds
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.given import mark_unplaced, take_given, top_id
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.lock import locked
 from porism.corpus.build.options import Options
 from porism.corpus.build.parsing import parse_expressions
 from porism.corpus.build.select import select
@@ -31,6 +31,8 @@ from porism.corpus.store.collection import Collection, formulas_fingerprint
 from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_file, disk_error
+from porism.integrity import describe_file, seal
+from porism.locks import only_writer
 from porism.parallel import cores, workers
 from porism.progress import Progress, Silent
 
@@ -64,7 +66,7 @@ def build(
     work = place.parent / f".{place.name}.partial"
     # Sources with official ids first; the other formulas are numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
-    with _disk_errors(place), locked(place.parent / f".{place.name}.lock", place), _sorting_in(place.parent):
+    with _disk_errors(place), only_writer(place), _sorting_in(place.parent):
         _prepare(work, _plan(inputs, options or Options(), base, apart), say)
         _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
         # The plan first: without it, a build that dies here is not continued.
@@ -262,8 +264,9 @@ class _Build:
         with self.progress.stage("digest"):
             manifest = self._manifest(digest(self.store))
         self.store.execute("PRAGMA journal_mode = DELETE")
+        files = {DATABASE: asdict(describe_file(self.folder / DATABASE))}
         with atomic_file(self.folder / MANIFEST) as out:
-            out.write(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+            out.write(seal({**manifest, "files": files}))
 
     def _manifest(self, content: str) -> dict[str, Any]:
         shifts = self._shifts()

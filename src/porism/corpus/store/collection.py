@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,27 @@ from porism.corpus.store.rows import (
 from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
 from porism.errors import PorismError
 from porism.hashing import fingerprint
+from porism.integrity import WRONG, DamageError, FileChecksum, Verify, check_opened, read_sealed
 from porism.text.segment import Text
 
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
 CHUNK = 1000
+REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
+KEYS = {
+    "kind",
+    "format",
+    "porism",
+    "digest",
+    "formulas",
+    "options",
+    "sources",
+    "first_own_formula",
+    "counts",
+    "ledger",
+    "files",
+}  # of a manifest
 
 
 def formulas_fingerprint() -> str:
@@ -44,33 +59,33 @@ def formulas_fingerprint() -> str:
 class Collection:
     """A built collection, opened read-only. Every stream is in the order of ids."""
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+    def __init__(self, path: Path, manifest: dict[str, Any], files: Mapping[str, FileChecksum]) -> None:
         self.path = path
         self.manifest = manifest
+        self.files = files
         # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
         name = (path / DATABASE).resolve().as_uri() + "?mode=ro&immutable=1"
         self._database = sqlite3.connect(name, uri=True, check_same_thread=False)
 
     @classmethod
-    def open(cls, path: str | Path) -> Collection:
-        """Open a collection, or report what is wrong with it and what to run."""
+    def open(cls, path: str | Path, verify: Verify = "quick") -> Collection:
+        """Open a collection, or report what is wrong with it and what to run. `verify` says how much is compared with its checksums."""
         place = Path(path)
-        try:
-            manifest = json.loads((place / MANIFEST).read_text("utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
+        if not (place / MANIFEST).is_file():
             fix = f"porism build SOURCE -o {place}"
-            raise PorismError("is not a collection (no manifest.json)", where=str(place), fix=fix) from None
-        except ValueError:
-            raise PorismError(
-                "the manifest cannot be read", where=str(place / MANIFEST), fix="build it again"
-            ) from None
+            raise PorismError("is not a collection (no manifest.json)", where=str(place), fix=fix)
+        manifest, intact = read_sealed(place / MANIFEST, REBUILD)
         if manifest.get("kind") != "collection" or manifest.get("format") != FORMAT:
             found = f"{manifest.get('kind')} of format {manifest.get('format')}"
             fix = "build the collection again with this version"
             raise PorismError(f"is a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
+        if not intact or not manifest.keys() <= KEYS:
+            raise DamageError(WRONG, where=str(place / MANIFEST), fix=REBUILD)
         if not (place / DATABASE).is_file():
-            raise PorismError(f"{DATABASE} is missing", where=str(place), fix="build the collection again")
-        return cls(place, manifest)
+            raise DamageError(f"{DATABASE} is missing", where=str(place), fix=REBUILD)
+        files = {name: FileChecksum(**one) for name, one in manifest.pop("files", {}).items()}
+        check_opened(place, files, REBUILD, verify)
+        return cls(place, manifest, files)
 
     def close(self) -> None:
         """Close the store."""
@@ -93,7 +108,7 @@ class Collection:
             raise PorismError(
                 "its formulas were parsed by another version of Porism",
                 where=str(self.path),
-                fix="build the collection again: porism build SOURCE -o COLLECTION",
+                fix=REBUILD,
             )
 
     @property
@@ -111,17 +126,31 @@ class Collection:
         cursor = self._database.cursor()
         cursor.arraysize = CHUNK
         try:
-            cursor.execute(query, values)
+            with self._damage_reported():
+                cursor.execute(query, values)
         except OverflowError:  # no id has more than 64 bits
             return
-        while rows := cursor.fetchmany():
+        while rows := self._fetch(cursor):
             yield from rows
+
+    def _fetch(self, cursor: sqlite3.Cursor) -> list[Any]:
+        with self._damage_reported():
+            return cursor.fetchmany()
 
     def _one(self, query: str, *values: object) -> Any:
         try:
-            return self._database.execute(query, values).fetchone()
+            with self._damage_reported():
+                return self._database.execute(query, values).fetchone()
         except OverflowError:  # no id has more than 64 bits
             return None
+
+    @contextmanager
+    def _damage_reported(self) -> Iterator[None]:
+        """Report what SQLite cannot read as damage."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeError) as error:
+            raise DamageError(f"is damaged: {error}", where=str(self.path / DATABASE), fix=REBUILD) from error
 
     def _missing(self, what: str, number: int) -> PorismError:
         return PorismError(

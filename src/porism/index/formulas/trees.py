@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import zlib
 
+from porism.integrity import DamageError
+
 LEVEL = 6
 RAW = -15  # without header and checksum: the manifest has the digest of the file
+LARGEST = 1 << 26  # bytes of the packed trees of one formula; damaged data could expand to any size
 # The labels of most nodes, the most frequent last, as zlib recommends. A change here changes the format of the index.
 FREQUENT = (
     "O!leq O!lt F!sin F!cos F!log F!abs M!||1x1 M!{}1x1 M![]1x1 O!int \u222b O!sum \u2211 O!in \u2208 \u2264 < O!to \u2192 C!infinity "
@@ -24,4 +27,8 @@ def compress_trees(packed: bytes) -> bytes:
 
 def expand_trees(data: bytes) -> bytes:
     """Return the packed trees of their compressed form."""
-    return zlib.decompressobj(RAW, zdict=DICTIONARY).decompress(data)
+    try:
+        return zlib.decompressobj(RAW, zdict=DICTIONARY).decompress(data, LARGEST)
+    except zlib.error as error:
+        fix = "find the damaged file: porism verify INDEX"
+        raise DamageError(f"the stored trees of a formula are damaged: {error}", fix=fix) from None

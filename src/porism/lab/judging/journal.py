@@ -2,6 +2,7 @@
 
 The journal is one SQLite file in WAL mode. A write is on disk before the browser gets the answer (synchronous = FULL), so
 a killed server loses nothing that it has confirmed. A repeated request carries the same request key and is stored once.
+Every row has a checksum (`row_checks`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from porism.errors import PorismError
-from porism.lab.judging.schema import FORMAT, TABLES
+from porism.lab.judging.row_checks import check_statements, note_all_rows, write_checks
+from porism.lab.judging.schema import FORMAT, TABLES, WITHOUT_CHECKS
 
 T = TypeVar("T")
 
@@ -89,9 +91,9 @@ class Journal:
         Path(path).touch(mode=0o600)
         journal = cls(path, clock)
         secret = secrets.token_hex(32)
-        journal._connect().executescript(
-            f"BEGIN IMMEDIATE; {TABLES} INSERT INTO meta VALUES ('format', '{FORMAT}'), ('secret', '{secret}'); COMMIT;"
-        )
+        journal._connect().executescript(f"BEGIN IMMEDIATE; {TABLES} {' '.join(check_statements())} COMMIT;")
+        with journal.write() as connection:
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", str(FORMAT)), ("secret", secret)])
         return journal
 
     @classmethod
@@ -100,17 +102,35 @@ class Journal:
         if not Path(path).is_file():
             raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
         journal = cls(path, clock)
-        try:
-            rows = journal.read("SELECT value FROM meta WHERE name = 'format'")
-        except sqlite3.DatabaseError:
-            rows = []
-        if not rows or rows[0]["value"] != str(FORMAT):
+        version = journal._version()
+        if version == str(WITHOUT_CHECKS):
+            journal._add_checks()
+        elif version != str(FORMAT):
+            journal.close()
             raise PorismError(
-                "is not a journal of this version",
+                "is not a journal of this version, or it is damaged",
                 where=str(path),
-                fix="name a file that `porism assess create` made",
+                fix="name a file that `porism assess create` made, or restore the last backup",
             )
         return journal
+
+    def _version(self) -> str:
+        """Return the format, "" for a file that is no journal."""
+        try:
+            rows = self.read("SELECT value FROM meta WHERE name = 'format'")
+        except sqlite3.DatabaseError:
+            rows = []
+        return str(rows[0]["value"]) if rows else ""
+
+    def _add_checks(self) -> None:
+        """Give the rows of a journal of an earlier version their checksums."""
+        with self.write() as connection:
+            if self._version() != str(WITHOUT_CHECKS):  # another process was faster
+                return
+            for statement in check_statements():
+                connection.execute(statement)
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
+            note_all_rows(connection)
 
     def _connect(self, sync: str = "FULL") -> sqlite3.Connection:
         """Return this thread's connection.
@@ -156,6 +176,7 @@ class Journal:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
+                write_checks(connection)
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
@@ -170,13 +191,13 @@ class Journal:
         # The opening of a page only serves to measure time, so it need not wait for the disk.
         sync = "NORMAL" if all(entry.field == "open" for entry in entries) else "FULL"
         with self.write(sync) as connection:
-            before = connection.total_changes
+            before = _unchecked_events(connection)
             connection.executemany(
                 "INSERT INTO event (at, assessor, assignment, item, instance, field, value, request_key) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
-            return connection.total_changes - before
+            return _unchecked_events(connection) - before
 
     def has_entry(self, assignment: int, entry: Entry, request_key: str) -> bool:
         """Return whether this entry was stored under this request key."""
@@ -228,3 +249,8 @@ class Journal:
         if damage != "ok":
             raise PorismError(f"the copy is damaged: {damage}", where=str(part), fix="check the disk, then try again")
         part.rename(copy_path)
+
+
+def _unchecked_events(connection: sqlite3.Connection) -> int:
+    """Return how many events this transaction has stored so far; their checksums are written at its end."""
+    return int(connection.execute("SELECT count(*) FROM unchecked WHERE name = 'event'").fetchone()[0])

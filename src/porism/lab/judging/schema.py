@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-FORMAT = 2
+FORMAT = 3
+WITHOUT_CHECKS = 2  # the format before rows had checksums; such a journal gets them when it is opened
 
 # The events are the judgments. Triggers keep anyone from changing or deleting one, be it our code or a person at an SQL
 # prompt. The current value of a field is that of the last event of its (assignment, item, instance, field).

@@ -8,10 +8,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from porism.errors import PorismError
+from porism.integrity import DamageError
 
 LOG = logging.getLogger("porism.web")
 # The error code of each HTTP status.
 CODES = {404: "not_found", 405: "not_allowed", 413: "too_large", 422: "bad_request", 503: "too_slow"}
+# What a client learns about damaged files; the log and /ready name them.
+DAMAGED = PorismError(
+    "a file of the index is damaged", fix="the operator runs: porism verify INDEX, then builds again what it names"
+)
 
 
 class BadRequest(Exception):
@@ -37,6 +42,10 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, BadRequest):
         body = error_body(CODES[error.status], error.message, error.where, error.fix, request_id)
         return JSONResponse(body, status_code=error.status)
+    if isinstance(error, DamageError):
+        LOG.error("%s %s", request_id, error)
+        body = error_body("damaged", DAMAGED.message, "", DAMAGED.fix, request_id)
+        return JSONResponse(body, status_code=503)
     if isinstance(error, PorismError):
         body = error_body("bad_request", error.message, error.where, error.fix, request_id)
         return JSONResponse(body, status_code=422)

@@ -12,6 +12,7 @@ from porism.corpus.store.collection import Collection
 from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.content import Content
 from porism.lab.judging.journal import Journal
+from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address
@@ -45,8 +46,9 @@ def open_app(
 ) -> Starlette:
     """Open a journal and a collection as an application; with a folder for submissions, teams can submit runs.
 
-    `hosts` are names under which it answers, besides those of this machine.
+    `hosts` are names under which it answers, besides those of this machine. A damaged journal is refused.
     """
+    check_journal(Path(journal))
     content = Content(Collection.open(collection), thread_address)
     submitted = (
         Submissions(Path(submissions), topic_ids(topics or []), CollectionLookup(collection)) if submissions else None

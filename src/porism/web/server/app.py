@@ -20,17 +20,20 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from porism.errors import PorismError
+from porism.integrity import DamageError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
-from porism.web.api.errors import CODES, BadRequest, error_response
+from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
 from porism.web.pages import api_page, ask_box, editor, exports, threads
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
 from porism.web.pages.leaderboard import leaderboard
 from porism.web.pages.thread_page import ThreadOptions
+from porism.web.server import integrity as readiness
 from porism.web.server.editor import has_editor
 from porism.web.server.hosts import LOOPBACK
+from porism.web.server.integrity import DamageGate, IntegrityCheck
 from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
 
@@ -57,17 +60,20 @@ def create_app(
     cache_size: int = CACHE_SIZE,
     site: str = "",
     remote_images: bool = False,
+    check: IntegrityCheck | None = None,
 ) -> Starlette:
     """Create the server around an engine.
 
     `cors` names the origins that may call the API from a browser. `hosts` are the names under which the server answers,
     so that a foreign page cannot reach a loopback server under its own name. `seconds` limits the time of a query;
     `cache_size` is the number of cached results. `site` is the site that the posts come from, to which pages link;
-    `remote_images` allows pages to show pictures of other machines.
+    `remote_images` allows pages to show pictures of other machines. Once `check` finds damaged files, requests are refused.
     """
+    integrity = check or IntegrityCheck()
     middleware = [
         Middleware(RequestMiddleware, on_error=answer_error, headers=REMOTE_IMAGES if remote_images else None),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+        Middleware(DamageGate, check=integrity),
     ]
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
@@ -79,6 +85,7 @@ def create_app(
         *exports.routes(),
         *ask_box.routes(),
         *api_page.routes(),
+        *readiness.routes(),
         *(editor.routes() if has_editor() else ()),
         Mount("/static", StaticFiles(directory=str(static))),
     ]
@@ -91,7 +98,7 @@ def create_app(
     }
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
-    app.state.cors = tuple(cors)
+    app.state.cors, app.state.integrity = tuple(cors), integrity
     app.state.has_editor = has_editor()
     app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site), remote_images)
     app.state.cache = ResponseCache(cache_size)
@@ -136,11 +143,13 @@ async def answer_error(request: Request, error: Exception) -> Response:
     if is_api:
         return response
     message, fix = "the server failed on this request", "try again, or report it with the request id below"
-    if isinstance(error, (BadRequest, PorismError)):
+    if isinstance(error, DamageError):
+        message, fix = DAMAGED.message, DAMAGED.fix
+    elif isinstance(error, (BadRequest, PorismError)):
         message, fix = error.message, error.fix
         if error.where and message.startswith(f"{error.where} "):
             message = f"“{error.where}”{message.removeprefix(error.where)}"
-    title = TITLES.get(response.status_code, "Something went wrong")
+    title = "Damaged" if isinstance(error, DamageError) else TITLES.get(response.status_code, "Something went wrong")
     return pages.render(
         request,
         "error.html",

@@ -18,6 +18,7 @@ from porism.search.engine import Engine
 from porism.search.generate import Endpoint
 from porism.web.server.app import create_app
 from porism.web.server.hosts import LOOPBACK
+from porism.web.server.integrity import IntegrityCheck, is_small
 from porism.web.server.workers import workers
 
 BACKLOG = 1024  # connections that may wait to be accepted
@@ -74,7 +75,7 @@ def warm_up(engine: Engine) -> None:
 
 def open_engine(settings: Settings) -> Engine:
     """Open the index as an engine that is ready to answer."""
-    engine = Engine.open(settings.index)
+    engine = Engine.open(settings.index, verify="all" if is_small(Path(settings.index)) else "quick")
     if settings.language_model is not None:
         key = os.environ.get("PORISM_ENDPOINT_KEY", "")
         model = settings.language_model
@@ -84,7 +85,9 @@ def open_engine(settings: Settings) -> Engine:
 
 
 def make_app(engine: Engine, settings: Settings) -> Starlette:
-    """Create the application around an engine."""
+    """Create the application around an engine. A large index is verified in the background."""
+    check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index))
+    check.start()
     return create_app(
         engine,
         cors=settings.cors,
@@ -94,6 +97,7 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
         experiment=Path(settings.experiment) if settings.experiment else None,
         site=settings.site,
         remote_images=settings.remote_images,
+        check=check,
     )
 
 

@@ -1,0 +1,77 @@
+"""One writer at a time: a lock file beside a target that names the process holding it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from porism.errors import PorismError
+
+
+class Locked(Exception):
+    """Another process holds the lock; `process` is its id, or "" where that is not known."""
+
+    def __init__(self, process: str) -> None:
+        super().__init__(process)
+        self.process = process
+
+
+@contextmanager
+def lock_file(path: Path) -> Iterator[None]:
+    """Hold the lock file at `path`, or raise `Locked` at once. The lock ends with the process, however that ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = _acquire(path)
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        # Under the lock: a process that has opened this file notices that it is gone, and tries again.
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _acquire(path: Path) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            process = os.pread(handle, 20, 0).decode("ascii", "replace")
+            os.close(handle)
+            raise Locked(process) from None
+        if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+            return handle
+        os.close(handle)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file. Nothing is created or changed."""
+    try:
+        with open(path, "rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def lock_of(target: Path) -> Path:
+    """Return the lock file of a target."""
+    return target.parent / f".{target.name}.writing"
+
+
+@contextmanager
+def only_writer(target: Path) -> Iterator[None]:
+    """Be the only process that writes `target`; a second one is refused with the id of the first."""
+    try:
+        with lock_file(lock_of(target)):
+            yield
+    except Locked as error:
+        process = f"process {error.process}" if error.process else "another process"
+        fix = "wait for it, or name another target"
+        raise PorismError(f"{process} is writing it now", where=str(target), fix=fix) from None

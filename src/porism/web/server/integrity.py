@@ -1,0 +1,82 @@
+"""Never serve damaged files: verify an index in the background, report the result, and refuse requests once damage is found."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from porism.integrity import Damage, DamageError
+from porism.search.verify import index_bytes, index_damages
+
+LOG = logging.getLogger("porism.web")
+# An index of at most this size is verified before it is served, which takes less than a second; a larger one while it is served.
+SMALL_BYTES = 200_000_000
+# Paths that answer also when the index is damaged.
+ALWAYS = ("/ready", "/v1/health", "/static/")
+
+
+class IntegrityCheck:
+    """The state of an index's files: `verified` once all were read, `damages` as soon as one is found."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self.verified = path is None
+        self.damages: tuple[Damage, ...] = ()
+
+    def start(self) -> None:
+        """Verify the index in the background. The thread ends with the process."""
+        threading.Thread(target=self.run, name="verify", daemon=True).start()
+
+    def run(self) -> None:
+        """Verify the index now, and log what is damaged."""
+        if self._path is None:
+            return
+        try:
+            self.damages = index_damages(self._path)
+            self.verified = not self.damages
+        except Exception:
+            LOG.exception("the index could not be verified")
+        for damage in self.damages:
+            LOG.error("not served any more: %s", damage)
+
+    @property
+    def state(self) -> str:
+        """Whether the files are verified, damaged, or still being read."""
+        return "damaged" if self.damages else "verified" if self.verified else "checking"
+
+
+def is_small(index: Path) -> bool:
+    """Return whether an index and its collection are verified before they are served."""
+    return index_bytes(index) <= SMALL_BYTES
+
+
+class DamageGate:
+    """ASGI middleware that refuses requests once damage is found."""
+
+    def __init__(self, app: ASGIApp, check: IntegrityCheck) -> None:
+        self.app, self.check = app, check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or raise the first damage as an error."""
+        if scope["type"] == "http" and self.check.damages and not scope["path"].startswith(ALWAYS):
+            raise DamageError.of(self.check.damages[0])
+        await self.app(scope, receive, send)
+
+
+async def ready(request: Request) -> JSONResponse:
+    """Report whether the server should get requests: 503 if its index is damaged, with the names of the damaged files."""
+    check: IntegrityCheck = request.app.state.integrity
+    damaged = [{"part": Path(one.part).name, "fact": one.fact} for one in check.damages]
+    body = {"ready": not damaged, "integrity": check.state, "damaged": damaged}
+    return JSONResponse(body, status_code=503 if damaged else 200)
+
+
+def routes() -> list[Route]:
+    """Return the route of readiness."""
+    return [Route("/ready", ready, methods=["GET"])]
