@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,20 @@ def error_cases() -> list[tuple[str, str]]:
 def test_problems_of_bad_input(latex: str, message: str) -> None:
     problems = parse(latex).problems
     assert "\n".join(underlined(latex, problem).split("\n", 1)[1] for problem in problems) == message
+
+
+@pytest.mark.parametrize(
+    ("latex", "letters"),
+    [
+        (r"\substack{a\\b}\Big x", ["a", "b", "x"]),
+        (r"\begin{matrix}a\\c\hline\end{matrix}", ["a", "c"]),
+        (r"\begin{matrix}a\\<b\hline\end{matrix}", ["a", "b"]),
+    ],
+)
+def test_what_follows_a_line_break_is_no_command(latex: str, letters: list[str]) -> None:
+    made = to_mathml(latex)
+    assert re.findall("<mi>([^<]*)</mi>", made.mathml) == letters
+    assert "text accent" not in made.repairs
 
 
 @pytest.mark.parametrize("row", _rows("repairs.tsv"), ids=lambda row: row[0])

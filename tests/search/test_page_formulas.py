@@ -88,7 +88,7 @@ def test_underlines_and_primes_of_symbols_with_an_index() -> None:
         (r"x\on y=1,\\ y=\left(2\right)\\", r"\begin{gathered}x\on y=1,\\ y=\left(2\right)\end{gathered}"),
         (r"\left(a\\ b\right)", r"\left(a\\ b\right)"),
         (r"} \\ 1", r"} \\ 1"),
-        (r"\substack{a\\b}", r"\substack{a\\ b}"),
+        (r"\substack{a\\b}", r"\substack{a\\b}"),
     ],
 )
 def test_readable_latex(latex: str, readable: str) -> None:

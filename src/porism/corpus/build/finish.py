@@ -20,6 +20,7 @@ LINKS = """INSERT OR IGNORE INTO links SELECT post_id + :shift, other_id + :shif
     WHERE source = :source AND post_id + :shift IN (SELECT id FROM posts)"""
 VOTES = """INSERT OR IGNORE INTO votes SELECT post_id + :shift, type, number, bounty FROM work.votes
     WHERE source = :source AND post_id + :shift IN (SELECT id FROM posts)"""
+IMAGES = "INSERT OR IGNORE INTO images SELECT name, data FROM work.images ORDER BY name"
 FORMULAS = """INSERT OR REPLACE INTO formulas SELECT f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.expression_id,
     coalesce(f.visual_id, e.visual_id, (SELECT x.visual_id FROM expressions x WHERE x.id = f.expression_id)),
     f.old_visual_id, f.issue
@@ -37,6 +38,7 @@ def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger
         for query in (USERS, LINKS, VOTES):
             store.execute(query, values)
     _tags(store)
+    store.execute(IMAGES)
     store.commit()
     store.execute(FORMULAS)
     store.commit()
@@ -66,6 +68,8 @@ def _count(store: sqlite3.Connection, ledger: Ledger) -> None:
         "SELECT kind, count(*) FROM formulas WHERE issue NOT IN ('d', 'dv') GROUP BY kind"
     ):
         ledger.keep(f"formulas in {FORMULA_KINDS[kind]}s", number)
+    if images := store.execute("SELECT count(*) FROM images").fetchone()[0]:
+        ledger.keep("pictures", images)
     spurious = store.execute("SELECT count(*) FROM formulas WHERE issue IN ('d', 'dv')").fetchone()[0]
     if spurious:
         ledger.drop("formulas", "only in older versions or lost in the text (issue d)", number=spurious)
@@ -95,4 +99,7 @@ def digest(store: sqlite3.Connection) -> str:
                 total.update(b"".join([row[blob] for row in rows]))
                 rows = [(*row[:blob], len(row[blob]), *row[blob + 1 :]) for row in rows]
             total.update(repr(rows).encode("utf-8", "surrogatepass"))
+    # The name of a picture is the digest of its content.
+    for (name,) in store.execute("SELECT name FROM images ORDER BY name"):
+        total.update(name.encode())
     return total.hexdigest()

@@ -20,6 +20,7 @@ from porism.corpus.sources.raw import (
     RawBadge,
     RawComment,
     RawFormula,
+    RawImage,
     RawLink,
     RawMathML,
     RawPost,
@@ -50,6 +51,7 @@ INSERT: dict[type, str] = {
     RawTitle: _insert_into("titles", 2),
     RawUser: _insert_into("users", 3),
     RawRevision: _insert_into("revisions", 3),
+    RawImage: _insert_into("images", 2),
     RawBadge: """INSERT INTO badges(source, user_id, grade, number) VALUES(?, ?, ?, 1)
         ON CONFLICT DO UPDATE SET number = number + 1""",
     RawVote: """INSERT INTO votes(source, post_id, type, number, bounty) VALUES(?, ?, ?, 1, ?)
@@ -73,6 +75,7 @@ NAMES: dict[type, str] = {
     RawBadge: "badges",
     RawVote: "votes",
     RawRevision: "revisions",
+    RawImage: "pictures",
 }
 
 
@@ -103,7 +106,7 @@ def _limited(stream: Iterator[Record]) -> Iterator[Record]:
     size = 0
     for record in islice(stream, BATCH):
         yield record
-        size += len(getattr(record, "body", "")) + len(getattr(record, "text", ""))
+        size += sum(len(getattr(record, field, "")) for field in ("body", "text", "data"))
         if size > BATCH_TEXT:
             return
 

@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS badges(user_id INTEGER, source INTEGER, grade INTEGER
 CREATE TABLE IF NOT EXISTS votes(post_id INTEGER, source INTEGER, type INTEGER, number INTEGER, bounty INTEGER,
     PRIMARY KEY(source, post_id, type)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS revisions(seq INTEGER PRIMARY KEY, source INTEGER, post_id INTEGER, field TEXT, text TEXT);
+CREATE TABLE IF NOT EXISTS images(seq INTEGER PRIMARY KEY, source INTEGER, name TEXT, data BLOB);
 """
 # What the stages of a build make of it. `found` holds the formulas of the new collection, `placed` the official ones that a text marks,
 # `latex` the distinct expressions; the tables `base_*` describe the collection that is added to.

@@ -141,6 +141,14 @@ class RawRevision:
 
 
 @dataclass(frozen=True, slots=True)
+class RawImage:
+    """A picture that posts show; its name is the digest of its content and a suffix that tells its type."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Dropped:
     """A row that is not kept, and the reason; `where` is file:line."""
 
@@ -160,6 +168,7 @@ Record = (
     | RawBadge
     | RawVote
     | RawRevision
+    | RawImage
     | Dropped
 )
 

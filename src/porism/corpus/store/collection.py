@@ -341,6 +341,16 @@ class Collection:
         row = self._one("SELECT * FROM users WHERE id = ?", number)
         return None if row is None else User(*row)
 
+    def image(self, name: str) -> bytes | None:
+        """Return the content of a picture of the collection's own, by its name; None if there is none of this name."""
+        row = self._one("SELECT data FROM images WHERE name = ?", name) if self._has_images else None
+        return bytes(row[0]) if row else None
+
+    @cached_property
+    def _has_images(self) -> bool:
+        """Whether there is a table of pictures; collections of older versions have none."""
+        return self._one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'images'") is not None
+
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
         return map(TagCount._make, self._rows("SELECT name, posts FROM tags ORDER BY posts DESC, name"))

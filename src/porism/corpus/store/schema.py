@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS formulas(
     comment_id INTEGER, expression_id INTEGER NOT NULL, visual_id INTEGER, old_visual_id INTEGER, issue TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS visuals(
     id INTEGER PRIMARY KEY, expression_id INTEGER NOT NULL, formulas INTEGER NOT NULL, posts INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS images(name TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
 
 INDEXES = """

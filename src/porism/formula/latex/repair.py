@@ -55,7 +55,12 @@ class PatternRepair(NamedTuple):
 @functools.cache
 def pattern_repairs() -> list[PatternRepair]:
     """Return the repairs of `repairs.tsv` in order."""
-    return [PatternRepair(row[0], re.compile(row[1]), row[2]) for row in _rows("repairs.tsv")]
+    return [PatternRepair(row[0], re.compile(_guarded(row[1])), row[2]) for row in _rows("repairs.tsv")]
+
+
+def _guarded(pattern: str) -> str:
+    """Return a pattern for a command that does not match the second half of a line break: `\\\\b` is a break and the letter b."""
+    return rf"(?<!(?<!\\)\\){pattern}" if pattern.startswith(r"\\") else pattern
 
 
 @functools.cache

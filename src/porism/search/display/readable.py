@@ -20,8 +20,6 @@ _ESCAPED_CELL = re.compile(r"(?<!\\)(?:\\\\)*\\&")
 _CELL_MARKS = re.compile(r"\$|\\displaystyle(?![A-Za-z])\s*")
 # `\\[7pt]`: the space after a line.
 _LINE_SPACE = re.compile(r"(?<!\\)((?:\\\\)+)\*?\s*\[\s*-?\s*[\d.]+\s*(?:pt|em|ex|mm|cm|in|px|mu)\s*\]")
-# The repair of accents such as \\b{x} would read the letter after a line break as one.
-_BREAK = re.compile(r"(?<!\\)((?:\\\\)+)(?=[A-Za-z])")
 _NESTING = re.compile(r"\\(?:begin|end|left|right)(?![A-Za-z])|\\\\|\\.|[{}]", re.DOTALL)
 _OPENING = frozenset(("\\begin", "\\left", "{"))
 _CLOSING = frozenset(("\\end", "\\right", "}"))
@@ -38,7 +36,7 @@ def readable_latex(latex: str) -> str:
     """Return LaTeX that a person would write; most formulas are returned unchanged."""
     if not any(mark in latex for mark in _MARKS):
         return latex
-    text = _STRAY.sub("", _BREAK.sub(r"\1 ", _LINE_SPACE.sub(r"\1 ", latex)))
+    text = _STRAY.sub("", _LINE_SPACE.sub(r"\1 ", latex))
     text = _MISSING.sub(r"{\\square}", text)
     text = _TOKEN.sub(r"\1", text)
     text = _EQNARRAY.sub(lambda found: _aligned(found[2]), _equations(text))

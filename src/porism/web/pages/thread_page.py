@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup, escape
 
@@ -17,13 +18,14 @@ from porism.search.display.segments_html import segments_html
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
-from porism.text.page import PageRenderer, remote_picture
+from porism.text.page import PageRenderer, picture_in_words, remote_picture
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 from porism.web.api.views import PostView, ThreadView
 from porism.web.pages.attribution import NO_SITE, Attribution, Licence
 from porism.web.pages.comment_marks import with_comment_marks
 from porism.web.pages.filters import formula_link
+from porism.web.pages.images import own_picture
 
 MOST_COMPARED = 60  # formulas of a thread that are compared with those of the query
 MOST_SIMILAR = 6  # questions that are similar to a question
@@ -105,10 +107,10 @@ class ThreadRenderer:
         self._options = options
         self._highlights = highlights
         self._compared = 0
-        body: dict[str, Callable[..., str]] = {"picture": remote_picture} if options.remote_images else {}
+        other_picture = remote_picture if options.remote_images else picture_in_words
         words: dict[str, Callable[..., str]] = {"words": self._words} if highlights else {}
         # Formulas of a body link to similar formulas. A title is a link elsewhere, so its formulas are not.
-        self.body = PageRenderer(self._linked_formula, **body, **words)
+        self.body = PageRenderer(self._linked_formula, picture=partial(own_picture, other=other_picture), **words)
         self.title = PageRenderer(self._formula, **words)
 
     def post(self, view: PostView) -> RenderedPost:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from porism.corpus.sources.documents.images import ImageReader
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown
 from porism.corpus.sources.documents.notebook import read_notebook
@@ -88,8 +89,9 @@ class Folder:
 
     def _read(self) -> Iterator[Record]:
         number = 0
+        images = ImageReader(self.path)
         for file in _entries(self.path):
-            for record in self._file(file) if isinstance(file, Path) else (file,):
+            for record in self._file(file, images) if isinstance(file, Path) else (file,):
                 if isinstance(record, RawPost):
                     number += 1
                     yield RawPost(
@@ -98,7 +100,7 @@ class Folder:
                 else:
                     yield record
 
-    def _file(self, file: Path) -> Iterator[Record]:
+    def _file(self, file: Path, images: ImageReader) -> Iterator[Record]:
         try:
             content = read_regular(file, LARGEST)
         except OSError as error:
@@ -108,7 +110,7 @@ class Folder:
             document = READERS[file.suffix.lower()](
                 content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
             )
-            records = list(self._sections(file, document))
+            records = list(self._sections(file, document, images))
         except UnicodeDecodeError as error:
             line = content[: error.start].count(b"\n") + 1
             records = [Dropped("documents", "not UTF-8", f"{file}:{line}")]
@@ -116,7 +118,7 @@ class Folder:
             records = [Dropped("documents", f"cannot be read ({error or type(error).__name__})"[:200], str(file))]
         yield from records
 
-    def _sections(self, file: Path, document: Document) -> Iterator[Record]:
+    def _sections(self, file: Path, document: Document, images: ImageReader) -> Iterator[Record]:
         name = document.title or html.escape(file.stem)
         inside = file.relative_to(self.path)
         tags = [*document.tags, *(NOT_IN_A_TAG.sub("-", part) for part in inside.parts[:-1])]
@@ -126,8 +128,8 @@ class Folder:
                 continue
             kept += 1
             title = f"{name}: {section.title}" if section.title and section.title != name else name
-            yield RawPost(
-                0, "question", None, title, section.body, "spans", " ".join(tags), line=at, file=inside.as_posix()
-            )
+            body, pictures = images.illustrate(section.body, file)
+            yield from pictures
+            yield RawPost(0, "question", None, title, body, "spans", " ".join(tags), line=at, file=inside.as_posix())
         if not kept:
             yield Dropped("documents", "without text", str(file))
