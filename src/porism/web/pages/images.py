@@ -9,7 +9,6 @@ from collections.abc import Callable
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 # The address of a picture in a stored text.
 OWN_PICTURE = re.compile(r"images/([0-9a-f]{64}\.(?:png|jpg|gif|webp|svg))\Z")
@@ -40,8 +39,3 @@ async def image(request: Request) -> Response:
     if content is None:
         raise HTTPException(404)
     return Response(content, media_type=TYPES[name.rpartition(".")[2]], headers=HEADERS)
-
-
-def routes() -> list[Route]:
-    """Return the route of pictures."""
-    return [Route("/images/{name}", image)]

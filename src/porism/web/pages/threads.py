@@ -10,6 +10,7 @@ from porism.web.api import views
 from porism.web.api.parameters import parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.pages.citation import bibtex_entry
+from porism.web.pages.images import image
 from porism.web.pages.routes import TAB, TEXT, SearchState, render
 from porism.web.pages.thread_page import similar_questions, thread_page
 
@@ -54,10 +55,11 @@ async def cite(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """Return the routes of threads and posts."""
+    """Return the routes of threads, posts and their pictures."""
     return [
         Route("/threads/{id:int}", thread),
         Route("/threads/{id:int}/related", related),
         Route("/posts/{id:int}", post),
         Route("/posts/{id:int}/cite", cite),
+        Route("/images/{name}", image),
     ]

@@ -24,7 +24,7 @@ from porism.integrity import DamageError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
-from porism.web.pages import api_page, ask_box, editor, exports, images, threads
+from porism.web.pages import api_page, ask_box, editor, exports, threads
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
@@ -82,7 +82,6 @@ def create_app(
         *api.routes(),
         *pages.routes(),
         *threads.routes(),
-        *images.routes(),
         *exports.routes(),
         *ask_box.routes(),
         *api_page.routes(),
