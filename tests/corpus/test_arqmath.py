@@ -10,7 +10,7 @@ from porism.corpus.sources.arqmath import V1, V2, V3, ArqMath, version_of
 from porism.corpus.sources.raw import OWN_IDS
 from porism.errors import PorismError
 
-from .small import answer, built, comment, question, tally, xml
+from .small import answer, built, comment, examples, question, tally, xml
 
 
 def span(number: int, latex: str) -> str:
@@ -108,16 +108,13 @@ def test_parts_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert [path.name for path in ArqMath(tmp_path).table_files("latex")] == ["1.tsv", "2.tsv", "10.tsv"]
 
 
-def test_errors_in_a_table_name_the_line(folder: Path, tmp_path: Path) -> None:
-    write_table(folder / "latex_representation", V1, (1, 2, 1, "answer", "x"), ("x", 2, 1, "answer", "y"))
-    with pytest.raises(PorismError) as error:
-        built(tmp_path / "c", folder)
-    assert (
-        str(error.value) == f"{folder}/latex_representation/1.tsv:3: id is 'x', not a number\n  fix: correct the file"
-    )
-    write_table(folder / "latex_representation", V1, (1, 2, 1))
-    with pytest.raises(PorismError, match=r"1\.tsv:2: has 3 cells, the header 5"):
-        built(tmp_path / "c", folder)
+def test_a_bad_row_of_a_table_is_a_ledger_line(folder: Path, tmp_path: Path) -> None:
+    bad = (("x", 2, 1, "answer", "y"), (1, 2, 1), (2**63, 2, 1, "answer", "z"))
+    write_table(folder / "latex_representation", V1, (1, 2, 1, "answer", "x"), *bad)
+    made = built(tmp_path / "c", folder)
+    whys = ("id is not a number", "has 3 cells, the header 5", "id has more than 15 digits")
+    assert [tally(made)["formulas", why] for why in whys] == [1, 1, 1]
+    assert examples(made, "formulas", "id is not a number") == [f"{folder}/latex_representation/1.tsv:3"]
 
 
 @pytest.mark.shared

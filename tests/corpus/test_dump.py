@@ -12,7 +12,7 @@ from porism.corpus.sources.dump import Dump, RowReader, tags
 from porism.corpus.sources.raw import RawLink
 from porism.errors import PorismError
 
-from .small import answer, built, comment, examples, question, tally, write_dump, xml
+from .small import answer, built, comment, examples, question, write_dump, xml
 
 
 @pytest.mark.parametrize("text", ["<group-theory><abelian>", "|group-theory|abelian|", "group-theory abelian"])
@@ -90,5 +90,5 @@ def test_a_record_that_cannot_be_stored_is_a_ledger_line(tmp_path: Path) -> None
     write_dump(tmp_path / "d", Posts=rows)
     collection = built(tmp_path / "c", tmp_path / "d")
     assert [post.id for post in collection.posts()] == [1, 4]
-    assert tally(collection)["posts", "a number is too large"] == 2
-    assert examples(collection, "posts", "a number is too large") == ["record with the id 2", "record with the id 3"]
+    assert examples(collection, "posts", "Score has more than 15 digits") == [f"{tmp_path}/d/Posts.xml:4"]
+    assert examples(collection, "posts", "OwnerUserId has more than 15 digits") == [f"{tmp_path}/d/Posts.xml:5"]

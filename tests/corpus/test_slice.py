@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from porism.errors import PorismError
 from porism.text.entities import decode_latex
 from porism.text.segment import EMPTY
 
-from .small import built, tally
+from .small import built, examples, tally
 
 
 def write_cut(folder: Path) -> Path:
@@ -94,48 +95,76 @@ def test_a_table_with_ids_keeps_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("posts.jsonl", "{", "posts.jsonl:1: is not a line of JSON\n  fix: fetch the file again"),
-        ("posts.jsonl", "[]\n", "posts.jsonl:1: there is no id that is a number\n  fix: fetch the file again"),
         (
             "posts.jsonl",
-            '{"id": 1, "type": "question"}\n',
-            "posts.jsonl:1: there is no body that is text\n  fix: fetch the file again",
-        ),
-        (
-            "posts.jsonl",
-            '{"id": 1, "type": "page", "body": ""}\n',
-            "posts.jsonl:1: type is 'page', not one of question, answer\n  fix: correct the file",
-        ),
-        (
-            "posts.jsonl",
-            '{"id": 1, "type": "question", "body": "", "comments": [{"id": 2}]}\n',
-            "posts.jsonl:1: there is no body that is text\n  fix: fetch the file again",
-        ),
-        ("posts.jsonl", "\n\udcff", "posts.jsonl:2: is not UTF-8\n  fix: convert the file to UTF-8"),
-        (
-            "links.tsv",
-            "post_id\tother_id\tkind\n\udcff",
-            "links.tsv:2: is not UTF-8\n  fix: convert the file to UTF-8",
+            "{",
+            "posts.jsonl:1: no line can be read: is not a line of JSON\n  fix: fetch the file again",
         ),
         (
             "links.tsv",
             "post_id\tother_id\n1\t2\n",
             "links.tsv:1: the header has no column kind\n  fix: add the header line",
         ),
-        (
-            "links.tsv",
-            "post_id\tother_id\tkind\n1\t2\tsame\n",
-            "links.tsv:2: kind is 'same', not one of related, duplicate\n  fix: correct the file",
-        ),
-        ("slt.tsv", "id\tmathml\nx9\tm\n", "slt.tsv:2: formula id 'x9' is not in formulas.tsv\n  fix: check the file"),
     ],
 )
-def test_errors_name_file_and_line(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused(name: str, text: str, message: str, tmp_path: Path) -> None:
     cut = write_cut(tmp_path / "cut")
     (cut / name).write_text(text, "utf-8", "surrogateescape")
     with pytest.raises(PorismError) as error:
         built(tmp_path / "c", cut)
     assert str(error.value) == f"{cut}/{message}"
+
+
+BAD_LINES = {
+    "{": "is not a line of JSON",
+    "[]": "not an object of JSON",
+    "[" * 100_000: "cannot be read (RecursionError)",
+    '{"id": 1%s}' % ("0" * 5000): "is not a line of JSON",
+    '{"id": 9223372036854775808, "type": "question", "body": ""}': "id has more than 15 digits",
+    '{"id": true, "type": "question", "body": ""}': "id is not a number",
+    '{"id": "7", "type": "question", "body": ""}': "id is not a number",
+    '{"id": 71, "type": "question"}': "there is no body that is text",
+    '{"id": 72, "type": "page", "body": ""}': "type is 'page', not one of question, answer",
+    '{"id": 73, "type": "question", "body": "", "title": ["x"]}': "there is no title that is text",
+    '{"id": 74, "type": "question", "body": "", "tags": [1]}': "cannot be read (TypeError)",
+    '{"id": 75, "type": "question", "body": "", "score": "many"}': "score is not a number",
+    "\udcff": "not UTF-8",
+}
+
+
+def test_each_bad_line_is_a_ledger_line_and_the_rest_is_built(tmp_path: Path) -> None:
+    cut = write_cut(tmp_path / "cut")
+    whole = built(tmp_path / "whole", cut)
+    good = (cut / "posts.jsonl").read_text("utf-8").splitlines()
+    text = "\n".join([good[0], *BAD_LINES, *good[1:], ""])
+    (cut / "posts.jsonl").write_text(text, "utf-8", "surrogateescape")
+    made = built(tmp_path / "c", cut)
+    assert [post.id for post in made.posts()] == [post.id for post in whole.posts()]
+    counted = tally(made)
+    assert {why: counted["posts", why] for why in BAD_LINES.values()} == Counter(BAD_LINES.values())
+    assert examples(made, "posts", "not UTF-8") == [f"{cut}/posts.jsonl:{len(BAD_LINES) + 1}"]
+
+
+BAD_ROWS = {
+    ("links.tsv", "links"): {
+        "1\t2\tsame": "kind is 'same', not one of related, duplicate",
+        "1\t2": "has 2 cells, the header 3",
+        "x\t2\trelated": "post_id is not a number",
+        "9223372036854775808\t2\trelated": "post_id has more than 15 digits",
+        "1\t2\trela\udcffted": "not UTF-8",
+    },
+    ("slt.tsv", "formulas with MathML"): {"x9\tm": "formula id 'x9' is not in formulas.tsv"},
+}
+
+
+@pytest.mark.parametrize(("file", "rows"), BAD_ROWS.items())
+def test_each_bad_row_of_a_table_is_a_ledger_line(file: tuple[str, str], rows: dict[str, str], tmp_path: Path) -> None:
+    name, what = file
+    cut = write_cut(tmp_path / "cut")
+    header = {"links.tsv": "post_id\tother_id\tkind", "slt.tsv": "id\tmathml"}[name]
+    (cut / name).write_text("\n".join([header, *rows, ""]), "utf-8", "surrogateescape")
+    counted = tally(built(tmp_path / "c", cut))
+    assert {why: counted[what, why] for why in rows.values()} == Counter(rows.values())
 
 
 # Formulas that the texts of the slice hold outside their official spans, and environments without dollar signs among them.

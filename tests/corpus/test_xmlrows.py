@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.sources.xmlrows import rows
+from porism.corpus.sources.xmlrows import LARGEST_ROW, rows
 from porism.errors import PorismError
 
 from .small import built, question, write_dump, xml
 
 
-def read(data: bytes) -> list[tuple[int, dict[str, str]]]:
-    return list(rows(lambda: io.BytesIO(data), "Posts.xml"))
+def read(data: bytes, largest: int = LARGEST_ROW) -> list[tuple[int, object]]:
+    return [tuple(row) for row in rows(lambda: io.BytesIO(data), "Posts.xml", largest=largest)]
 
 
 def test_rows_with_lines_and_byte_order_mark() -> None:
@@ -103,4 +103,50 @@ def test_a_truncated_compressed_file_is_reported_with_its_line(
 
 def test_a_body_of_fifty_megabytes_can_be_parsed() -> None:
     data = xml("posts", [question(1, "x" * 50_000_000), question(2)]).encode()
-    assert [len(row["Body"]) for _, row in read(data)] == [50_000_000, len("<p>Why?</p>")]
+    assert [len(row["Body"]) for _, row in read(data) if isinstance(row, dict)] == [50_000_000, len("<p>Why?</p>")]
+
+
+BAD_ROWS = (
+    b'<row Id="3" Bo',
+    b'<row Id="3" Body="cut',
+    b'<row Id="3" Body="\xff"/>',
+    b'<row Id="3" Body="&nbsp;"/>',
+    b'<row Id="3" Body="<p>raw</p>"/>',
+    b'<row Id="3" Id="4"/>',
+    b'<row Id="3" <b/>',
+    b"<row Id=3/>",
+    b'<row Id="3" Body="\x00"/>',
+)
+
+
+@pytest.mark.parametrize("bad", BAD_ROWS)
+@pytest.mark.parametrize("separator", [b"\n", b""])
+@pytest.mark.parametrize("block", [7, 64, 1 << 20])
+def test_a_bad_row_is_reported_and_the_others_are_read(
+    bad: bytes, separator: bytes, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("porism.corpus.sources.xmlrows.BLOCK", block)
+    good = [f'<row Id="{number}" Body="a&#xA;b"/>'.encode() for number in range(5)]
+    data = separator.join([b"<posts>", *good[:2], bad, good[2], bad, bad, *good[3:], b"</posts>"])
+    found = read(data)
+    assert [row["Id"] for _, row in found if isinstance(row, dict)] == [str(number) for number in range(5)]
+    assert [line for line, row in found if isinstance(row, str)] == ([4, 6, 7] if separator else [1, 1, 1])
+
+
+def test_no_row_is_lost_between_others() -> None:
+    found = read(b'<posts>\n<row Id="1"></rows>\n&<row Id="2"/>\n</posts>')
+    assert [row["Id"] for _, row in found if isinstance(row, dict)] == ["1", "2"]
+
+
+def test_a_bad_last_row_is_reported() -> None:
+    found = read(b'<posts>\n<row Id="1"/>\n<row Id="2" Body="<p>"/>\n</posts>\n')
+    assert found == [(2, {"Id": "1"}), (3, "not well-formed XML")]
+
+
+@pytest.mark.parametrize("block", [1000, 1 << 20])
+def test_a_row_that_is_too_large_is_skipped_without_being_kept(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porism.corpus.sources.xmlrows.BLOCK", block)
+    huge = b'<row Id="2" Body="' + b"x" * 3_000_000 + b'"/>'
+    data = b"\n".join([b"<posts>", b'<row Id="1"/>', huge, b'<row Id="3"/>', b"</posts>"])
+    found = read(data, largest=100_000)
+    assert found == [(2, {"Id": "1"}), (3, "row of more than 100,000 bytes"), (4, {"Id": "3"})]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from porism.corpus.sources.dump import FILES, xml_part
-from porism.corpus.sources.raw import Dropped, Part, RawFormula, RawMathML, Record
-from porism.corpus.sources.tables import header, read_table
+from porism.corpus.sources.raw import Part, RawFormula, RawMathML, Record, RowError
+from porism.corpus.sources.tables import Row, header, table_records
 from porism.errors import PorismError
 
 VERSIONED = re.compile(r"(\w+)\.V\d[\w.]*\.xml", re.IGNORECASE)
@@ -81,25 +81,31 @@ class ArqMath:
 
 def _formulas(path: Path) -> Iterator[Record]:
     version_of(path)
-    for row in read_table(path, ("id", "post_id", "thread_id", "type", "formula"), quoted=True):
-        if row["type"] not in KINDS or not row["formula"].strip():
-            yield Dropped("formulas", "empty" if row["type"] in KINDS else "of no known type", row.where)
-            continue
-        yield RawFormula(
-            id=row.number("id"),
-            post_id=row.number("post_id"),
-            thread_id=row.number("thread_id"),
-            kind=row.choice("type", KINDS),
-            latex=row["formula"],
-            visual_id=row.optional_number("visual_id"),
-            comment_id=row.optional_number("comment_id"),
-            old_visual_id=row.optional_number("old_visual_id"),
-            issue=row.get("issue"),
-        )
+    names = ("id", "post_id", "thread_id", "type", "formula")
+    return table_records(path, names, _formula, "formulas", quoted=True)
+
+
+def _formula(row: Row) -> Record:
+    if row["type"] not in KINDS or not row["formula"].strip():
+        raise RowError("empty" if row["type"] in KINDS else "of no known type")
+    return RawFormula(
+        id=row.number("id"),
+        post_id=row.number("post_id"),
+        thread_id=row.number("thread_id"),
+        kind=row.choice("type", KINDS),
+        latex=row["formula"],
+        visual_id=row.optional_number("visual_id"),
+        comment_id=row.optional_number("comment_id"),
+        old_visual_id=row.optional_number("old_visual_id"),
+        issue=row.get("issue"),
+    )
 
 
 def _mathml(path: Path, field: str) -> Iterator[Record]:
     version_of(path)
-    for row in read_table(path, ("id", "formula"), quoted=True):
-        if row["formula"]:
-            yield RawMathML(row.number("id"), field, row["formula"])  # type: ignore[arg-type]
+
+    def record(row: Row) -> Record | None:
+        number = row.number("id")
+        return RawMathML(number, field, row["formula"]) if row["formula"] else None  # type: ignore[arg-type]
+
+    return table_records(path, ("id", "formula"), record, "formulas with MathML", quoted=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -21,8 +22,11 @@ from porism.corpus.sources.raw import (
     RawUser,
     RawVote,
     Record,
+    RowError,
+    keep,
+    whole_number,
 )
-from porism.corpus.sources.xmlrows import Attributes
+from porism.corpus.sources.xmlrows import Attributes, BadRow
 from porism.errors import PorismError
 from porism.files import open_bytes
 
@@ -45,19 +49,12 @@ LINK_KINDS = {"1": "related", "3": "duplicate"}
 TITLE_REVISIONS, BODY_REVISIONS = {"1", "4", "7"}, {"2", "5", "8"}
 
 
-class RowError(Exception):
-    """The reason why a row cannot be kept."""
-
-
 def required_number(row: Attributes, name: str) -> int:
     """Return an attribute that must be a whole number."""
     text = row.get(name)
     if text is None:
         raise RowError(f"no {name}")
-    try:
-        return int(text)
-    except ValueError:
-        raise RowError(f"{name} is not a number") from None
+    return whole_number(text, name)
 
 
 def optional_number(row: Attributes, name: str) -> int | None:
@@ -180,15 +177,16 @@ def read_rows(
     """Yield the records of one file of a dump."""
     what, read = FILES[name]
     reader = RowReader(placed)
-    for line, row in xmlrows.rows(open_file, where, meter):
-        place = f"{where}:{line}"
-        if what in DATED and not DATE.fullmatch(date := row.get("CreationDate", "")):
+    for row in xmlrows.rows(open_file, where, meter):
+        place = f"{where}:{row.line}"
+        if isinstance(row, BadRow):
+            yield Dropped(what, row.reason, place)
+            continue
+        line, attributes = row
+        if what in DATED and not DATE.fullmatch(date := attributes.get("CreationDate", "")):
             yield Dropped(f"dates of {what}", f"invalid or missing date {date[:40]!r}, kept without", place)
-            row["CreationDate"] = ""
-        try:
-            yield read(reader, row, line)
-        except RowError as error:
-            yield Dropped(what, str(error), place)
+            attributes["CreationDate"] = ""
+        yield keep(what, place, partial(read, reader, attributes, line))
 
 
 def xml_part(name: str, path: Path, placed: bool) -> Part:

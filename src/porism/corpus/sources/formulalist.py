@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from porism.corpus.sources.raw import Dropped, Part, RawFormula, Record
-from porism.corpus.sources.tables import header, read_table
+from porism.corpus.sources.raw import Part, RawFormula, Record, RowError
+from porism.corpus.sources.tables import Row, header, table_records
 
 
 class FormulaList:
@@ -25,18 +25,19 @@ class FormulaList:
 
     def _read(self) -> Iterator[Record]:
         first = "id" if "id" in self.columns else "visual_id"
-        for row in read_table(self.path, (first, "latex"), quoted=False):
-            mathml = row.get("mathml") or None
-            if not row["latex"].strip() and mathml is None:
-                yield Dropped("formulas", "empty", row.where)
-                continue
-            yield RawFormula(
-                id=row.number("id") if self.official else 0,
-                post_id=0,
-                thread_id=0,
-                kind="question",
-                latex=row["latex"],
-                visual_id=row.optional_number("visual_id"),
-                mathml=mathml,
-                content=row.get("content") or None,
-            )
+        return table_records(self.path, (first, "latex"), self._record, "formulas", quoted=False)
+
+    def _record(self, row: Row) -> Record:
+        mathml = row.get("mathml") or None
+        if not row["latex"].strip() and mathml is None:
+            raise RowError("empty")
+        return RawFormula(
+            id=row.number("id") if self.official else 0,
+            post_id=0,
+            thread_id=0,
+            kind="question",
+            latex=row["latex"],
+            visual_id=row.optional_number("visual_id"),
+            mathml=mathml,
+            content=row.get("content") or None,
+        )

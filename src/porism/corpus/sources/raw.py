@@ -173,6 +173,45 @@ Record = (
 )
 
 
+# Numbers of at most 15 digits: ids are added to each other, and JavaScript and SQLite must store them exactly.
+LARGEST_NUMBER = 10**15
+
+
+class RowError(Exception):
+    """The reason why a row cannot be kept."""
+
+
+# What reading a record of any content can raise: the record is left out, and the build goes on.
+FAULTS = (RowError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+def keep(what: str, where: str, make: Callable[[], Record]) -> Record:
+    """Return the record that `make` returns, or, if it cannot be read, the row as dropped with the reason."""
+    try:
+        return make()
+    except RowError as error:
+        return Dropped(what, str(error), where)
+    except FAULTS as error:
+        return Dropped(what, f"cannot be read ({type(error).__name__})", where)
+
+
+def whole_number(text: str, name: str) -> int:
+    """Return a number that a source gives as text."""
+    try:
+        return checked_number(int(text), name)
+    except ValueError:
+        raise RowError(f"{name} is not a number") from None
+
+
+def checked_number(value: object, name: str) -> int:
+    """Return a number that is stored as it is."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise RowError(f"{name} is not a number")
+    if abs(value) > LARGEST_NUMBER:
+        raise RowError(f"{name} has more than 15 digits")
+    return value
+
+
 # Errors of unpackers where a compressed file is truncated or damaged.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 

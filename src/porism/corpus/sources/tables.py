@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from porism.corpus.sources.raw import DAMAGED
+from porism.corpus.sources.raw import DAMAGED, Dropped, Record, RowError, keep, whole_number
 from porism.errors import PorismError
 from porism.files import open_bytes, open_text
 
 # Some cells of the lab's files are longer than the default limit of 128 KiB.
-csv.field_size_limit(2**31 - 1)
+csv.field_size_limit(1 << 25)
+LARGEST_LINE = 1 << 26  # bytes: a longer line is not kept in memory
 
 
 class Row:
@@ -41,11 +43,7 @@ class Row:
 
     def number(self, name: str) -> int:
         """Return a cell that must be a whole number."""
-        text = self[name]
-        try:
-            return int(text)
-        except ValueError:
-            raise PorismError(f"{name} is {text!r}, not a number", where=self.where, fix="correct the file") from None
+        return whole_number(self[name], name)
 
     def optional_number(self, name: str) -> int | None:
         """Return a cell that is a whole number or empty."""
@@ -54,8 +52,7 @@ class Row:
     def choice(self, name: str, allowed: Sequence[str]) -> Any:
         """Return a cell that must be one of the allowed words."""
         if self[name] not in allowed:
-            message = f"{name} is {self[name]!r}, not one of {', '.join(allowed)}"
-            raise PorismError(message, where=self.where, fix="correct the file")
+            raise RowError(f"{name} is {self[name][:40]!r}, not one of {', '.join(allowed)}")
         return self[name]
 
 
@@ -98,9 +95,36 @@ def _decodes(text: bytes) -> bool:
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
-    """Yield the rows of a table; a missing column or a row of another length is an error with its line."""
-    with open_text(path) as stream:
-        reader = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    """Yield the rows of a table that must be right as a whole; the first row that cannot be read is an error with its line."""
+    for row in rows_of_table(path, needed, quoted=quoted):
+        if isinstance(row, Dropped):
+            raise PorismError(row.why, where=row.where, fix="correct the row")
+        yield row
+
+
+def table_records(
+    path: Path, needed: Sequence[str], make: Callable[[Row], Record | None], what: str, *, quoted: bool
+) -> Iterator[Record]:
+    """Yield the records that `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes on."""
+    for row in rows_of_table(path, needed, quoted=quoted):
+        if isinstance(row, Dropped):
+            yield Dropped(what, row.why, row.where)
+        elif (record := keep(what, row.where, partial(_made, make, row))) is not NOTHING:
+            yield record
+
+
+NOTHING = Dropped("", "", "")  # of a row without a record
+
+
+def _made(make: Callable[[Row], Record | None], row: Row) -> Record:
+    return make(row) or NOTHING
+
+
+def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row | Dropped]:
+    """Yield the rows of a table, and those that cannot be read; a file without the needed columns is an error."""
+    with open_bytes(path) as stream:
+        lines = LimitedLines(stream)
+        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
         try:
             names = next(reader, [])
             if absent := [name for name in needed if name not in names]:
@@ -108,15 +132,55 @@ def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[R
                     f"the header has no column {', '.join(absent)}", where=f"{path}:1", fix="add the header line"
                 )
             columns = {name: at for at, name in enumerate(names)}
-            for cells in reader:
-                if len(cells) != len(names):
-                    message = f"has {len(cells)} cells, the header {len(names)}"
-                    raise PorismError(message, where=f"{path}:{reader.line_num}", fix="correct the row")
-                yield Row(path, reader.line_num, columns, cells)
-        except UnicodeDecodeError:
-            raise not_utf8(path) from None
+            while (cells := _next(reader)) is not None:
+                reason = lines.fault or (cells if isinstance(cells, str) else _shape(cells, len(names)))
+                lines.fault = ""
+                yield (
+                    Dropped("", reason, f"{path}:{lines.number}")
+                    if reason
+                    else Row(path, lines.number, columns, list(cells))
+                )
         except DAMAGED as error:
-            place = f"{path}:{reader.line_num + 1}"
+            place = f"{path}:{lines.number + 1}"
             raise PorismError(f"cannot be unpacked: {error}", where=place, fix="fetch the file again") from None
-        except csv.Error as error:
-            raise PorismError(str(error), where=f"{path}:{reader.line_num}", fix="correct the row") from None
+
+
+def _next(reader: Iterator[list[str]]) -> list[str] | str | None:
+    """Return the next row, why it cannot be read, or None at the end."""
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        return str(error)
+
+
+def _shape(cells: list[str], width: int) -> str:
+    return "" if len(cells) == width else f"has {len(cells)} cells, the header {width}"
+
+
+class LimitedLines:
+    """The lines of a file as text. `number` is the line that was read last, `fault` what was wrong with it since it was last cleared."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.number = 0
+        self.fault = ""
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._stream.readline(LARGEST_LINE)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        if len(line) == LARGEST_LINE and not line.endswith(b"\n"):
+            self.fault = f"line of more than {LARGEST_LINE:,} bytes"
+            while (rest := self._stream.readline(LARGEST_LINE)) and not rest.endswith(b"\n"):
+                pass
+            return "\n"
+        try:
+            text = line.decode("utf-8-sig" if self.number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            self.fault = "not UTF-8"
+            text = line.decode("utf-8", "replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")

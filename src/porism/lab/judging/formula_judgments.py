@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from porism.corpus.sources.raw import RowError
 from porism.corpus.sources.tables import Row, read_table
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -29,7 +30,10 @@ def variants_by_visual_id(path: Path, collection: Collection, minimum: int = MIN
     judgments: list[Judgment] = []
     unknown: list[str] = []
     for row in read_table(path, COLUMNS, quoted=False):
-        found = list(_judgments(row, collection))
+        try:
+            found = list(_judgments(row, collection))
+        except RowError as error:
+            raise PorismError(str(error), where=row.where, fix="correct the row") from None
         judgments += found
         if not found:
             unknown.append(f"{row.where}: post {row['post_id']} has no formula {row['latex']}")
