@@ -17,8 +17,10 @@ SPAN_CLOSE = "</span>"
 MATH_OPEN = rf"""<span\s(?=[^<>]{{0,300}}?\bclass=["']{MATH_CLASS}["'])[^<>]{{0,600}}>"""
 MATH_SPAN = re.compile(MATH_OPEN)
 # Its usual form in the files of the lab, which is found much faster: the id; and the whole span, with a display span around it or not.
-MARKED_ID = re.compile(rf'<span class="{MATH_CLASS}" id="([0-9]+)">')
-USUAL_SPAN = re.compile(rf'({DISPLAY_OPEN})?<span class="{MATH_CLASS}" id="([0-9]+)">([^<]*)</span>(?(1)</span>)')
+MARKED_ID = re.compile(rf'<span class="{MATH_CLASS}" id="([0-9]{{1,18}})">')
+USUAL_SPAN = re.compile(
+    rf'({DISPLAY_OPEN})?<span class="{MATH_CLASS}" id="([0-9]{{1,18}})">([^<]*)</span>(?(1)</span>)'
+)
 SPAN_EDGE = re.compile(r"<(/?)span\b[^>]*>")
 SPAN_ID = re.compile(r"""\bid=["']([^"']*)["']""")
 

@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from porism.corpus.sources.raw import Form
+from porism.corpus.sources.raw import FAULTS, Form
 from porism.text.entities import decode_entities
 from porism.text.find import find_formulas
 from porism.text.lab import lab_formulas
@@ -32,12 +32,21 @@ class Field:
     """A segmented field; formulas have their official ids, or 0 where the build is to number them.
 
     `order` lists the positions of the formulas in the order in which they are numbered. `lost` are formulas whose position did not
-    survive the cleaning (inside a tag or a dropped element).
+    survive the cleaning (inside a tag or a dropped element). `fault` says why a field could not be segmented: it is kept as plain text.
     """
 
     text: Text = EMPTY
     order: tuple[int, ...] = ()
     lost: tuple[str, ...] = ()
+    fault: str = ""
+
+
+def make_field_of_any_text(text: str, form: Form, compat: bool) -> Field:
+    """Segment a field, and keep one that cannot be segmented as plain text: one text must not end a build."""
+    try:
+        return make_field(text, form, compat)
+    except FAULTS as error:
+        return Field(Text.of([Segment("text", text)]), fault=type(error).__name__)
 
 
 def make_field(text: str, form: Form, compat: bool) -> Field:

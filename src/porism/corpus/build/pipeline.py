@@ -40,6 +40,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WORK = "work.sqlite"
 PLAN = "plan.json"
 FIRST_OWN_ID = "first own id"
+LARGEST_ID = 2**63 - 1
 
 
 def build(
@@ -246,6 +247,9 @@ class _Build:
             size = max(number(self.work, query, at) for query in queries)
             same = source.official or (at == 0 and self.base and not self.apart and source.kind != "folder")
             shift = 0 if same or not highest else 10 ** len(str(highest))
+            if size + shift > LARGEST_ID:
+                fix = "build fewer sources together, or sources with smaller ids"
+                raise PorismError("ids are too large to be kept apart", where=str(source.path), fix=fix)
             self.work.execute("INSERT INTO shifts VALUES(?, ?)", (at, shift))
             highest = max(highest, size + shift)
 

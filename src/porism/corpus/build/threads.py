@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from porism.corpus.build.expressions import ExpressionIds
-from porism.corpus.build.fields import Field, make_field
+from porism.corpus.build.fields import Field, make_field_of_any_text
 from porism.corpus.build.given import known_formulas, top_id
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.locate import Locator
@@ -127,7 +127,7 @@ Item = TypeVar("Item", PostRow, CommentRow)
 
 def make_fields(task: FieldsTask) -> list[Field]:
     """Segment all fields of a batch: the work of one worker."""
-    return [make_field(field.text, field.form, task.compat) for field in task.fields]
+    return [make_field_of_any_text(field.text, field.form, task.compat) for field in task.fields]
 
 
 class Segmenter:
@@ -289,6 +289,9 @@ class Segmenter:
     def _text(self, read: ReadField, place: Place) -> Text:
         """Number the formulas of a field."""
         field, formulas = read
+        if field.fault:
+            why = f"formulas cannot be found ({field.fault}), kept as plain text"
+            self.ledger.drop("texts", why, f"post {place.post_id}")
         for at in field.order:
             formulas[at] = self._numbered(formulas[at], place)
         for latex in field.lost:
