@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import porism
+from porism.corpus.post import Post
+from porism.index.protocols import StoredPost
 from porism.index.vocabulary import Vocabulary
 from porism.search.engine import Engine
 from porism.search.reading.box import Box, read_box
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
+from porism.search.restriction import restrict
+from porism.search.retriever import Ranking
+from porism.text.segment import Segment, Text
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +109,53 @@ def test_phrases_and_excluded_words_narrow_the_hits(engine: Engine) -> None:
     assert not any(" square " in text for text in texts("irrational -square"))
     assert texts('"right triangle"')
     assert all("right triangle" in text for text in texts('"right triangle"'))
+
+
+def test_the_next_page_of_a_phrase_reads_its_hits_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Box] = []
+
+    def counted(ranking: Ranking, box: Box, *others: Any) -> Ranking:
+        calls.append(box)
+        return restrict(ranking, box, *others)
+
+    monkeypatch.setattr("porism.search.engine.restrict", counted)
+    first = engine.search('"right angle" in a circle', k=1)
+    second = engine.search('"right angle" in a circle', k=1, offset=1)
+    assert first.total == second.total
+    assert len(calls) == 1
+    engine.search('"right triangle" in a circle', k=1)
+    assert len(calls) == 2
+
+
+def test_a_phrase_is_found_across_inline_tags() -> None:
+    title, body = (
+        Text.of([Segment("text", "Roots")]),
+        Text.of(
+            [
+                Segment("text", "the n"),
+                Segment("tag", "<sup>"),
+                Segment("text", "TH"),
+                Segment("tag", "</sup>"),
+                Segment("text", " root"),
+            ]
+        ),
+    )
+    question = Post(1, "question", 1, body, title)
+    stored = [StoredPost(question, question, False)]
+
+    class Documents:
+        def posts(self, ids: list[int]) -> list[StoredPost]:
+            return stored
+
+    def total(typed: str) -> int:
+        ranking = Ranking(np.array([1]), np.array([1.0]))
+        return len(restrict(ranking, read_box(typed), Documents(), None))  # type: ignore[arg-type]
+
+    assert total('"nth root"') == 1
+    assert total('"roots the nth"') == 1
+    assert total('"root nth"') == 0
+    assert total('"nth root" algebra -roots') == 0
+    assert total('"nth root" algebra -cubic') == 1
 
 
 def test_operators_filter_as_arguments_do(engine: Engine) -> None:

@@ -87,6 +87,7 @@ class Engine:
         self._candidates = ThreadCandidates(contexts)
         self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
+        self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
         self._lock = Lock()
         self._reader = QueryReader(index)
         self._completer = Completer(collection)
@@ -146,7 +147,7 @@ class Engine:
         shown = self.ranked(read, kind, allow)
         ranking, context = shown.ranking, shown.scoring.context
         if box.restricts_text:
-            ranking = restrict(ranking, box, self.index.documents, self.collection)
+            ranking = self._restricted(read, kind, allow, box)
         grouped = check_flag(group, "search", "group")
         votes = self.collection.has_votes
         page = HitPage(self.index.documents, context, ranking, self._highlighter(read), group=grouped, has_votes=votes)
@@ -199,6 +200,18 @@ class Engine:
         reranker = self._rerankers[kind]
         found = self._candidates.search(query, MOST_THREADS, allow)
         return reranker.score_more(self.ranked(query, kind).scoring, reranker.rows(found)).ranked(kind, allow)
+
+    def _restricted(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
+        """Return the hits that the phrases, excluded words and authors of a query allow, or those of a moment ago."""
+        key = (query, kind, allow, box)
+        with self._lock:
+            known = self._restrictions.get(key)
+        if known is not None:
+            return known
+        allowed = restrict(self.rank(query, kind, allow), box, self.index.documents, self.collection)
+        with self._lock:
+            self._restrictions[key] = allowed
+        return allowed
 
     def _available(self, kind: Kind) -> Kind:
         """Notes and books have no answers: a search for answers then returns the documents themselves."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 
 from porism.corpus.store.collection import Collection
@@ -9,28 +12,47 @@ from porism.index.analysis.words import WORD, stem
 from porism.index.protocols import DocumentStore, StoredPost
 from porism.search.reading.box import Box
 from porism.search.retriever import Ranking
+from porism.text.segment import TAG, WORDS, Text
 
 MAX_READ = 1000  # best hits that are read
+_MARKUP = re.compile(f"{TAG}[^\x1c-\x1f]*|{WORDS}")
 
 
 def restrict(ranking: Ranking, box: Box, documents: DocumentStore, collection: Collection) -> Ranking:
     """Return those of the best MAX_READ hits that a query's phrases, excluded words and authors allow."""
     ids = ranking.ids[:MAX_READ]
-    allowed = [_is_allowed(post, box, collection) for post in documents.posts(ids.tolist())]
-    kept = np.array(allowed, np.bool_)
+    wanted = [WORD.findall(phrase) for phrase in box.phrases]
+    excluded = [[stem(part) for part in WORD.findall(word)] for word in box.excluded]
+    posts = documents.posts(ids.tolist())
+    kept = np.array([_is_allowed(post, box.users, collection, wanted, excluded) for post in posts], np.bool_)
     return Ranking(ids[kept], ranking.scores[:MAX_READ][kept])
 
 
-def _is_allowed(stored: StoredPost, box: Box, collection: Collection) -> bool:
+def _is_allowed(
+    stored: StoredPost,
+    users: tuple[str, ...],
+    collection: Collection,
+    phrases: Sequence[Sequence[str]],
+    excluded: Sequence[Sequence[str]],
+) -> bool:
     """Return whether a post passes. Title and body count, the title of an answer's question as well."""
-    if box.users and not _is_by(stored, box.users, collection):
+    if users and not _is_by(stored, users, collection):
         return False
-    words = WORD.findall(f"{stored.question.title.plain()} {stored.post.body.plain()}".lower())
+    title, body = stored.question.title, stored.post.body
+    if phrases and not _has_words(title, body, phrases):
+        return False
+    words = WORD.findall(f"{title.plain()} {body.plain()}".lower())
     text = f" {' '.join(words)} "
-    if any(f" {' '.join(WORD.findall(phrase))} " not in text for phrase in box.phrases):
+    if any(f" {' '.join(phrase)} " not in text for phrase in phrases):
         return False
-    stems = {stem(word) for word in words} if box.excluded else set()
-    return not any(all(stem(part) in stems for part in WORD.findall(word)) for word in box.excluded)
+    stems = set(map(stem, words)) if excluded else set()
+    return not any(stems.issuperset(parts) for parts in excluded)
+
+
+def _has_words(title: Text, body: Text, phrases: Sequence[Sequence[str]]) -> bool:
+    """Return whether the words of the phrases occur at all. Only then is a post read word by word."""
+    text = _MARKUP.sub("", f"{title.stored}{body.stored}").lower()
+    return all(word in text for phrase in phrases for word in phrase)
 
 
 def _is_by(stored: StoredPost, users: tuple[str, ...], collection: Collection) -> bool:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from porism.formula import Parsed
-from porism.formula.match.matcher import find
+from porism.formula.match.matcher import Match, find
 from porism.index.analysis.terms import formula_terms
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import FormulaStore, Term
 from porism.records import Binding
 from porism.search.answers.terms import QueryTerms
+from porism.search.display.needed_parts import needed_parts
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import layout_symbols
-from porism.search.formulas.trace import matched_pairs
+from porism.search.formulas.trace import SymbolPair, matched_pairs
+from porism.text.segment import Segment
 
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
@@ -49,7 +51,32 @@ class QueryPattern(ComparableFormula):
 
     def __init__(self, parsed: Parsed, store: FormulaStore) -> None:
         super().__init__(parsed)
+        self._store = store
+        self._size = max(1, len(self.layout.labels))
         self.symbols: SymbolSequence = layout_symbols(self.layout, store)
+        self.needed = needed_parts(self.operators, store)
+
+    def occurrence(self, item: ComparableFormula) -> Match | None:
+        """Return the occurrence of the whole query formula in a formula; None if there is none."""
+        return find(self.operators, item.operators).match
+
+    def most_aligned(self, item: ComparableFormula) -> float:
+        """Return an upper bound of the share of an alignment: what matches if the order of symbols does not matter."""
+        if len(item.layout.labels) > MAX_SYMBOLS:
+            return 0.0
+        counts = item.symbol_counts
+        return sum([min(count, counts.get(key, 0)) for key, count in self.symbol_counts.items()]) / self._size
+
+    def share(self, pairs: Sequence[SymbolPair]) -> float:
+        """Return the share of the symbols that are paired."""
+        return len(pairs) / self._size
+
+    def align(self, item: ComparableFormula) -> list[SymbolPair]:
+        """Return the pairs of the best alignment with a formula; none if too few symbols match."""
+        if not all(map(self._store.labels.__contains__, item.layout.labels)):
+            return []
+        pairs = matched_pairs(self.symbols, layout_symbols(item.layout, self._store))
+        return pairs if self.share(pairs) >= MIN_SHARE else []
 
 
 @lru_cache(FORMULAS_KEPT)
@@ -58,26 +85,46 @@ def query_pattern(formula: Parsed, store: FormulaStore) -> QueryPattern:
     return QueryPattern(formula, store)
 
 
-def highlight(pattern: QueryPattern, item: ComparableFormula, store: FormulaStore) -> Highlight:
+def highlight(pattern: QueryPattern, item: ComparableFormula) -> Highlight:
     """Return the match of a query formula in a formula of a post; NO_HIGHLIGHT if they are not similar."""
-    found = find(pattern.operators, item.operators).match
+    found = pattern.occurrence(item)
     if found is not None:
         query_nodes = [place for pair in found.pairs for place in pair.pattern_places]
         item_nodes = [place for pair in found.pairs for place in pair.target_places]
         bindings = readable_bindings(found.bindings)
         return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(bindings), 1.0, found.level)
-    labels = item.layout.labels
-    if len(labels) > MAX_SYMBOLS or any(label not in store.labels for label in labels):
-        return NO_HIGHLIGHT
-    pairs = matched_pairs(pattern.symbols, layout_symbols(item.layout, store))
-    share = len(pairs) / max(1, len(pattern.layout.labels))
-    if share < MIN_SHARE:
+    pairs = pattern.align(item) if pattern.most_aligned(item) >= MIN_SHARE else []
+    if not pairs:
         return NO_HIGHLIGHT
     query_nodes = [place for pair in pairs for place in pattern.layout.nodes[pair.query].places]
     item_nodes = [place for pair in pairs for place in item.layout.nodes[pair.item].places]
-    return Highlight(
-        tuple(query_nodes), tuple(item_nodes), tuple(renamed_variables(pattern.layout, item.layout, pairs)), share
-    )
+    bindings = renamed_variables(pattern.layout, item.layout, pairs)
+    return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(bindings), pattern.share(pairs))
+
+
+class MatchedNodes(NamedTuple):
+    """The MathML elements of a formula that match a query formula, and the share of the query's symbols that match. More is better."""
+
+    share: float
+    size: int
+    nodes: tuple[int, ...]
+
+
+NOTHING_MATCHED = MatchedNodes(0.0, 0, ())
+
+
+def matched_nodes(pattern: QueryPattern, item: ComparableFormula, may_occur: bool, least: float) -> MatchedNodes:
+    """Return the share and the elements of `highlight`, but nothing for an alignment with a smaller share than the least one.
+
+    Unless the pattern may occur, no occurrence is searched for.
+    """
+    found = pattern.occurrence(item) if may_occur else None
+    if found is not None:
+        nodes = [place for pair in found.pairs for place in pair.target_places]
+        return MatchedNodes(1.0, len(nodes), tuple(nodes))
+    pairs = pattern.align(item) if pattern.most_aligned(item) >= max(least, MIN_SHARE) else []
+    nodes = [place for pair in pairs for place in item.layout.nodes[pair.item].places]
+    return MatchedNodes(pattern.share(pairs), len(nodes), tuple(nodes))
 
 
 @lru_cache(FORMULAS_KEPT)
@@ -105,16 +152,25 @@ class SharedParts:
         self._parts = {
             code: SharedPart(weight, formula, whole.get(text, -1)) for code, weight, formula, text in rows if code >= 0
         }
+        self._known = frozenset(self._parts)
         self._found: dict[int, list[SharedPart]] = {}
+        self._weights: dict[int, float] = {}
 
     def of(self, expression: int) -> list[SharedPart]:
         """Return the sub-expressions that an expression of the collection shares with the query, each once."""
-        if not self._parts:
+        if not self._parts or not expression:
             return []
         found = self._found.get(expression)
         if found is None:
-            codes = dict.fromkeys(self._store.part_codes([expression])[0])
-            found = self._found[expression] = [self._parts[code] for code in codes if code in self._parts]
+            codes = self._known.intersection(self._store.part_codes([expression])[0])
+            found = self._found[expression] = [self._parts[code] for code in codes]
+        return found
+
+    def weight(self, expression: int) -> float:
+        """Return the weight of the sub-expressions that an expression of the collection shares with the query."""
+        found = self._weights.get(expression)
+        if found is None:
+            found = self._weights[expression] = sum([part.weight for part in self.of(expression)])
         return found
 
 
@@ -126,20 +182,39 @@ class Highlighter:
         self._formulas = formulas
         self._limit = limit
         self._highlights: dict[tuple[int, str], Highlight] = {}
+        self._nodes: dict[tuple[str, frozenset[int]], tuple[int, ...]] = {}
 
     def match(self, number: int, latex: str) -> Highlight:
         """Return the match of the query formula with this number in a formula."""
         key = (number, latex)
         if key not in self._highlights:
-            pattern = query_pattern(self._formulas[number], self._store)  # type: ignore[arg-type] # stores compare by identity
-            self._highlights[key] = highlight(pattern, parsed_formula(latex), self._store)
+            self._highlights[key] = highlight(self._pattern(number), parsed_formula(latex))
         return self._highlights[key]
 
     def shared_parts(self, parts: QueryTerms) -> SharedParts:
         """Return a table that finds the sub-expressions which a formula of a post shares with the query."""
         return SharedParts(parts, self._store, self._formulas)
 
-    def best_match(self, latex: str, formulas: Collection[int]) -> Highlight:
-        """Return the best match of some query formulas, at most the limit, in a formula."""
-        found = [self.match(number, latex) for number in sorted(formulas)[: self._limit]]
-        return max(found, key=lambda one: (one.share, len(one.item_nodes)), default=NO_HIGHLIGHT)
+    def best_nodes(self, formula: Segment, numbers: Iterable[int]) -> tuple[int, ...]:
+        """Return the MathML elements of a formula of a post in the best match of some query formulas, at most the limit."""
+        key = (formula.text, frozenset(numbers))
+        if key not in self._nodes:
+            self._nodes[key] = self._best(formula, sorted(key[1])[: self._limit]).nodes
+        return self._nodes[key]
+
+    def _best(self, formula: Segment, numbers: Sequence[int]) -> MatchedNodes:
+        item = parsed_formula(formula.text)
+        # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the item.
+        indexed = item.parsed.latex == formula.text and len(item.layout.labels) <= MAX_SYMBOLS
+        codes = self._store.part_codes([formula.expression_id])[0] if indexed else None
+        best = NOTHING_MATCHED
+        for number in numbers:
+            pattern = self._pattern(number)
+            may_occur = codes is None or pattern.needed.are_among(codes)
+            found = matched_nodes(pattern, item, may_occur, best.share)
+            if found[:2] > best[:2]:
+                best = found
+        return best
+
+    def _pattern(self, number: int) -> QueryPattern:
+        return query_pattern(self._formulas[number], self._store)  # type: ignore[arg-type] # stores compare by identity

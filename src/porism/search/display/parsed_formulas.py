@@ -5,15 +5,18 @@ The caches are bounded. Their values depend on the LaTeX alone, so they never be
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property, lru_cache
 
 from porism.formula import Parsed, latex_to_mathml, parse
 from porism.formula.match.matcher import PreparedTree
+from porism.index.analysis.classes import NUMBER, VARIABLE, symbol_kind
 from porism.index.analysis.flat import FlatLayout, flat_layout
 from porism.search.display.readable import readable_latex
 
+_CLASSES = {VARIABLE: "variable", NUMBER: "number"}
 # A formula with its trees takes about 30 KB, its MathML 1 KB.
-MAX_TREES, MAX_TEXTS = 2_000, 20_000
+MAX_TREES, MAX_TEXTS, MAX_LABELS = 2_000, 20_000, 20_000
 
 
 class ComparableFormula:
@@ -31,6 +34,17 @@ class ComparableFormula:
     def operators(self) -> PreparedTree:
         """The operator tree, prepared for matching."""
         return PreparedTree(self.parsed.operators)
+
+    @cached_property
+    def symbol_counts(self) -> Counter[str]:
+        """How many symbols of the layout tree there are that can be aligned: all variables, all numbers, and each other label."""
+        return Counter(map(alignment_class, self.layout.labels))
+
+
+@lru_cache(MAX_LABELS)
+def alignment_class(label: str) -> str:
+    """Return with which labels a label can be aligned: variables with variables, numbers with numbers, any other with itself."""
+    return _CLASSES.get(symbol_kind(label), label)
 
 
 @lru_cache(MAX_TREES)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from porism.text.delimiters import ENVIRONMENTS
-from porism.text.segment import WORDS, Segment, Text
+from porism.text.segment import FORMULA, Segment, Text
 
 MAX_PIECES = 60  # segments that one environment may be cut into
 _BEGIN = re.compile(rf"\\begin\{{((?:{'|'.join(ENVIRONMENTS)})\*?)\}}")
@@ -29,9 +29,14 @@ _MARKUP_SIGNS = {"<em>": "_", "</em>": "_", "<strong>": "**", "</strong>": "**"}
 def with_unmarked(text: Text) -> Text:
     """Return a text in which unmarked environments and formulas between dollar signs are formulas."""
     stored = text.stored
-    if not any(mark in stored for mark in _MARKS):
+    # Most of the marks are inside formulas: look for them anywhere first, which is fast, and then outside of formulas.
+    if not _is_marked(stored) or not _is_marked(FORMULA.sub("", stored)):
         return text
-    return Text.of(_joined(text.segments)) if WORDS in stored else text
+    return Text.of(_joined(text.segments))
+
+
+def _is_marked(stored: str) -> bool:
+    return any(mark in stored for mark in _MARKS)
 
 
 def _joined(segments: Sequence[Segment]) -> list[Segment]:

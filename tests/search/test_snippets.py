@@ -1,0 +1,127 @@
+"""Snippets and highlights: their shortcuts show the same as the plain definitions."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import porism
+from porism.formula import parse
+from porism.formula.match.matcher import find
+from porism.search.display.highlight import MIN_SHARE, Highlighter, highlight, query_pattern
+from porism.search.display.parsed_formulas import parsed_formula
+from porism.search.display.sentences import expression_ids, piece_segment, split_pieces
+from porism.search.display.snippet import SnippetBuilder
+from porism.search.display.unmarked import with_unmarked
+from porism.search.engine import Engine
+from porism.text.render import prose
+from porism.text.segment import Segment, Text
+
+QUERIES = (
+    "$a^2+b^2=c^2$",
+    r"$\sqrt{2}$",
+    r"$\sum_{k=1}^n k$",
+    "$x^2$",
+    "$n+1$",
+    "$?x^2+y$",
+    r"$\frac{1}{n^2}$",
+    "$a<b$",
+)
+
+
+@pytest.fixture(scope="module")
+def engine(demo: Path) -> Engine:
+    return porism.open(demo / "index")
+
+
+def plainly_split(text: Text) -> list[Segment]:
+    """Split a text at sentence ends, segment by segment."""
+    found: list[Segment] = []
+    for segment in prose(with_unmarked(text)):
+        if segment.is_formula:
+            found.append(segment)
+            continue
+        ends = [match.end() for match in re.finditer(r"[.?!:;]\s+|\n+", segment.text)]
+        cuts = [0, *ends, len(segment.text)]
+        pieces = [segment.text[start:end] for start, end in pairwise(cuts)]
+        found += [Segment("text", piece.replace("\n", " ")) for piece in pieces if piece]
+    return found
+
+
+def test_pieces_are_the_sentences_and_formulas(engine: Engine) -> None:
+    for post in engine.collection.posts():
+        assert [piece_segment(piece) for piece in split_pieces(post.body)] == plainly_split(post.body)
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        [],
+        [Segment("text", "One. Two! Three")],
+        [Segment("text", "no.end"), Segment("tag", "<em>"), Segment("text", "here. "), Segment("tag", "</em>")],
+        [Segment("text", "Let."), Segment("tag", "</p>"), Segment("tag", "<p>"), Segment("text", "Next")],
+        [Segment("formula", "a.b", 1, 1), Segment("formula", "c; d", 2, 2, True), Segment("text", ". End")],
+        [Segment("text", "stop."), Segment("formula", "x", 1, 1), Segment("tag", "<br>"), Segment("tag", "<b>")],
+        [Segment("text", "by \\begin{align} a&=b. \\end{align} done: $y^2$; yes")],
+        [Segment("text", "\n\n wide \t: \n space?  \n")],
+    ],
+)
+def test_pieces_of_small_texts(segments: list[Segment]) -> None:
+    text = Text.of(segments)
+    assert [piece_segment(piece) for piece in split_pieces(text)] == plainly_split(text)
+
+
+def test_expression_ids_are_those_of_the_formulas(engine: Engine) -> None:
+    for post in engine.collection.posts("question"):
+        assert expression_ids(post.body) == {formula.expression_id for formula in post.body.formulas}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_needed_parts_rule_out_no_occurrence(engine: Engine, query: str) -> None:
+    store = engine.formula_searcher.store
+    pattern = query_pattern(parse(query.strip("$"), wildcards=True), store)  # type: ignore[arg-type]
+    occurrences = ruled_out = 0
+    for expression in engine.collection.expressions():
+        codes = store.part_codes([expression.id])[0]
+        may_occur = pattern.needed.are_among(codes)
+        ruled_out += not may_occur
+        if codes and find(pattern.operators, parsed_formula(expression.latex).operators).match is not None:
+            occurrences += 1
+            assert may_occur, expression.latex
+    assert occurrences or ruled_out
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_alignments_reach_at_most_their_bound(engine: Engine, query: str) -> None:
+    pattern = query_pattern(parse(query.strip("$"), wildcards=True), engine.formula_searcher.store)  # type: ignore[arg-type]
+    for expression in list(engine.collection.expressions())[::7]:
+        item = parsed_formula(expression.latex)
+        assert pattern.share(pattern.align(item)) <= pattern.most_aligned(item) or len(item.layout.labels) > 80
+
+
+def test_the_best_match_is_that_of_all_comparisons(engine: Engine) -> None:
+    store = engine.formula_searcher.store
+    formulas = [parse(query.strip("$"), wildcards=True) for query in QUERIES]
+    highlighter = Highlighter(formulas, store, len(formulas))
+    patterns = [query_pattern(formula, store) for formula in formulas]  # type: ignore[arg-type]
+    for question in engine.collection.posts("question"):
+        for segment in question.body.formulas:
+            item = parsed_formula(segment.text)
+            matches = [highlight(pattern, item) for pattern in patterns]
+            best = max(matches, key=lambda match: (match.share, len(match.item_nodes)))
+            assert highlighter.best_nodes(segment, range(len(formulas))) == best.item_nodes
+            assert best.share == 0 or best.share >= MIN_SHARE
+
+
+def test_words_match_by_their_stems_also_with_punctuation(engine: Engine) -> None:
+    builder: SnippetBuilder = engine.highlights("primes numbers")
+    shown = builder.words("The (prime)-number, numbering non-prime sets.")
+    assert [segment.text for segment in shown if segment.highlighted] == ["prime", "number", "numbering", "prime"]
+    assert "".join(segment.text for segment in shown) == "The (prime)-number, numbering non-prime sets."
+
+
+def test_a_text_without_matches_is_one_segment(engine: Engine) -> None:
+    assert len(engine.highlights("prime").words("nothing of the kind, is it?")) == 1
