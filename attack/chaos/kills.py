@@ -1,0 +1,80 @@
+"""SIGKILL of builds at random moments: run again, they must give the same bytes and leave nothing behind."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from attack.chaos.processes import Command, run_command
+from attack.chaos.trials import Kind, Lost, Record, Stage
+from attack.small import write_dump
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of every file below a folder."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def kill_and_repeat(stage: Stage, record: Record, arguments: Sequence[str], place: Path, target: Path) -> None:
+    """Kill a command at random moments until the tries are used up; after each kill, run it again and compare.
+
+    `place` is a folder that holds nothing but the target.
+    """
+    log = stage.folder / f"{record.kind}.log"
+    place.mkdir()
+    began = time.monotonic()
+    run_command(arguments, log)
+    seconds, expected = time.monotonic() - began, digests(target)
+    late = 0
+    for number in range(stage.tries):
+        shutil.rmtree(place)
+        place.mkdir()
+        with record.attempt(f"kill {number + 1}"):
+            kills = 1 if number % 5 else 3  # sometimes several in succession
+            for _ in range(kills):
+                late += not Command(arguments, log).kill_after(stage.rng.uniform(0, seconds))
+                if target.exists() and digests(target) != expected:
+                    raise Lost("a killed command left a target that is not whole")
+            if not target.exists():
+                again = time.monotonic()
+                run_command(arguments, log)
+                record.measure(time.monotonic() - again)
+            if digests(target) != expected:
+                raise Lost("the result is different")
+            if left := sorted(path.name for path in place.iterdir() if path != target):
+                raise Lost(f"left behind: {', '.join(left)}")
+    if late:
+        record.notes.append(f"{late} processes had ended before their kill")
+
+
+def kill_builds(stage: Stage, record: Record) -> None:
+    """Kill `porism build`."""
+    dump = write_dump(stage.folder / "build.dump", threads=300)
+    place = stage.folder / "build"
+    target = place / "collection"
+    kill_and_repeat(stage, record, ["build", str(dump), "-o", str(target), "--quiet", "--jobs", "2"], place, target)
+
+
+def kill_indexing(stage: Stage, record: Record) -> None:
+    """Kill `porism index`."""
+    collection = stage.folder / "index.collection"
+    run_command(
+        ["build", str(write_dump(stage.folder / "index.dump", threads=60)), "-o", str(collection), "--quiet"],
+        stage.folder / "log",
+    )
+    place = stage.folder / "index"
+    target = place / "index"
+    kill_and_repeat(stage, record, ["index", str(collection), "-o", str(target), "--quiet"], place, target)
+
+
+KINDS = (
+    Kind("kill build", "run again, the build gives the same bytes; nothing is left behind", kill_builds),
+    Kind("kill index", "run again, the index has the same bytes; nothing is left behind", kill_indexing),
+)
