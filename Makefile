@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems docs clean pure browser fuzz
+.PHONY: demo test check bench bench-systems docs clean pure browser fuzz chaos audit sbom
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
@@ -50,6 +50,17 @@ bench-systems: $(READY)
 # Hostile inputs for every reader, in processes with limits; docs/results/reliability.md has the results of a million. FUZZ="--inputs 1000000" for more.
 fuzz: $(READY)
 	$(BIN)/python -m attack.fuzz $(FUZZ)
+
+# Kills, damaged files, full disks, bad clients and hostile load, on this machine only, some minutes. CHAOS=--long for a night.
+chaos: $(READY)
+	$(BIN)/python -m attack.chaos $(CHAOS)
+
+# Published vulnerabilities of the packages, where the data can be reached; a bill of materials (CycloneDX).
+audit:
+	$(PYTHON) -m attack.packages audit
+
+sbom:
+	$(PYTHON) -m attack.packages bill
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attack.chaos.kills import digests
+from attack.chaos.kills import collection_digest
 from attack.chaos.processes import Command, run_command
 from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import write_dump
@@ -73,7 +73,7 @@ def full_disk(stage: Stage, record: Record) -> None:
     collection, index = stage.folder / "disk.collection", stage.folder / "disk.index"
     run_command(["build", str(dump), "-o", str(collection), "--quiet"], log)
     run_command(["index", str(collection), "-o", str(index), "--quiet"], log)
-    expected = digests(collection)
+    expected = collection_digest(collection)
     fill(stage, record, ["build", str(dump), "--quiet", "--jobs", "1"], "collection", _kilobytes(collection))
     fill(stage, record, ["index", str(collection), "--quiet"], "index", _kilobytes(index))
     with record.attempt("space again"):
@@ -85,8 +85,8 @@ def full_disk(stage: Stage, record: Record) -> None:
                 subprocess.run(["mount", "-o", "remount,size=200m", str(place)], check=True)
             if not (place / "collection").exists():
                 run_command(again, log)
-            if digests(place / "collection") != expected:
+            if collection_digest(place / "collection") != expected:
                 raise Lost("the result is different")
 
 
-KINDS = (Kind("full disk", "a clear error, nothing left behind, the same bytes when there is space again", full_disk),)
+KINDS = (Kind("full disk", "a clear error, nothing left behind, the same digest when there is space again", full_disk),)

@@ -61,7 +61,7 @@ def main() -> int:
         deadline = began + 60 * options.minutes if options.minutes else float("inf")
         tallies = run(chosen, plan(chosen, options.inputs, options.seed), options.jobs, Path(folder), show, deadline)
         print("", file=sys.stderr)
-        for line in report.table(tallies):
+        for line in report.table(report.rows_of(tallies)):
             print(line)
         found = [finding for tally in tallies.values() for finding in tally.examples]
         for finding in found[:MOST_SHORTENED]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -10,6 +11,7 @@ from attack.fuzz.grammar import expand
 from attack.fuzz.mutate import mutate_bytes, mutate_text
 from attack.fuzz.reader import Reader, to_bytes, to_text
 
+GROWN = Path(".fuzz")  # inputs that showed new behaviour in earlier runs; not in git
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 MOST_KEPT = 400
 LARGEST_KEPT = 4000
@@ -27,6 +29,12 @@ def corpus_of(reader: Reader, folder: Path = CORPUS) -> list[bytes]:
         data = path.read_bytes()
         found += [line for line in data.split(b"\n") if line] if path.suffix == ".lines" else [data]
     return found
+
+
+@cache
+def grown_of(reader: str) -> list[bytes]:
+    """Return the inputs that earlier runs in this folder kept because they showed new behaviour."""
+    return [path.read_bytes() for path in corpus_files(reader, GROWN)]
 
 
 class Inputs:

@@ -17,7 +17,7 @@ from pathlib import Path
 from struct import pack_into, unpack_from
 from typing import NamedTuple
 
-from attack.fuzz.inputs import Inputs, corpus_of
+from attack.fuzz.inputs import Inputs, corpus_of, grown_of
 from attack.fuzz.reader import Reader, Wrong
 from porism.errors import PorismError
 
@@ -106,7 +106,7 @@ def set_limits(trace: int) -> None:
 def run_block(reader: Reader, block: Block, state: State, folder: Path) -> Outcome:
     """Read the inputs of a block one after another."""
     seeds = list(reader.seeds()) if block.alone else corpus_of(reader)
-    inputs = Inputs(reader, seeds, block.seed)
+    inputs = Inputs(reader, [*seeds, *grown_of(reader.name)], block.seed)
     if reader.start is not None:
         reader.start()
     findings: list[Finding] = []

@@ -107,4 +107,4 @@ def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PORISM_FUZZ_FOUND": str(tmp_path)}
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert run.returncode == 0, run.stdout + run.stderr[-2000:]
-    assert re.search(r"\| all \| [\d,]+ \| 0 \|", run.stdout)
+    assert re.search(r"\| \*\*all\*\* \| [\d,]+ \| 0 \|", run.stdout)

@@ -22,6 +22,7 @@ from attack.small import small_index
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.search.reading.box import read_box
+from porism.search.verify import index_damages
 
 HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy", "x-frame-options", "x-request-id")
 PROBES = ("why is $a^2+b^2=c^2$ true", "binomial theorem induction")
@@ -177,9 +178,13 @@ def read_index(data: bytes) -> Hashable:
 
 
 def verdict(copy: Path) -> str:
-    """Open a damaged index and search it: the answers must be those of the whole index, or an error."""
+    """Open a damaged index and search it: the answers must be those of the whole index, unless `porism verify` reports the damage."""
     engine = Engine.open(copy)
-    return "same" if _answers(engine) == _Served.answers else "other"
+    if _answers(engine) == _Served.answers:
+        return "same"
+    if not index_damages(copy):
+        raise Wrong("another answer, and no damage is reported")
+    return "reported"
 
 
 QUERY: Grammar = {

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
-from porism.formula.characters import xml_text
+from porism.formula.characters import xml_source
 from porism.formula.layout.labels import bold
 
 _NAMESPACE = re.compile(r"""\sxmlns(?::\w+)?\s*=\s*("[^"]*"|'[^']*')""")
@@ -41,7 +41,7 @@ def is_well_formed(text: str) -> bool:
 
 def _plain(text: str) -> str:
     """Remove namespaces and forbidden characters, and replace HTML's named entities by their characters."""
-    text = xml_text(text)
+    text = xml_source(text)
     if "xmlns" in text:
         text = _NAMESPACE.sub("", text)
     return _ENTITY.sub(_entity, text) if "&" in text else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from porism.formula.characters import xml_text
+from porism.formula.characters import xml_source
 from porism.formula.layout.labels import token_labels
 from porism.formula.mathml.content_operators import BOUNDS, applied, bounded, chained
 from porism.formula.mathml.content_writer import ELEMENTARY, READ
@@ -25,7 +25,7 @@ MAX_DEPTH = 150
 
 def from_content(text: str) -> Node:
     """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed."""
-    root = etree.fromstring(xml_text(text).encode(), _PARSER)
+    root = etree.fromstring(xml_source(text).encode(), _PARSER)
     if root is None:
         return Node("W!")
     for element in root.iter():

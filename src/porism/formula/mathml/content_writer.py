@@ -86,7 +86,7 @@ def _bounded(node: Node) -> list[Node | str]:
     """Return bound variable, limits and body of a big operator. A lower bound that is no equation is a condition."""
     body, *bounds = node.children
     parts: list[Node | str] = []
-    if node.label in _INTEGRALS:
+    if node.label in _INTEGRALS and bounds:  # Content MathML of others may give an integral nothing but its body
         variable, bounds = bounds[0], bounds[1:]
         if variable.label != "W!":
             parts += ["<bvar>", variable, "</bvar>"]

@@ -1,0 +1,46 @@
+"""A few tries of each attack that needs no server; `make chaos` makes fifty of all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from attack.chaos.__main__ import table  # noqa: E402
+from attack.chaos.trials import Lost, Record  # noqa: E402
+from attack.page import write_section  # noqa: E402
+
+
+def test_a_loss_is_counted() -> None:
+    record = Record("kind", "must hold")
+    for error in (None, Lost("a wrong answer"), KeyError("x")):
+        with record.attempt("try"):
+            if error:
+                raise error
+    assert (record.tried, record.held) == (3, 1)
+    assert record.losses == ["try: a wrong answer", "try: KeyError: 'x'"]
+    assert table([record])[-1] == "| kind | must hold | 3 | 1 | - |"
+
+
+def test_the_table_replaces_its_part_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- fuzz -->\nold\n<!-- end of fuzz -->\nafter\n")
+    monkeypatch.setattr("attack.page.PAGE", page)
+    write_section("fuzz", ["new", "lines"])
+    assert page.read_text() == "before\n<!-- fuzz -->\nnew\nlines\n<!-- end of fuzz -->\nafter\n"
+    with pytest.raises(SystemExit):
+        write_section("nosuch", [])
+
+
+def test_killed_builds_and_damaged_files() -> None:
+    """A build that is killed gives the same digest when it is run again; damage is noticed."""
+    command = [sys.executable, "-m", "attack.chaos", "--tries", "2", "--only", "kill build", "--only", "damage"]
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr[-2000:]
