@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -58,12 +59,12 @@ def ordered(
     """
     if pool is None:
         for label, task in tasks:
-            yield label, function(task)
+            yield label, _run(function, task)
         return
     waiting: deque[tuple[Label, Future[Result]]] = deque()
     try:
         for label, task in tasks:
-            waiting.append((label, pool.submit(function, task)))
+            waiting.append((label, pool.submit(_run, function, task)))
             if len(waiting) >= window:
                 yield _first_result(waiting)
         while waiting:
@@ -71,6 +72,17 @@ def ordered(
     except BrokenProcessPool:
         fix = "run the same command again, with fewer --jobs if memory is short"
         raise PorismError("a worker process died", fix=fix) from None
+
+
+def _run(function: Callable[[Task], Result], task: Task) -> Result:
+    """Run a task without the search for reference cycles: what tasks make has none, and looking for them takes a fifth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return function(task)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _first_result(waiting: deque[tuple[Label, Future[Result]]]) -> tuple[Label, Result]:

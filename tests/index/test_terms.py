@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows, RowsWriter, fold_rows
 from porism.index.terms import inversion
-from porism.index.terms.blocks import Vocabulary, rows_of_documents
+from porism.index.terms.blocks import Vocabulary, rows_of_codes
 from porism.index.terms.dictionary import Dictionary, DictionaryWriter, hash_terms
 from porism.index.terms.encoding import decode, encode_lists
 from porism.index.terms.inversion import PostingLists, write_postings
@@ -99,7 +99,10 @@ def test_an_empty_dictionary_finds_nothing(tmp_path: Path) -> None:
 def write_rows(folder: Path, documents: list[list[str]]) -> DictionaryWriter:
     dictionary = DictionaryWriter()
     with RowsWriter(folder, "words", 1) as writer:
-        writer.add(rows_of_documents(documents, Vocabulary()).final(dictionary))
+        vocabulary = Vocabulary()
+        codes = np.array([code for terms in documents for code in vocabulary.codes(terms)], np.uint32)
+        sizes = np.array([len(terms) for terms in documents])
+        writer.add(rows_of_codes(sizes, codes, vocabulary.hashes()).final(dictionary))
     return dictionary
 
 

@@ -80,16 +80,29 @@ def _check(data: bytes) -> None:
 
 def pack_tree(root: Node) -> bytes:
     """Return one tree as bytes."""
-    nodes = list(root.walk())
-    children = array("H", [len(node.children) for node in nodes])
-    counts = array("H", [len(node.places) for node in nodes])
-    places = array("H", [place for node in nodes for place in node.places])
+    widths: list[int] = []
+    held: list[int] = []
+    all_places: list[int] = []
+    all_edges: list[str] = []
+    all_labels: list[str] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        below = node.children
+        widths.append(len(below))
+        held.append(len(node.places))
+        all_places.extend(node.places)
+        all_labels.append(node.label)
+        if below:
+            all_edges.append(node.edges)
+            stack.extend(below[::-1])
+    children, counts, places = array("H", widths), array("H", held), array("H", all_places)
     if _SWAP:
         for numbers in (children, counts, places):
             numbers.byteswap()
-    edges = "".join([node.edges for node in nodes]).encode("ascii")
-    labels = "\0".join([node.label for node in nodes]).encode("utf-8", "surrogatepass")
-    head = _HEAD.pack(len(nodes), len(places), len(edges), len(labels))
+    edges = "".join(all_edges).encode("ascii")
+    labels = "\0".join(all_labels).encode("utf-8", "surrogatepass")
+    head = _HEAD.pack(len(widths), len(places), len(edges), len(labels))
     return b"".join((head, children.tobytes(), counts.tobytes(), places.tobytes(), edges, labels))
 
 

@@ -18,6 +18,7 @@ from porism.corpus.store.rows import (
     TagCount,
     Visual,
     VisualKey,
+    VisualTrees,
     VisualUse,
     VoteCount,
     to_comment,
@@ -303,6 +304,19 @@ class Collection:
         """Yield every formula that a search may return."""
         query = "SELECT id, post_id, expression_id, visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY id"
         return map(Occurrence._make, self._rows(query))
+
+    def returnable_visuals(self) -> Iterator[int]:
+        """Yield the visual ids of the formulas that a search may return, in ascending order."""
+        query = "SELECT DISTINCT visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY visual_id"
+        return (row[0] for row in self._rows(query))
+
+    def visual_trees(self, visual_ids: Sequence[int]) -> Iterator[VisualTrees]:
+        """Yield the expressions that represent visual ids, in ascending order of the ids, read together."""
+        for start in range(0, len(visual_ids), CHUNK):
+            chunk = visual_ids[start : start + CHUNK]
+            query = f"""SELECT v.id, e.id, e.latex, e.trees FROM visuals v JOIN expressions e ON e.id = v.expression_id
+                WHERE v.id IN ({", ".join("?" * len(chunk))}) ORDER BY v.id"""
+            yield from map(VisualTrees._make, self._rows(query, *chunk))
 
     def visual_keys(self) -> Iterator[VisualKey]:
         """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""

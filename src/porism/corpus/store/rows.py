@@ -69,6 +69,15 @@ class Occurrence(NamedTuple):
     visual_id: int
 
 
+class VisualTrees(NamedTuple):
+    """The expression that represents a visual id: its LaTeX and its packed trees."""
+
+    visual_id: int
+    expression_id: int
+    latex: str
+    trees: bytes
+
+
 class VisualKey(NamedTuple):
     """A formula with its visual id and the hash of its visual key."""
 

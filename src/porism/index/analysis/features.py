@@ -8,6 +8,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 
 from porism.formula.canonical.subexpressions import SubExpression, subexpressions
 from porism.formula.layout.tuples import mathtuples
@@ -23,6 +24,8 @@ LEVEL_PREFIX: dict[str, str] = {
     "commutative": COMMUTATIVE,
     "renamed": RENAMED,
 }
+# The same as the first byte of a term.
+LEVEL_BYTES = {letter: int(letter, 16) << 4 for letter in LEVEL_PREFIX.values()}
 MAX_TERM_STEPS = 3  # longer paths find nothing that shorter ones do not
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -45,17 +48,60 @@ def features(layout: Node, operators: Node) -> Features:
 
 def features_of_many(formulas: Sequence[tuple[Node, Node]]) -> list[Features]:
     """Return the features of each formula. This is faster than formula by formula."""
+    table = feature_table(formulas)
+    # All terms are formatted at once: big-endian bytes in hex, with a blank after each number.
+    paths = _split_terms(table.paths.numbers.astype(">u8").tobytes().hex(" ", 8), table.paths.ends, 17)
+    parts = _split_terms(table.parts.rows().tobytes().hex(" ", 9), table.parts.ends, 19)
+    rows = zip(table.tuples, paths, parts, table.layouts, table.operators, table.tree_paths.by_tree(), strict=True)
+    return [Features(*row) for row in rows]
+
+
+class PathNumbers(NamedTuple):
+    """The path terms of many formulas as numbers, and where those of each formula end. The text of a term is its number in 16 hexadecimal
+    digits."""
+
+    numbers: npt.NDArray[np.uint64]
+    ends: list[int]
+
+
+class PartNumbers(NamedTuple):
+    """The sub-expressions of many formulas: the level of each (a code of LEVEL_BYTES) and its hash, and where those of each formula end. The
+    text of a term is level and hash in hexadecimal digits."""
+
+    levels: npt.NDArray[np.uint8]
+    numbers: npt.NDArray[np.uint64]
+    ends: list[int]
+
+    def rows(self) -> npt.NDArray[np.uint8]:
+        """Return level and hash of each term as a row of nine bytes."""
+        rows = np.empty((len(self.levels), 9), np.uint8)
+        rows[:, 0] = self.levels
+        rows[:, 1:] = self.numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+        return rows
+
+
+class FeatureTable(NamedTuple):
+    """The features of many formulas, as `Features` has them of one. Terms that are numbers have no text yet."""
+
+    tuples: list[list[str]]
+    paths: PathNumbers
+    parts: PartNumbers
+    layouts: list[FlatLayout]
+    operators: list[FlatOperators]
+    tree_paths: PathTable
+
+
+def feature_table(formulas: Sequence[tuple[Node, Node]]) -> FeatureTable:
+    """Return the features of many formulas as columns."""
     parts = [subexpressions(operators) for _, operators in formulas]
     flats = [flat_operators(own[0].normal) for own in parts]
     table = find_paths(flats)
-    rows = zip(formulas, path_terms(table), part_terms(parts, flats), flats, table.by_tree(), strict=True)
-    return [
-        Features(mathtuples(layout), paths, terms, flat_layout(layout), flat, tree_paths)
-        for (layout, _), paths, terms, flat, tree_paths in rows
-    ]
+    tuples = [mathtuples(layout) for layout, _ in formulas]
+    layouts = [flat_layout(layout) for layout, _ in formulas]
+    return FeatureTable(tuples, path_numbers(table), part_numbers(parts, flats), layouts, flats, table)
 
 
-def path_terms(table: PathTable) -> list[list[str]]:
+def path_numbers(table: PathTable) -> PathNumbers:
     """Return the path terms of each tree: every short path twice, by classes alone and with the symbol at its lower end."""
     short = table.steps <= MAX_TERM_STEPS
     tree = table.tree[short]
@@ -64,10 +110,8 @@ def path_terms(table: PathTable) -> list[list[str]]:
     symbols = labels[table.label_ids[table.node_starts[tree] + table.below[short]]]
     with np.errstate(over="ignore"):
         with_symbol = ((keys << np.uint64(32)) | symbols) * _MULTIPLIER >> np.uint64(24)
-    # All terms are formatted at once: big-endian bytes in hex, with a blank after each number.
-    text = np.stack((keys, with_symbol), axis=1).astype(">u8").tobytes().hex(" ", 8)
-    ends = np.cumsum(2 * np.bincount(tree, minlength=len(table.path_ends))).tolist()
-    return _split_terms(text, ends, 17)
+    ends: list[int] = np.cumsum(2 * np.bincount(tree, minlength=len(table.path_ends))).tolist()
+    return PathNumbers(np.stack((keys, with_symbol), axis=1).reshape(-1), ends)
 
 
 @lru_cache(maxsize=100_000)
@@ -75,24 +119,24 @@ def _label_hash(label: str) -> int:
     return crc32(label.encode("utf-8", "surrogatepass"))
 
 
-def part_terms(parts: Sequence[list[SubExpression]], trees: Sequence[FlatOperators]) -> list[list[str]]:
+def part_numbers(parts: Sequence[list[SubExpression]], trees: Sequence[FlatOperators]) -> PartNumbers:
     """Return the terms of each formula's sub-expressions: the hash of each that is larger than a leaf, at each canonical level. Those as
     written come first, and the whole formula comes before its parts."""
     hashes: list[bytes] = []
     levels: list[bytes] = []
     ends: list[int] = []
+    before = 0
     for own, tree in zip(parts, trees, strict=True):
         written = [part.written for part in own if part.size > 1]
         hashes += written
         for node in tree.nodes:
             if node.operands:
                 hashes += (node.normalised, node.commutative, node.renamed())
-        levels.append(b"\xa0" * len(written) + b"\xb0\xc0\xd0" * ((len(hashes) - len(written) - sum(ends[-1:])) // 3))
-        ends.append(len(hashes))
-    rows = np.empty((len(hashes), 9), np.uint8)
-    rows[:, 0] = np.frombuffer(b"".join(levels), np.uint8)
-    rows[:, 1:] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 8)
-    return _split_terms(rows.tobytes().hex(" ", 9), ends, 19)
+        levels.append(b"\xa0" * len(written) + b"\xb0\xc0\xd0" * ((len(hashes) - len(written) - before) // 3))
+        before = len(hashes)
+        ends.append(before)
+    numbers = np.frombuffer(b"".join(hashes), ">u8").astype(np.uint64)
+    return PartNumbers(np.frombuffer(b"".join(levels), np.uint8), numbers, ends)
 
 
 def _split_terms(text: str, ends: list[int], width: int) -> list[list[str]]:

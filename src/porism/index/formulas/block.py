@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.store.rows import VisualTrees
 from porism.formula.binary import unpack
-from porism.index.analysis.features import Features, features_of_many
-from porism.index.formulas.codes import EncodedFormulas, encode, new_vocabularies
+from porism.index.analysis.features import FeatureTable, feature_table
+from porism.index.analysis.paths import PathTable
+from porism.index.formulas.codes import EncodedFormulas, encode
 from porism.index.formulas.layout import TYPES
+from porism.index.formulas.local_terms import local_terms
 from porism.index.formulas.trees import compress_trees
-from porism.index.schema import FORMULA_FAMILIES
-from porism.index.terms.blocks import LocalRows, rows_of_documents
-
-
-class StoredFormula(NamedTuple):
-    """A distinct formula as the collection stores it; `trees` are packed."""
-
-    visual_id: int
-    expression_id: int
-    latex: str
-    trees: bytes
+from porism.index.terms.blocks import LocalRows, rows_of_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,66 +35,52 @@ class Block:
     encoded: EncodedFormulas
 
 
-def _features(trees: Sequence[bytes]) -> list[Features]:
-    """Return the features of formulas from their packed trees."""
-    # Trees have no reference cycles, and searching for some would take a fifth of the time.
-    gc.disable()
-    try:
-        return features_of_many([unpack(packed) for packed in trees])
-    finally:
-        gc.enable()
-
-
-def make_block(formulas: Sequence[StoredFormula]) -> Block:
+def make_block(formulas: Sequence[VisualTrees]) -> Block:
     """Compute the block of formulas."""
-    rows = _features([formula.trees for formula in formulas])
+    table = feature_table([unpack(formula.trees) for formula in formulas])
     label_ids: defaultdict[str, int] = defaultdict()
     label_ids.default_factory = label_ids.__len__  # a new label gets the next id
-    keys, counts = np.unique(np.concatenate([_path_groups(row) for row in rows]), return_counts=True)
-    columns = _columns(formulas, rows, label_ids)
-    vocabularies = new_vocabularies()
-    encoded = encode([formula.expression_id for formula in formulas], rows, vocabularies)
-    terms = {
-        family: rows_of_documents([getattr(row, family) for row in rows], vocabularies[family])
-        for family in FORMULA_FAMILIES
-    }
-    return Block(columns, list(label_ids), terms, keys, counts, encoded)
+    keys, counts = np.unique(_path_groups(table.tree_paths), return_counts=True)
+    columns = _columns(formulas, table, label_ids)
+    terms = local_terms(table)
+    encoded = encode([formula.expression_id for formula in formulas], table, terms)
+    rows = {family: rows_of_codes(found.sizes, found.codes, found.hashes) for family, found in terms.items()}
+    return Block(columns, list(label_ids), rows, keys, counts, encoded)
 
 
-def _path_groups(row: Features) -> npt.NDArray[np.uint32]:
+def _path_groups(paths: PathTable) -> npt.NDArray[np.uint32]:
     """Return the keys of path groups. A group is the paths of a formula with the same upper end and the same key."""
-    above, keys = row.tree_paths.above, row.tree_paths.keys
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = (above[1:] != above[:-1]) | (keys[1:] != keys[:-1])
-    return keys[first]
+    first = np.ones(len(paths.keys), np.bool_)
+    first[1:] = False
+    for values in (paths.tree, paths.above, paths.keys):
+        first[1:] |= values[1:] != values[:-1]
+    return paths.keys[first]
 
 
 def _columns(
-    formulas: Sequence[StoredFormula], rows: list[Features], label_ids: Mapping[str, int]
+    formulas: Sequence[VisualTrees], table: FeatureTable, label_ids: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]]:
     latex = [formula.latex.encode("utf-8", "surrogatepass") for formula in formulas]
     trees = [compress_trees(formula.trees) for formula in formulas]
-    layout: list[list[int]] = []
-    operators: list[npt.NDArray[np.int32]] = []
-    for row in rows:
-        layout.append([label_ids[label] for label in row.layout.labels])
-        operators.append(np.array([label_ids[label] for label in row.operators.labels], np.int32))
+    layouts, paths = table.layouts, table.tree_paths
+    layout_labels = [label_ids[label] for flat in layouts for label in flat.labels]
+    operators = np.array([label_ids[label] for label in paths.labels], np.int32)[paths.label_ids]
     columns: dict[str, npt.ArrayLike] = {
         "visual": [formula.visual_id for formula in formulas],
         "expression": [formula.expression_id for formula in formulas],
-        "leaves": [row.tree_paths.leaves for row in rows],
+        "leaves": paths.leaves,
         "latex_at": np.cumsum([len(text) for text in latex]),
         "latex": np.frombuffer(b"".join(latex), np.uint8),
         "trees_at": np.cumsum([len(packed) for packed in trees]),
         "trees": np.frombuffer(b"".join(trees), np.uint8),
-        "layout_at": np.cumsum([len(part) for part in layout]),
-        "layout_label": list(chain.from_iterable(layout)),
-        "layout_edge": list(chain.from_iterable(row.layout.edges for row in rows)),
-        "operator_at": np.cumsum([len(part) for part in operators]),
-        "operator_label": np.concatenate(operators),
-        "path_at": np.cumsum([len(row.tree_paths.keys) for row in rows]),
-        "path_above": np.concatenate([row.tree_paths.above for row in rows]),
-        "path_key": np.concatenate([row.tree_paths.keys for row in rows]),
-        "path_label": np.concatenate([part[row.tree_paths.below] for part, row in zip(operators, rows, strict=True)]),
+        "layout_at": np.cumsum([len(flat.labels) for flat in layouts]),
+        "layout_label": layout_labels,
+        "layout_edge": list(chain.from_iterable(flat.edges for flat in layouts)),
+        "operator_at": np.cumsum([len(flat.labels) for flat in table.operators]),
+        "operator_label": operators,
+        "path_at": paths.path_ends,
+        "path_above": paths.above,
+        "path_key": paths.keys,
+        "path_label": operators[paths.node_starts[paths.tree] + paths.below],
     }
     return {name: np.asarray(values, TYPES[name]) for name, values in columns.items()}

@@ -6,7 +6,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
-from porism.index.formulas.block import Block, StoredFormula, make_block
+from porism.index.formulas.block import Block, make_block
 from porism.index.formulas.codes import FORMS, CodesWriter, ExtraFormulas, encode_expressions
 from porism.index.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
 from porism.index.manifest import Manifest, write_manifest
@@ -31,7 +30,6 @@ from porism.parallel import Pool, cores, ordered, workers
 
 CHUNK = 500  # formulas that a worker reads in one task
 SMALL = 5_000  # fewer formulas are indexed in one process, before others would have started
-SCAN = 500_000  # rows of the collection that are read together
 
 Ids = npt.NDArray[np.int64]
 
@@ -49,7 +47,7 @@ def build_formula_index(
     formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts.
     """
     if part is None:
-        part = FormulaPart(_returnable(collection), 1)
+        part = FormulaPart(np.fromiter(collection.returnable_visuals(), np.int64), 1)
     number = processes or (1 if len(part.visuals) < SMALL else cores())
     with atomic_directory(directory) as work, workers(number) as pool:
         made = codes or work / "codes"
@@ -128,15 +126,6 @@ def _index(
         build.add_extra(extra)
 
 
-def _returnable(collection: Collection) -> Ids:
-    """Return the visual ids of formulas that may be returned, in ascending order."""
-    counter = KeyCounter("<i8")
-    rows = collection.occurrences()
-    while len(visual_ids := np.fromiter((row.visual_id for row in islice(rows, SCAN)), np.int64)):
-        counter.count(visual_ids)
-    return counter.result().keys
-
-
 class _Task(NamedTuple):
     """A task of a worker, which opens the collection itself: visual ids or expression ids to index."""
 
@@ -155,11 +144,7 @@ def _tasks(collection: Collection, ids: Ids) -> Iterator[tuple[int, _Task]]:
 def _make_block(task: _Task) -> Block:
     """Make, in a worker, the block of visual ids."""
     collection = open_in_worker(task.collection, task.digest)
-    formulas: list[StoredFormula] = []
-    for visual_id in task.ids.tolist():
-        expression = collection.expression(collection.visual(visual_id).expression_id)
-        formulas.append(StoredFormula(visual_id, expression.id, expression.latex, expression.trees))
-    return make_block(formulas)
+    return make_block(list(collection.visual_trees(task.ids.tolist())))
 
 
 def _encode_extra(task: _Task) -> ExtraFormulas:

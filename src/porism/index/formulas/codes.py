@@ -8,7 +8,6 @@ ids of the formula index's dictionaries.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +16,11 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.formula.binary import unpack
-from porism.index.analysis.features import Features, features_of_many
-from porism.index.analysis.terms import feature_terms, whole_form
+from porism.index.analysis.features import LEVEL_BYTES, RENAMED, FeatureTable, feature_table
+from porism.index.analysis.terms import SMALLEST
+from porism.index.formulas.local_terms import LocalTerms, local_terms
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, read_columns
-from porism.index.terms.blocks import Vocabulary
 from porism.index.terms.dictionary import DictionaryWriter, Hashes
 
 MISSING = -1
@@ -55,18 +54,25 @@ class EncodedFormulas(NamedTuple):
     lists: Mapping[str, CodeLists]
 
 
-def encode(
-    expressions: Sequence[int], found: Sequence[Features], vocabularies: Mapping[str, Vocabulary]
-) -> EncodedFormulas:
-    """Return the codes of expressions in these vocabularies."""
-    terms = [feature_terms(one) for one in found]
-    lists = {}
-    for family, vocabulary in vocabularies.items():
-        sizes = np.array([len(one[family]) for one in terms], np.int64)
-        codes = vocabulary.codes(chain.from_iterable(one[family] for one in terms))
-        lists[family] = CodeLists(sizes, np.array(codes, np.uint32))
-    forms = np.array([whole_form(one) for one in terms], np.uint64)
+def encode(expressions: Sequence[int], table: FeatureTable, terms: Mapping[str, LocalTerms]) -> EncodedFormulas:
+    """Return the codes of expressions, of the terms by which posts are indexed."""
+    lists = {family: _indexed_codes(found) for family, found in terms.items()}
+    forms = np.zeros(len(expressions), np.uint64)
+    renamed = np.flatnonzero(table.parts.levels == LEVEL_BYTES[RENAMED])
+    if len(renamed):
+        ends = np.array(table.parts.ends, np.int64)
+        first = np.searchsorted(renamed, np.concatenate(([0], ends[:-1])))  # the whole formula is before its parts
+        first = renamed[np.minimum(first, len(renamed) - 1)]
+        large = (lists["tuples"].sizes >= SMALLEST) & (first < ends)
+        forms[large] = table.parts.numbers[first[large]]
     return EncodedFormulas(np.array(expressions, np.int64), forms, lists)
+
+
+def _indexed_codes(terms: LocalTerms) -> CodeLists:
+    """Return the codes of those terms by which posts are indexed."""
+    kept = terms.indexed[terms.codes]
+    before = np.concatenate(([0], np.cumsum(kept)))
+    return CodeLists(np.diff(before[np.concatenate(([0], np.cumsum(terms.sizes)))]), terms.codes[kept])
 
 
 class ExtraFormulas(NamedTuple):
@@ -74,11 +80,6 @@ class ExtraFormulas(NamedTuple):
 
     encoded: EncodedFormulas
     hashes: dict[str, Hashes]
-
-
-def new_vocabularies() -> dict[str, Vocabulary]:
-    """Return an empty vocabulary for each family of formula terms."""
-    return {family: Vocabulary() for family in FORMULA_FAMILIES}
 
 
 class CodesWriter:
@@ -181,9 +182,18 @@ class FormulaCodes:
         return forms
 
 
+_NO_CODES = CodeLists(np.empty(0, np.int64), np.empty(0, np.uint32))
+_NO_FORMULAS = ExtraFormulas(
+    EncodedFormulas(np.empty(0, np.int64), np.empty(0, np.uint64), dict.fromkeys(FORMULA_FAMILIES, _NO_CODES)),
+    dict.fromkeys(FORMULA_FAMILIES, np.empty(0, np.uint64)),
+)
+
+
 def encode_expressions(collection: Collection, expressions: Sequence[int]) -> ExtraFormulas:
     """Compute the terms of expressions of a collection."""
+    if not expressions:
+        return _NO_FORMULAS
     trees = [unpack(collection.expression(number).trees) for number in expressions]
-    vocabularies = new_vocabularies()
-    encoded = encode(expressions, features_of_many(trees) if trees else [], vocabularies)
-    return ExtraFormulas(encoded, {family: one.hashes() for family, one in vocabularies.items()})
+    table = feature_table(trees)
+    terms = local_terms(table)
+    return ExtraFormulas(encode(expressions, table, terms), {family: found.hashes for family, found in terms.items()})

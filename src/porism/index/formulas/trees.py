@@ -6,7 +6,7 @@ import zlib
 
 from porism.integrity import DamageError
 
-LEVEL = 6
+LEVEL, WINDOW, MEMORY = 6, -12, 4  # trees are small; preparing a larger window takes longer than compressing
 RAW = -15  # without header and checksum: the manifest has the digest of the file
 LARGEST = 1 << 26  # bytes of the packed trees of one formula; damaged data could expand to any size
 # The labels of most nodes, the most frequent last, as zlib recommends. A change here changes the format of the index.
@@ -21,7 +21,7 @@ DICTIONARY = FREQUENT.replace(" ", "\0").encode()
 
 def compress_trees(packed: bytes) -> bytes:
     """Return packed trees in compressed form."""
-    writer = zlib.compressobj(LEVEL, zlib.DEFLATED, RAW, zdict=DICTIONARY)
+    writer = zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW, MEMORY, zdict=DICTIONARY)
     return writer.compress(packed) + writer.flush()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from porism.index.storage.rows import RowBlock, fold_rows
 from porism.index.terms.dictionary import DictionaryWriter, Hashes, hash_terms
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
 
 
 class LocalRows(NamedTuple):
@@ -49,9 +49,7 @@ class Vocabulary:
         return list(self._numbers)
 
 
-def rows_of_documents(documents: Sequence[Sequence[str]], vocabulary: Vocabulary) -> LocalRows:
-    """Return the rows of documents with a single field."""
-    rows = np.repeat(np.arange(len(documents)), [len(terms) for terms in documents])
-    codes = np.array(vocabulary.codes(chain.from_iterable(documents)), np.uint32)
-    block = fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(documents), 1)
-    return LocalRows(block, vocabulary.hashes())
+def rows_of_codes(sizes: Ints, codes: Codes, hashes: Hashes) -> LocalRows:
+    """Return the rows of documents with a single field, given the number of terms of each and their local codes."""
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    return LocalRows(fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(sizes), 1), hashes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,21 @@ def _intern(hashes: Any, slots: Any, slot_ids: Any, size: int, out: Any, fresh: 
             size += 1
         out[at] = slot_ids[slot]
     return size
+
+
+class LocalCodes(NamedTuple):
+    """The local code of each hash, 0, 1, 2, ... in the order of first appearance, and the distinct hashes in the order of codes."""
+
+    codes: npt.NDArray[np.uint32]
+    hashes: Hashes
+
+
+def local_codes(hashes: Hashes) -> LocalCodes:
+    """Number the distinct hashes of a block."""
+    size = 1 << max(4, (2 * len(hashes)).bit_length())
+    codes, fresh = np.empty(len(hashes), np.uint32), np.zeros(len(hashes), np.bool_)
+    _intern(hashes, np.zeros(size, np.uint64), np.zeros(size, np.uint32), 0, codes, fresh)
+    return LocalCodes(codes, hashes[fresh])
 
 
 class DictionaryWriter:

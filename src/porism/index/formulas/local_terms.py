@@ -1,0 +1,71 @@
+"""The terms of a block of formulas, with codes that are local to the block. Terms that are numbers are hashed without becoming text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.index.analysis.analysers import BRACKETS, FORMULA_ANALYSERS, LayoutTuples, SubExpressions
+from porism.index.analysis.features import LEVEL_BYTES, LEVEL_PREFIX, FeatureTable
+from porism.index.terms.bulk_hashing import hash_hexadecimal
+from porism.index.terms.dictionary import Hashes, hash_terms, local_codes
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
+Mask = npt.NDArray[np.bool_]
+
+
+class LocalTerms(NamedTuple):
+    """The terms of some formulas in one family: how many each formula has, their codes, and by code the hash of each distinct term and
+    whether posts are indexed by it (the formula index has all terms). Terms of posts have the lower codes."""
+
+    sizes: Ints
+    codes: Codes
+    hashes: Hashes
+    indexed: Mask
+
+
+def local_terms(table: FeatureTable) -> dict[str, LocalTerms]:
+    """Return the terms of formulas by family."""
+    return {"tuples": _tuples(table), "paths": _paths(table), "parts": _parts(table)}
+
+
+def _tuples(table: FeatureTable) -> LocalTerms:
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__  # a new term gets the next code
+    codes = np.array(list(map(numbers.__getitem__, chain.from_iterable(table.tuples))), np.uint32)
+    indexed = np.ones(len(numbers), np.bool_)
+    analyser = FORMULA_ANALYSERS["tuples"]
+    assert isinstance(analyser, LayoutTuples)
+    if not analyser.brackets:
+        indexed[[numbers[term] for term in BRACKETS if term in numbers]] = False
+    sizes = np.array([len(terms) for terms in table.tuples], np.int64)
+    return _indexed_first(sizes, codes, hash_terms(numbers, len(numbers)), indexed)
+
+
+def _paths(table: FeatureTable) -> LocalTerms:
+    rows = table.paths.numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    codes, hashes = local_codes(hash_hexadecimal(rows))
+    return LocalTerms(np.diff(table.paths.ends, prepend=0), codes, hashes, np.ones(len(hashes), np.bool_))
+
+
+def _parts(table: FeatureTable) -> LocalTerms:
+    analyser = FORMULA_ANALYSERS["parts"]
+    assert isinstance(analyser, SubExpressions)
+    codes, hashes = local_codes(hash_hexadecimal(table.parts.rows()))
+    levels = np.empty(len(hashes), np.uint8)
+    levels[codes] = table.parts.levels
+    indexed = np.isin(levels, [LEVEL_BYTES[LEVEL_PREFIX[level]] for level in analyser.levels])
+    return _indexed_first(np.diff(table.parts.ends, prepend=0), codes, hashes, indexed)
+
+
+def _indexed_first(sizes: Ints, codes: Codes, hashes: Hashes, indexed: Mask) -> LocalTerms:
+    """Number the terms again, those of posts first, so that the dictionary has them together."""
+    order = np.argsort(~indexed, kind="stable")
+    numbers = np.empty(len(order), np.uint32)
+    numbers[order] = np.arange(len(order), dtype=np.uint32)
+    return LocalTerms(sizes, numbers[codes], hashes[order], indexed[order])
