@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems docs clean pure browser fuzz chaos audit sbom
+.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos audit sbom
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
@@ -61,6 +61,14 @@ audit:
 
 sbom:
 	$(PYTHON) -m attack.packages bill
+
+# A wheel with compiled modules for this machine, and one of Python alone for any machine, in dist.
+wheel: $(CORE)
+	@rm -rf build dist
+	PORISM_PURE=1 $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	@rm -rf build
+	@ls dist
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -4,10 +4,12 @@ PORISM_PURE=1 set, they run as Python, about half as fast."""
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 # Folders of `src/porism`, and the modules of each that are compiled.
 COMPILED = {
@@ -21,6 +23,23 @@ COMPILED = {
 }
 # Commands that build something; others only need names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}
+SAMPLE = ("dump", "topics", "qrels", "runs", "LICENSE", "README.md")  # what a wheel holds of the sample
+
+
+class BuildWithSample(build_py):
+    """Put the sample into a wheel, so that `porism demo` works wherever it is installed."""
+
+    def run(self) -> None:
+        """Build, then copy the sample."""
+        super().run()
+        if self.editable_mode:
+            return
+        target = Path(self.build_lib) / "porism" / "sample"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        for name in SAMPLE:
+            source = Path("sample") / name
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target / name)
 
 
 def extensions() -> list[Extension]:
@@ -38,4 +57,4 @@ def extensions() -> list[Extension]:
     return made
 
 
-setup(ext_modules=extensions())
+setup(ext_modules=extensions(), cmdclass={"build_py": BuildWithSample})

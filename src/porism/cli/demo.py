@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--directory", default="demo", help="where to keep the collection and the index (default: %(default)s)"
     )
-    parser.add_argument("--sample", default="sample", help="the sample of the project (default: %(default)s)")
+    parser.add_argument("--sample", help="the sample (default: the folder sample, or the one that was installed)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import shutil
 import sys
 import time
@@ -14,9 +15,15 @@ from porism.search.engine import Engine
 from porism.web.server.run import Settings, serve
 
 
-def demo(directory: str | Path, sample: str | Path, host: str, port: int, *, serve_it: bool = True) -> None:
-    """Make `collection` and `index` in the directory where they are missing, then serve the index."""
-    target, dump = Path(directory), Path(sample) / "dump"
+def find_sample() -> Path:
+    """Return the sample of the project's folder, or the one that an installed wheel holds."""
+    here = Path("sample")
+    return here if (here / "dump").is_dir() else Path(str(importlib.resources.files("porism"))) / "sample"
+
+
+def demo(directory: str | Path, sample: str | Path | None, host: str, port: int, *, serve_it: bool = True) -> None:
+    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it is looked for."""
+    target, dump = Path(directory), Path(sample or find_sample()) / "dump"
     if not dump.is_dir():
         raise PorismError(
             "the sample is missing",
