@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import csv
 import errno
 import fcntl
+import functools
 import glob
 import gzip
 import hashlib
@@ -19,10 +21,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar, cast
 
 from porism.errors import PorismError
 from porism.locks import is_locked, lock_of, only_writer
+from porism.unpacking import unpacked
 
 UNFINISHED = ".unfinished-"  # in the names of files and directories that are being written
 JUST_CREATED = 60.0  # seconds within which a new file may not be locked yet
@@ -30,13 +33,13 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
-    """Open a plain, .gz, .bz2 or .xz file to read bytes; `-` is standard input."""
+    """Open a plain, .gz, .bz2 or .xz file to read bytes; `-` is standard input. Damage is reported, and content within limits."""
     if str(path) == "-":
         return sys.stdin.buffer
     opener = OPENERS.get(Path(path).suffix.lower(), open)
     try:
         stream: IO[bytes] = opener(path, "rb")
-        return stream
+        return stream if opener is open else unpacked(stream, Path(path).stat().st_size, str(path))
     except FileNotFoundError:
         raise PorismError("no such file", where=str(path), fix="check the path") from None
     except (PermissionError, IsADirectoryError) as error:
@@ -58,8 +61,87 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def open_text(path: str | Path) -> IO[str]:
-    """Open such a file to read text: UTF-8, without byte order mark, every line ending in a newline character."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline=None)
+    """Open such a file to read text: UTF-8, without byte order mark, every line ending in a newline character. Other bytes are reported."""
+    return Utf8Text(path)
+
+
+class Utf8Text(io.TextIOWrapper):
+    """Text of a file. Bytes that are not UTF-8 are reported as PorismError, with their line."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(open_bytes(path), encoding="utf-8-sig", newline=None)
+        self._path = path
+
+    def read(self, size: int | None = -1) -> str:
+        """Read characters."""
+        try:
+            return super().read(size)
+        except UnicodeDecodeError:
+            raise not_utf8(self._path) from None
+
+    def readline(self, size: int = -1) -> str:  # type: ignore[override]
+        """Read a line."""
+        try:
+            return super().readline(size)
+        except UnicodeDecodeError:
+            raise not_utf8(self._path) from None
+
+    def __next__(self) -> str:  # type: ignore[override]
+        """Return the next line."""
+        try:
+            return super().__next__()
+        except UnicodeDecodeError:
+            raise not_utf8(self._path) from None
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+# What parsing text of any content can raise.
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    SyntaxError,
+    csv.Error,
+)
+
+
+def report_unreadable(fix: str) -> Callable[[F], F]:
+    """Make a function that reads a file, its first argument, report content that it cannot parse as PorismError."""
+
+    def reporting(read: F) -> F:
+        @functools.wraps(read)
+        def reported(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return read(*args, **kwargs)
+            except PorismError:
+                raise
+            except UNREADABLE as error:
+                where = str(args[0] if args else next(iter(kwargs.values()), ""))
+                raise PorismError(f"cannot be read: {error}"[:300], where=where, fix=fix) from error
+
+        return cast(F, reported)
+
+    return reporting
+
+
+def not_utf8(path: str | Path) -> PorismError:
+    """Return the error for a file in another encoding, at its first line that is not UTF-8."""
+    where = str(path)
+    if where != "-":
+        with open_bytes(path) as stream:
+            where = f"{path}:{next((at for at, text in enumerate(stream, 1) if not _decodes(text)), 1)}"
+    return PorismError("is not UTF-8", where=where, fix="convert the file to UTF-8")
+
+
+def _decodes(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

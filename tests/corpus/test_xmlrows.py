@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.sources.xmlrows import LARGEST_ROW, rows
+from porism.corpus.sources.xmlrows import rows
 from porism.errors import PorismError
 
 from .small import built, question, write_dump, xml
 
 
-def read(data: bytes, largest: int = LARGEST_ROW) -> list[tuple[int, object]]:
+def read(data: bytes, largest: int = 0) -> list[tuple[int, object]]:
     return [tuple(row) for row in rows(lambda: io.BytesIO(data), "Posts.xml", largest=largest)]
 
 
@@ -95,7 +95,7 @@ def test_a_truncated_compressed_file_is_reported_with_its_line(
     with pytest.raises(PorismError) as error:
         built(tmp_path / "c", source)
     assert str(error.value) == (
-        f"{file}:1: cannot be read: Compressed file ended before the end-of-stream marker was reached\n"
+        f"{file}: cannot be unpacked: Compressed file ended before the end-of-stream marker was reached\n"
         "  fix: fetch the file again"
     )
     assert not (tmp_path / "c").exists()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.files import atomic_file, open_bytes
+from porism.files import atomic_file, open_bytes, report_unreadable
 from porism.records import Judgment
 
 # topic -> item -> grade; a negative grade means pooled but not judged (as trec_eval reads it for infAP).
@@ -20,6 +20,7 @@ SHOWN = 20
 FORMAT = "write one line per judgment: topic, 0, item, grade (0 to 3)"
 
 
+@report_unreadable(FORMAT)
 def read_qrels(path: str | Path) -> Qrels:
     """Read `topic 0 item grade` or `topic item grade`, separated by tabs or spaces. Skip lines that begin with `#`; read 3.0 as 3.
 

@@ -29,7 +29,7 @@ from porism.evaluate.runs.lines import RunLines
 from porism.evaluate.runs.name import RunName, parse_name
 from porism.evaluate.runs.problems import counts, report
 from porism.evaluate.runs.submission import check_submission
-from porism.files import open_bytes
+from porism.files import open_bytes, report_unreadable
 
 RECEIPTS = "receipts.jsonl"
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,150}\.tsv")
@@ -84,8 +84,7 @@ class Submissions:
         path = self.folder / RECEIPTS
         if not path.exists():
             return []
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        receipts = [Receipt(**{**row, "report": tuple(row["report"])}) for row in rows]
+        receipts = _read_receipts(path)
         return [receipt for receipt in receipts if team in ("", receipt.team)]
 
     def runs(self, team: str = "") -> list[Path]:
@@ -182,6 +181,12 @@ class Submissions:
             out.flush()
             os.fsync(out.fileno())
         return receipt
+
+
+@report_unreadable("restore the file from a backup")
+def _read_receipts(path: Path) -> list[Receipt]:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Receipt(**{**row, "report": tuple(row["report"])}) for row in rows]
 
 
 def _name_problem(team: str, file: str, run_name: RunName | None) -> str:

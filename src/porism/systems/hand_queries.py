@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from porism.errors import PorismError
-from porism.files import open_text
+from porism.files import open_text, report_unreadable
 
 HEADER = "qid"
 
@@ -39,6 +39,7 @@ class HandQueries:
         return self.queries[topic]
 
 
+@report_unreadable("write a line for each topic: topic<TAB>formula")
 def read_hand_queries(path: str | Path) -> HandQueries:
     """Read a file of hand-written queries: a JSON list, a table `qid term tex ...`, or a table `topic, formula, ...`."""
     with open_text(path) as stream:

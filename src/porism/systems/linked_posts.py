@@ -15,7 +15,7 @@ import numpy as np
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.files import open_text
+from porism.files import open_text, report_unreadable
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
@@ -42,7 +42,12 @@ def _linked(collection: Collection, path: str) -> Mapping[int, set[int]]:
     return found
 
 
-def _read_links(path: str) -> Iterator[tuple[int, int]]:
+@report_unreadable("give PostLinks.xml of a dump, or a table: question<TAB>other question<TAB>duplicate")
+def _read_links(path: str) -> list[tuple[int, int]]:
+    return list(_links_of(path))
+
+
+def _links_of(path: str) -> Iterator[tuple[int, int]]:
     """Yield the duplicate links of a file."""
     if Path(path).suffix == ".xml":
         with open_text(path) as stream:

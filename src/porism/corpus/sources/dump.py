@@ -29,12 +29,8 @@ from porism.corpus.sources.raw import (
 from porism.corpus.sources.xmlrows import Attributes, BadRow
 from porism.errors import PorismError
 from porism.files import open_bytes
+from porism.limits import limit
 
-# A post of a site has at most 30,000 characters; anything much larger is damage, not a post.
-LARGEST = 2_000_000
-LARGEST_COMMENT = 50_000
-# An HTML parser takes time that grows with the square of the depth of nested blocks.
-MOST_TAGS = 20_000
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)?")
 POST_KINDS = {"1": "question", "2": "answer"}
 OTHER_KINDS = {
@@ -73,6 +69,9 @@ class RowReader:
     def __init__(self, placed: bool) -> None:
         self.post_form: Form = "placed" if placed else "html"
         self.comment_form: Form = "placed-text" if placed else "text"
+        # A post of a site has at most 30,000 characters; anything much larger is damage, not a post.
+        self.post_characters, self.post_tags = limit("post_characters"), limit("post_tags")
+        self.comment_characters = limit("comment_characters")
 
     def post(self, row: Attributes, line: int) -> Record:
         """Return a question or an answer."""
@@ -81,10 +80,10 @@ class RowReader:
             kind_number = row.get("PostTypeId", "none")
             raise RowError(f"type {kind_number} ({OTHER_KINDS.get(kind_number, 'unknown')})")
         body = row.get("Body", "")
-        if len(body) > LARGEST:
-            raise RowError(f"body of more than {LARGEST:,} characters")
-        if body.count("<") > MOST_TAGS:
-            raise RowError(f"body of more than {MOST_TAGS:,} tags")
+        if len(body) > self.post_characters:
+            raise RowError(f"body of more than {self.post_characters:,} characters")
+        if body.count("<") > self.post_tags:
+            raise RowError(f"body of more than {self.post_tags:,} tags")
         return RawPost(
             id=required_number(row, "Id"),
             kind=kind,  # type: ignore[arg-type]
@@ -105,8 +104,8 @@ class RowReader:
     def comment(self, row: Attributes, line: int) -> Record:
         """Return a comment."""
         text = row.get("Text", "")
-        if len(text) > LARGEST_COMMENT:
-            raise RowError(f"text of more than {LARGEST_COMMENT:,} characters")
+        if len(text) > self.comment_characters:
+            raise RowError(f"text of more than {self.comment_characters:,} characters")
         return RawComment(
             id=required_number(row, "Id"),
             post_id=required_number(row, "PostId"),

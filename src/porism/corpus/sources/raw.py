@@ -5,8 +5,6 @@ Dropped rows are in the same stream as the others, so that a build that was stop
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -210,10 +208,6 @@ def checked_number(value: object, name: str) -> int:
     if abs(value) > LARGEST_NUMBER:
         raise RowError(f"{name} has more than 15 digits")
     return value
-
-
-# Errors of unpackers where a compressed file is truncated or damaged.
-DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 
 
 class Meter:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 from porism.corpus.sources.dump import FILES, read_rows
 from porism.corpus.sources.raw import Meter, Part, Record
 from porism.errors import PorismError
-from porism.files import open_bytes
+from porism.unpacking import Expansion
+
+
+class Member(NamedTuple):
+    """A file of an archive: its name and its unpacked size, as the archive says."""
+
+    name: str
+    size: int
 
 
 class SevenZip:
@@ -28,22 +37,31 @@ class SevenZip:
             raise PorismError(
                 "there is no Posts.xml in the archive", where=str(self.path), fix="name the archive of a dump"
             )
-        return [self._part(name, *members[name]) for name in FILES if name in members]
+        self._expansion().check(sum(member.size for member in members.values()))
+        return [self._part(name, members[name]) for name in FILES if name in members]
 
-    def _part(self, name: str, member: str, size: int) -> Part:
+    def _expansion(self) -> Expansion:
+        return Expansion(self.path.stat().st_size, str(self.path))
+
+    def _part(self, name: str, member: Member) -> Part:
         meter = Meter()
-        return Part(member, size, self.path.stat().st_mtime_ns, lambda: self._read(name, member, meter), meter)
+        read = lambda: self._read(name, member, meter)  # noqa: E731
+        return Part(member.name, member.size, self.path.stat().st_mtime_ns, read, meter)
 
-    def _members(self) -> dict[str, tuple[str, int]]:
+    def _members(self) -> dict[str, Member]:
         import py7zr
 
         try:
             with py7zr.SevenZipFile(self.path) as archive:
                 there = {Path(entry.filename).name.lower(): entry for entry in archive.list() if not entry.is_directory}
-        except (py7zr.exceptions.ArchiveError, OSError, EOFError) as error:
+        except Exception as error:  # damaged headers raise errors of many kinds
             raise self._broken(error) from None
         names = {name: there.get(f"{name}.xml".lower()) for name in FILES}
-        return {name: (entry.filename, entry.uncompressed) for name, entry in names.items() if entry is not None}
+        return {
+            name: Member(entry.filename, int(entry.uncompressed or 0))
+            for name, entry in names.items()
+            if entry is not None
+        }
 
     def _broken(self, error: BaseException, member: str = "") -> PorismError:
         where = f"{self.path}: {member}" if member else str(self.path)
@@ -51,21 +69,69 @@ class SevenZip:
             f"the archive cannot be read ({error or type(error).__name__})", where=where, fix="fetch the archive again"
         )
 
-    def _read(self, name: str, member: str, meter: Meter) -> Iterator[Record]:
-        """Unpack one member into a temporary folder, read it, and remove it."""
-        import lzma
-        import zlib
+    def _read(self, name: str, member: Member, meter: Meter) -> Iterator[Record]:
+        """Unpack one member into a temporary file without a name, which ends with the process however that ends, and read it."""
+        with tempfile.TemporaryFile(prefix="porism-") as file:
+            if not self._unpack(member, file):
+                raise self._broken(ValueError("the member is missing"), member.name)
+            file.seek(0)
+            with closing(file):
+                where = f"{self.path}: {member.name}"
+                yield from read_rows(name, lambda: file, where, placed=False, meter=meter)
 
+    def _unpack(self, member: Member, file: IO[bytes]) -> bool:
+        """Write a member of the archive to a file. Return whether it is there."""
         import py7zr
 
-        faults = (py7zr.exceptions.ArchiveError, lzma.LZMAError, zlib.error, OSError, EOFError, ValueError)
-        with tempfile.TemporaryDirectory(prefix="porism-") as folder:
-            try:
-                with py7zr.SevenZipFile(self.path) as archive:
-                    archive.extract(path=folder, targets=[member])
-            except faults as error:
-                raise self._broken(error, member) from None
-            file = Path(folder) / member
-            if not file.is_file():
-                raise self._broken(ValueError("the member is missing"), member)
-            yield from read_rows(name, lambda: open_bytes(file), f"{self.path}: {member}", placed=False, meter=meter)
+        output = _Output(file, self._expansion())
+        try:
+            with py7zr.SevenZipFile(self.path) as archive:
+                archive.extract(targets=[member.name], factory=output)
+        except PorismError:
+            raise
+        except OSError as error:
+            if error.errno is not None:  # of the disk, not of the archive
+                fix = "free disk space, or set TMPDIR to a folder on a larger disk"
+                raise PorismError(f"cannot be unpacked: {error.strerror}", where=str(self.path), fix=fix) from None
+            raise self._broken(error, member.name) from None
+        except Exception as error:  # damaged members raise errors of many kinds
+            raise self._broken(error, member.name) from None
+        return output.written
+
+
+class _Output:
+    """What py7zr writes a member to: a file, within limits. It is both the factory and the product of py7zr's protocol."""
+
+    def __init__(self, file: IO[bytes], expansion: Expansion) -> None:
+        self._file = file
+        self._expansion = expansion
+        self.written = False
+
+    def create(self, filename: str) -> Any:
+        """Return where a member is written to."""
+        self.written = True
+        return self
+
+    def write(self, data: bytes) -> int:
+        """Write a block."""
+        self._expansion.add(len(data))
+        return self._file.write(data)
+
+    def read(self, size: int | None = None) -> bytes:
+        """Read back what was written; py7zr does not."""
+        return self._file.read(-1 if size is None else size)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Set the position."""
+        return self._file.seek(offset, whence)
+
+    def flush(self) -> None:
+        """Write to disk."""
+        self._file.flush()
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self._file.tell()
+
+    def close(self) -> None:
+        """Keep the file open: it is read next."""

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from porism.corpus.sources.raw import DAMAGED, Dropped, Record, RowError, keep, whole_number
+from porism.corpus.sources.raw import Dropped, Record, RowError, keep, whole_number
 from porism.errors import PorismError
 from porism.files import open_bytes, open_text
+from porism.limits import limit
 
 # Some cells of the lab's files are longer than the default limit of 128 KiB.
 csv.field_size_limit(1 << 25)
-LARGEST_LINE = 1 << 26  # bytes: a longer line is not kept in memory
 
 
 class Row:
@@ -59,12 +59,7 @@ class Row:
 def header(path: Path) -> list[str]:
     """Return the names of the columns."""
     with open_text(path) as stream:
-        try:
-            return stream.readline().rstrip("\r\n").split("\t")
-        except UnicodeDecodeError:
-            raise not_utf8(path) from None
-        except DAMAGED as error:
-            raise PorismError(f"cannot be unpacked: {error}", where=str(path), fix="fetch the file again") from None
+        return stream.readline().rstrip("\r\n").split("\t")
 
 
 @contextmanager
@@ -73,25 +68,8 @@ def utf8_text(path: str | Path) -> Iterator[IO[str]]:
     with open_text(path) as stream:
         try:
             yield stream
-        except UnicodeDecodeError:
-            raise not_utf8(Path(path)) from None
         except csv.Error as error:
             raise PorismError(f"not a table: {error}", where=str(path), fix="fetch the file again") from None
-
-
-def not_utf8(path: Path) -> PorismError:
-    """Return the error for a file in another encoding, at its first line that is not UTF-8."""
-    with open_bytes(path) as stream:
-        line = next((at for at, text in enumerate(stream, 1) if not _decodes(text)), 1)
-    return PorismError("is not UTF-8", where=f"{path}:{line}", fix="convert the file to UTF-8")
-
-
-def _decodes(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
@@ -125,24 +103,17 @@ def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterato
     with open_bytes(path) as stream:
         lines = LimitedLines(stream)
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-        try:
-            names = next(reader, [])
-            if absent := [name for name in needed if name not in names]:
-                raise PorismError(
-                    f"the header has no column {', '.join(absent)}", where=f"{path}:1", fix="add the header line"
-                )
-            columns = {name: at for at, name in enumerate(names)}
-            while (cells := _next(reader)) is not None:
-                reason = lines.fault or (cells if isinstance(cells, str) else _shape(cells, len(names)))
-                lines.fault = ""
-                yield (
-                    Dropped("", reason, f"{path}:{lines.number}")
-                    if reason
-                    else Row(path, lines.number, columns, list(cells))
-                )
-        except DAMAGED as error:
-            place = f"{path}:{lines.number + 1}"
-            raise PorismError(f"cannot be unpacked: {error}", where=place, fix="fetch the file again") from None
+        names = next(reader, [])
+        if absent := [name for name in needed if name not in names]:
+            raise PorismError(
+                f"the header has no column {', '.join(absent)}", where=f"{path}:1", fix="add the header line"
+            )
+        columns = {name: at for at, name in enumerate(names)}
+        while (cells := _next(reader)) is not None:
+            reason = lines.fault or (cells if isinstance(cells, str) else _shape(cells, len(names)))
+            lines.fault = ""
+            row = Row(path, lines.number, columns, list(cells))
+            yield Dropped("", reason, row.where) if reason else row
 
 
 def _next(reader: Iterator[list[str]]) -> list[str] | str | None:
@@ -162,6 +133,7 @@ class LimitedLines:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._largest = limit("row_bytes")
         self.number = 0
         self.fault = ""
 
@@ -169,13 +141,13 @@ class LimitedLines:
         return self
 
     def __next__(self) -> str:
-        line = self._stream.readline(LARGEST_LINE)
+        line = self._stream.readline(self._largest)
         if not line:
             raise StopIteration
         self.number += 1
-        if len(line) == LARGEST_LINE and not line.endswith(b"\n"):
-            self.fault = f"line of more than {LARGEST_LINE:,} bytes"
-            while (rest := self._stream.readline(LARGEST_LINE)) and not rest.endswith(b"\n"):
+        if len(line) == self._largest and not line.endswith(b"\n"):
+            self.fault = f"line of more than {self._largest:,} bytes"
+            while (rest := self._stream.readline(self._largest)) and not rest.endswith(b"\n"):
                 pass
             return "\n"
         try:

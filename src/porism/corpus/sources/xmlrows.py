@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 from xml.parsers import expat
 
-from porism.corpus.sources.raw import DAMAGED, Meter
+from porism.corpus.sources.raw import Meter
 from porism.errors import PorismError
+from porism.limits import limit
 
 BLOCK = 1 << 20
-LARGEST_ROW = 1 << 26  # bytes: a larger row is not kept in memory
 
 Attributes = dict[str, str]
 _ROW = re.compile(rb"<row[\s/>]")
@@ -37,16 +37,16 @@ class BadRow(NamedTuple):
 
 
 def rows(
-    open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None, largest: int = LARGEST_ROW
+    open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None, largest: int = 0
 ) -> Iterator[XmlRow | BadRow]:
     """Yield each row. A file that ends early, has no row that can be read, or has a document type is an error."""
-    reader = _Reader(where, largest)
+    reader = _Reader(where, largest or limit("row_bytes"))
     with (meter or Meter()).watch(open_file()) as read:
         try:
             while block := read(BLOCK):
                 yield from reader.feed(block)
             reader.end()
-        except (OSError, *DAMAGED) as error:
+        except OSError as error:
             place = f"{where}:{reader.line}"
             raise PorismError(f"cannot be read: {error}", where=place, fix="fetch the file again") from None
 

@@ -22,11 +22,12 @@ from porism.corpus.topics.formulas import (
 )
 from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
-from porism.files import atomic_file
+from porism.files import atomic_file, report_unreadable
 from porism.records import Topic, TopicFormula
 from porism.text.entities import decode_latex
 
 
+@report_unreadable("give the lab's XML or a table with the header topic, latex or topic, title")
 def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | None = None) -> list[Topic]:
     """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win over the text, those of
     the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""

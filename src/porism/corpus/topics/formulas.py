@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,7 +36,6 @@ class FormulaRow:
 
 def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
     """Read the rows of `id, topic_id, thread_id, type, formula`, by the topic's number (which A.n and B.n share)."""
-    csv.field_size_limit(sys.maxsize)
     rows: dict[str, list[FormulaRow]] = {}
     with utf8_text(path) as stream:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
@@ -95,12 +93,11 @@ def add_posts(topics: Sequence[Topic], paths: Sequence[str | Path]) -> list[Topi
         number(cells[1]): int(cells[2])
         for path in paths
         for cells in _rows(path)
-        if cells[2:3] and cells[2].isdecimal()
+        if cells[2:3] and re.fullmatch(r"[0-9]{1,15}", cells[2])
     }
     return [replace(topic, post_id=posts.get(number(topic.id), topic.post_id)) for topic in topics]
 
 
 def _rows(path: str | Path) -> Iterator[list[str]]:
-    csv.field_size_limit(sys.maxsize)
     with utf8_text(path) as stream:
         yield from csv.reader(stream, delimiter="\t")

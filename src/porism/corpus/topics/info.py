@@ -10,6 +10,7 @@ from pathlib import Path
 
 from porism.corpus.sources.tables import utf8_text
 from porism.errors import PorismError
+from porism.files import report_unreadable
 
 # Columns of the files of all years, and our fields.
 COLUMNS = {
@@ -52,6 +53,7 @@ class TopicInfo:
         return found
 
 
+@report_unreadable("write one row per topic, with named columns")
 def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
     """Read topic information from CSV, TSV or JSON, by topic."""
     with utf8_text(path) as stream:

@@ -10,7 +10,7 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run
-from porism.files import open_text
+from porism.files import open_text, report_unreadable
 
 
 def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Run:
@@ -39,6 +39,7 @@ def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Ru
     return replace(run, rankings=mapped, kind="trec")
 
 
+@report_unreadable("write a header that names id and visual_id")
 def read_visual_map(path: str | Path) -> dict[str, str]:
     """Read a table that maps formula ids to visual ids: with a header that names `id` (or `formula_id`) and `visual_id`,
     or two columns without header."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
 from porism.evaluate.runs.run import Run
-from porism.files import open_text
+from porism.files import open_text, report_unreadable
 
 # run -> topic -> id of the answer in the qrels
 AnswerMap = dict[str, dict[str, str]]
@@ -35,6 +35,7 @@ class AnswerScores:
         return sum(grade >= 2 for grade in self.grades.values()) / len(self.grades)
 
 
+@report_unreadable("write run, topic, answer id")
 def read_answer_map(path: str | Path) -> AnswerMap:
     """Read `run TAB topic TAB answer id`; a topic twice in a run is an error."""
     found: AnswerMap = {}
@@ -116,6 +117,7 @@ class Flags:
     unrelated_information: bool
 
 
+@report_unreadable("write topic, answer, MG, UI")
 def read_flags(path: str | Path) -> dict[tuple[str, str], Flags]:
     """Read `topic, answer, MG, UI` with yes or no; a header is allowed."""
     found: dict[tuple[str, str], Flags] = {}

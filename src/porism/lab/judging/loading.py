@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 import sqlite3
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -26,9 +26,10 @@ def topic_threads(path: str | Path | None) -> dict[str, int]:
     """Read the thread id of each topic from the year's table of topic formulas (id, topic_id, thread_id, ...)."""
     if path is None:
         return {}
-    csv.field_size_limit(sys.maxsize)
     with open_text(path) as stream:
-        rows = [row for row in csv.reader(stream, delimiter="\t") if len(row) > 2 and row[2].isdigit()]
+        rows = [
+            row for row in csv.reader(stream, delimiter="\t") if len(row) > 2 and re.fullmatch("[0-9]{1,15}", row[2])
+        ]
     # A.7 and B.7 come from the same question.
     return {prefix + row[1][1:]: int(row[2]) for row in rows for prefix in "AB"}
 

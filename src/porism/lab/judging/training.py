@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.files import open_text
+from porism.files import open_text, report_unreadable
 from porism.lab.judging.agreement import mean_agreement, pair_agreements
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assignments import assignments
@@ -50,6 +50,7 @@ class TrainingResult:
     others_kappa_hm: float | None
 
 
+@report_unreadable(FIX)
 def read_training_items(path: str | Path) -> list[TrainingItem]:
     """Read a table of training items; report an invalid line with its number."""
     with open_text(path) as stream:

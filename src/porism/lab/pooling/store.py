@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from porism.errors import PorismError
-from porism.files import atomic_directory, open_text
+from porism.files import atomic_directory, open_text, report_unreadable
 from porism.lab.pooling.build import PooledRun, PoolOptions
 from porism.lab.pooling.pool import Instance, Origin, Pool, PoolItem, WrittenAnswer, is_written_answer
 
@@ -80,6 +80,7 @@ def _instances(item: PoolItem) -> str:
     return " ".join(f"{instance.formula_id}:{instance.post_id}" for instance in item.instances)
 
 
+@report_unreadable("build the pool again")
 def read_manifest(folder: Path) -> PoolManifest:
     """Read the manifest of a pool, or explain why the folder is not one."""
     path = folder / MANIFEST
@@ -101,6 +102,7 @@ def read_base(folder: Path, task: int, names: Iterable[str]) -> BasePool:
     return BasePool(read_pool(folder), manifest.runs)
 
 
+@report_unreadable("build the pool again")
 def read_pool(folder: Path) -> Pool:
     """Read a pool as it was written."""
     read_manifest(folder)

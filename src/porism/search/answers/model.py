@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ def load_model(path: Path | None = None) -> Model:
         raw = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PorismError(f"cannot be read as a model: {error}", where=where, fix="make one: porism train") from None
+    if not all(isinstance(table, dict) and all(_is_weight(one) for one in table.values()) for table in raw.values()):
+        raise PorismError("is not a table of weights", where=where, fix="make one: porism train")
     unknown = [
         f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()
     ]
@@ -52,6 +55,10 @@ def load_model(path: Path | None = None) -> Model:
         )
         raise PorismError(fact, where=where, fix="make a new one: porism train")
     return Model(raw)
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def save_model(model: Model, path: Path, remark: str) -> None:

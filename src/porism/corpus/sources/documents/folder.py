@@ -16,6 +16,7 @@ from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
 from porism.files import read_regular
+from porism.limits import limit
 from porism.text.sanitize import TAG
 
 READERS: dict[str, Callable[[str], Document]] = {
@@ -28,7 +29,6 @@ READERS: dict[str, Callable[[str], Document]] = {
     ".xhtml": read_page,
     ".ipynb": read_notebook,
 }
-LARGEST = 20_000_000
 NOT_IN_A_TAG = re.compile(r"[^\w#+.-]+")
 
 
@@ -102,7 +102,7 @@ class Folder:
 
     def _file(self, file: Path, images: ImageReader) -> Iterator[Record]:
         try:
-            content = read_regular(file, LARGEST)
+            content = read_regular(file, limit("document_bytes"))
         except OSError as error:
             yield Dropped("documents", f"cannot be read ({error.strerror})", str(file))
             return
