@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from porism.errors import PorismError
+
+PAUSE = 0.1  # seconds between two attempts of a process that waits for a lock
 
 
 class Locked(Exception):
@@ -66,12 +69,17 @@ def lock_of(target: Path) -> Path:
 
 
 @contextmanager
-def only_writer(target: Path) -> Iterator[None]:
-    """Be the only process that writes `target`; a second one is refused with the id of the first."""
-    try:
-        with lock_file(lock_of(target)):
-            yield
-    except Locked as error:
-        process = f"process {error.process}" if error.process else "another process"
-        fix = "wait for it, or name another target"
-        raise PorismError(f"{process} is writing it now", where=str(target), fix=fix) from None
+def only_writer(target: Path, *, wait: bool = False) -> Iterator[None]:
+    """Be the only process that writes `target`; a second one is refused with the id of the first, or waits for it."""
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(lock_file(lock_of(target)))
+                break
+            except Locked as error:
+                if not wait:
+                    process = f"process {error.process}" if error.process else "another process"
+                    fix = "wait for it, or name another target"
+                    raise PorismError(f"{process} is writing it now", where=str(target), fix=fix) from None
+                time.sleep(PAUSE)
+        yield

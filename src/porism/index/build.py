@@ -1,4 +1,4 @@
-"""Build an index from a collection: formulas, posts, vectors and concepts in one directory that never changes.
+"""Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single segment.
 
 Collection and index are read and written as streams. Memory grows by 24 to 48 bytes for each distinct term, 24 for each distinct formula, 16
 for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes 300 MB more (`porism.index.terms.inversion`).
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -19,7 +20,7 @@ from porism.files import atomic_directory
 from porism.index.concepts.learning import learn_concepts
 from porism.index.formulas.build import build_formula_index
 from porism.index.formulas.codes import FORMS
-from porism.index.manifest import SEARCH, Manifest, write_manifest
+from porism.index.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
 from porism.index.posts.build import SMALL, write_posts
 from porism.index.vectors.lsa import VECTOR_FAMILIES, write_vectors
 from porism.index.vocabulary import write_vocabulary
@@ -44,33 +45,50 @@ def build_index(
     report = progress or Silent()
     target = Path(directory)
     with atomic_directory(target) as work, _report_target(work, target):
-        formulas, posts = work / "formulas", work / "posts"
-        temporary = work / "passing"  # what one stage writes for the next
-        codes, occurrences = temporary / "codes", temporary / "occurrences"
-        with report.stage("formulas", collection.count("visuals")) as advance:
-            build_formula_index(collection, formulas, advance, codes=codes)
-        number = write_posts(
-            collection,
-            posts,
-            links=links,
-            progress=report,
-            codes=codes,
-            forms=formulas / FORMS,
-            occurrences=occurrences,
-        )
-        shutil.rmtree(codes)
-        _learn(report, posts, occurrences, number, VECTOR_FAMILIES if vectors else ())
-        shutil.rmtree(temporary)
-        write_vocabulary(collection, work)
+        write_segment(collection, work, SegmentOptions(links, vectors), report)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
-        counts = {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
         return write_manifest(
             work,
             SEARCH,
             collection.digest,
             options={"links": links, "vectors": vectors, "collection": place},
-            counts=counts,
+            counts=collection_counts(collection),
+            segments=(SegmentEntry("."),),
         )
+
+
+class SegmentOptions(NamedTuple):
+    """What a segment has: links between questions, and vectors."""
+
+    links: bool
+    vectors: bool
+
+
+def collection_counts(collection: Collection) -> dict[str, int]:
+    """Return what the manifest of an index says of the size of its collection."""
+    return {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
+
+
+def write_segment(collection: Collection, work: Path, options: SegmentOptions, report: Progress) -> None:
+    """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
+    formulas, posts = work / "formulas", work / "posts"
+    temporary = work / "passing"  # what one stage writes for the next
+    codes, occurrences = temporary / "codes", temporary / "occurrences"
+    with report.stage("formulas", collection.count("visuals")) as advance:
+        build_formula_index(collection, formulas, advance, codes=codes)
+    number = write_posts(
+        collection,
+        posts,
+        links=options.links,
+        progress=report,
+        codes=codes,
+        forms=formulas / FORMS,
+        occurrences=occurrences,
+    )
+    shutil.rmtree(codes)
+    _learn(report, posts, occurrences, number, VECTOR_FAMILIES if options.vectors else ())
+    shutil.rmtree(temporary)
+    write_vocabulary(collection, work)
 
 
 @contextmanager

@@ -31,8 +31,24 @@ REBUILD = "build the index again: porism index COLLECTION -o {}"
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentEntry:
+    """A segment of an index: its folder, relative to the index, and the file of its deletions, if any."""
+
+    name: str
+    deletions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A folder or file that the index no longer uses, and when it was replaced (seconds since 1970)."""
+
+    name: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index is, and which files it has."""
+    """What an index is, and which files it has. The manifest of a whole index names its segments, too."""
 
     kind: str
     collection: str
@@ -41,6 +57,9 @@ class Manifest:
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, FileChecksum] = field(default_factory=dict)
+    generation: int = 0  # grows with every change
+    segments: tuple[SegmentEntry, ...] = ()
+    retired: tuple[Retired, ...] = ()
 
 
 def write_manifest(
@@ -50,6 +69,7 @@ def write_manifest(
     *,
     options: Mapping[str, str | int | float | bool] | None = None,
     counts: Mapping[str, int] | None = None,
+    segments: tuple[SegmentEntry, ...] = (),
 ) -> Manifest:
     """Write the manifest of the files in a directory: the last step of building an index."""
     files = {
@@ -57,10 +77,16 @@ def write_manifest(
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path != directory / NAME and not path.name.endswith(".lock")
     }
-    manifest = Manifest(kind, collection, FORMAT, terms_fingerprint(), dict(options or {}), dict(counts or {}), files)
+    shaped = (terms_fingerprint(), dict(options or {}), dict(counts or {}), files)
+    manifest = Manifest(kind, collection, FORMAT, *shaped, segments=segments)
+    save_manifest(directory, manifest)
+    return manifest
+
+
+def save_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write a manifest in place of the one before: readers see the old one or the new one."""
     with atomic_file(directory / NAME) as out:
         out.write(seal(asdict(manifest)))
-    return manifest
 
 
 def read_manifest(directory: Path, kind: str, *, collection: str | None = None) -> Manifest:
@@ -108,7 +134,9 @@ def _parse(directory: Path) -> Manifest:
         if not intact:
             raise DamageError(WRONG, where=str(path), fix=rebuild)
         files = {name: FileChecksum(**part) for name, part in raw.pop("files").items()}
-        return Manifest(**raw, files=files)
+        segments = tuple(SegmentEntry(**entry) for entry in raw.pop("segments"))
+        retired = tuple(Retired(**entry) for entry in raw.pop("retired"))
+        return Manifest(**raw, files=files, segments=segments, retired=retired)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DamageError("is not a manifest that can be read", where=str(path), fix=rebuild) from None
 

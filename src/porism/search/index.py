@@ -14,8 +14,8 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.concepts.concept import read_concepts
 from porism.index.manifest import REBUILD, SEARCH, read_manifest
-from porism.index.posts.store import EmbeddedPosts
 from porism.index.protocols import DocumentStore, TermIndex
+from porism.index.segments.opening import open_segments
 from porism.index.vocabulary import Vocabulary
 from porism.integrity import Verify, check_opened
 from porism.search.answers.concept_matches import ConceptTable
@@ -71,8 +71,7 @@ def open_index(path: Path, collection: Collection, verify: Verify = "quick") -> 
     """Open the index of a collection."""
     manifest = read_manifest(path, SEARCH)
     check_opened(path, manifest.files, REBUILD.format(path), verify)
-    posts = EmbeddedPosts(path / "posts", collection, vectors=bool(manifest.options.get("vectors", True)))
-    formulas = FormulaSearcher.open(path / "formulas", collection=collection.digest)
-    return Index(
-        posts.terms, posts, formulas, ConceptTable(read_concepts(path / "posts")), posts.vectors, Vocabulary(path)
-    )
+    opened = open_segments(path, manifest, collection)
+    concepts = ConceptTable(read_concepts(opened.learned / "posts"))
+    formulas = FormulaSearcher(opened.formulas)
+    return Index(opened.terms, opened.documents, formulas, concepts, opened.vectors, Vocabulary(opened.learned))

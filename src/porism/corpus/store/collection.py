@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
+import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
+from porism.corpus.store.parts import CHUNK, Parts
 from porism.corpus.store.rows import (
     CommonVisual,
     Expression,
@@ -35,7 +37,6 @@ from porism.text.segment import Text
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
-CHUNK = 1000
 REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
 KEYS = {
     "kind",
@@ -49,12 +50,18 @@ KEYS = {
     "counts",
     "ledger",
     "files",
+    "parts",
 }  # of a manifest
 
 
 def formulas_fingerprint() -> str:
     """Return the fingerprint of the code, tables and libraries that turn LaTeX into the stored trees."""
     return fingerprint(("porism.formula",), ("math-core", "latex2mathml"))
+
+
+def part_names(manifest: dict[str, Any]) -> list[str]:
+    """Return the folders of the parts of a collection, relative to its own folder, the oldest first."""
+    return [str(part) for part in manifest.get("parts", ["."])]
 
 
 class Collection:
@@ -64,9 +71,7 @@ class Collection:
         self.path = path
         self.manifest = manifest
         self.files = files
-        # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
-        name = (path / DATABASE).resolve().as_uri() + "?mode=ro&immutable=1"
-        self._database = sqlite3.connect(name, uri=True, check_same_thread=False)
+        self.parts = Parts([path / part for part in part_names(manifest)], REBUILD)
 
     @classmethod
     def open(cls, path: str | Path, verify: Verify = "quick") -> Collection:
@@ -82,21 +87,28 @@ class Collection:
             raise PorismError(f"is a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
         if not intact or not manifest.keys() <= KEYS:
             raise DamageError(WRONG, where=str(place / MANIFEST), fix=REBUILD)
-        if not (place / DATABASE).is_file():
-            raise DamageError(f"{DATABASE} is missing", where=str(place), fix=REBUILD)
+        for part in part_names(manifest):
+            if not (place / part / DATABASE).is_file():
+                fact = f"{os.path.normpath(Path(part) / DATABASE)} is missing"
+                raise DamageError(fact, where=str(place), fix=REBUILD)
         files = {name: FileChecksum(**one) for name, one in manifest.pop("files", {}).items()}
         check_opened(place, files, REBUILD, verify)
         return cls(place, manifest, files)
 
     def close(self) -> None:
         """Close the store."""
-        self._database.close()
+        self.parts.close()
 
     def __enter__(self) -> Collection:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def part_folders(self) -> list[Path]:
+        """Return the folders of the parts, the oldest first."""
+        return [self.path / part for part in part_names(self.manifest)]
 
     @property
     def digest(self) -> str:
@@ -124,34 +136,10 @@ class Collection:
         return first is None or formula.id < first or not formula.post_id
 
     def _rows(self, query: str, *values: object) -> Iterator[Any]:
-        cursor = self._database.cursor()
-        cursor.arraysize = CHUNK
-        try:
-            with self._damage_reported():
-                cursor.execute(query, values)
-        except OverflowError:  # no id has more than 64 bits
-            return
-        while rows := self._fetch(cursor):
-            yield from rows
-
-    def _fetch(self, cursor: sqlite3.Cursor) -> list[Any]:
-        with self._damage_reported():
-            return cursor.fetchmany()
+        return self.parts.rows(query, values)
 
     def _one(self, query: str, *values: object) -> Any:
-        try:
-            with self._damage_reported():
-                return self._database.execute(query, values).fetchone()
-        except OverflowError:  # no id has more than 64 bits
-            return None
-
-    @contextmanager
-    def _damage_reported(self) -> Iterator[None]:
-        """Report what SQLite cannot read as damage."""
-        try:
-            yield
-        except (sqlite3.DatabaseError, UnicodeError) as error:
-            raise DamageError(f"is damaged: {error}", where=str(self.path / DATABASE), fix=REBUILD) from error
+        return self.parts.one(query, values)
 
     def _missing(self, what: str, number: int) -> PorismError:
         return PorismError(
@@ -243,15 +231,14 @@ class Collection:
 
     def title(self, post_id: int) -> Text | None:
         """Return the title of a question, also of one outside the collection that a link names."""
-        query = """SELECT title FROM posts WHERE id = ? AND kind = 'question'
-            UNION ALL SELECT title FROM titles WHERE id = ?"""
-        row = self._one(query, post_id, post_id)
+        row = self._one("SELECT title FROM posts WHERE id = ? AND kind = 'question'", post_id)
+        row = row or self._one("SELECT title FROM titles WHERE id = ?", post_id)
         return None if row is None else Text(row[0])
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
-        query = "SELECT title FROM posts WHERE kind = 'question' ORDER BY id LIMIT ?"
-        return (Text(row[0]) for row in self._rows(query, number))
+        query = "SELECT id, title FROM posts WHERE kind = 'question' ORDER BY id LIMIT ?"
+        return (Text(row[1]) for row in islice(self._rows(query, number), number))
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
@@ -284,7 +271,7 @@ class Collection:
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
-        return map(to_expression, self._rows("SELECT * FROM expressions ORDER BY id"))
+        return map(to_expression, self.parts.newest_rows("SELECT * FROM expressions ORDER BY id"))
 
     def expression(self, number: int) -> Expression:
         """Return an expression."""
@@ -327,13 +314,13 @@ class Collection:
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
-        return (Visual(*row) for row in self._rows("SELECT * FROM visuals ORDER BY id"))
+        rows = self.parts.newest_rows("SELECT * FROM visuals ORDER BY id")
+        return (visual for visual in map(Visual._make, rows) if visual.formulas)
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the groups with most formulas."""
-        query = """SELECT e.latex, v.formulas, v.id FROM visuals v JOIN expressions e ON e.id = v.expression_id
-            ORDER BY v.formulas DESC, v.id LIMIT ?"""
-        return map(CommonVisual._make, self._rows(query, number))
+        for visual in self.parts.most_common_visuals(number):
+            yield CommonVisual(self.expression(visual.expression_id).latex, visual.formulas, visual.id)
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
@@ -342,13 +329,13 @@ class Collection:
     def visual(self, number: int) -> Visual:
         """Return the group with a visual id."""
         row = self._one("SELECT * FROM visuals WHERE id = ?", number)
-        if row is None:
+        if row is None or not Visual(*row).formulas:
             raise self._missing("visual id", number)
         return Visual(*row)
 
     def users(self) -> Iterator[User]:
         """Yield the authors of posts and comments."""
-        return (User(*row) for row in self._rows("SELECT * FROM users ORDER BY id"))
+        return (User(*row) for row in self.parts.newest_rows("SELECT * FROM users ORDER BY id"))
 
     def user(self, number: int | None) -> User | None:
         """Return a user, or None if the source does not list them."""
@@ -367,7 +354,11 @@ class Collection:
 
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
-        return map(TagCount._make, self._rows("SELECT name, posts FROM tags ORDER BY posts DESC, name"))
+        counts: Counter[str] = Counter()
+        for name, posts in self._rows("SELECT name, posts FROM tags ORDER BY name"):
+            counts[name] += posts
+        found = (TagCount(name, posts) for name, posts in counts.items() if posts > 0)
+        return iter(sorted(found, key=lambda tag: (-tag.posts, tag.name)))
 
     def all_votes(self) -> Iterator[VoteCount]:
         """Yield the votes of each post by type."""

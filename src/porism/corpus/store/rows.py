@@ -35,8 +35,7 @@ class Expression:
     visual_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Visual:
+class Visual(NamedTuple):
     """A group of formulas that look the same: its visual id, the expression of its first formula, and its numbers of formulas and posts."""
 
     id: int

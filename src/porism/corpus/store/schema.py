@@ -50,7 +50,13 @@ CREATE INDEX IF NOT EXISTS comments_post ON comments(post_id, id);
 CREATE INDEX IF NOT EXISTS links_other ON links(other_id);
 CREATE INDEX IF NOT EXISTS formulas_post ON formulas(post_id, id);
 CREATE INDEX IF NOT EXISTS formulas_visual ON formulas(visual_id, id);
+CREATE INDEX IF NOT EXISTS expressions_key ON expressions(key, id);
 """
+
+# The tables whose rows belong to a post, and the column of its id.
+POST_OF_ROW = {"posts": "id", "comments": "post_id", "links": "post_id", "votes": "post_id", "formulas": "post_id"}
+# The posts of earlier parts that a later part of a collection replaces or deletes.
+REMOVED_TABLE = "CREATE TABLE removed(id INTEGER PRIMARY KEY);"
 
 # The tables that the digest covers, and their order.
 DIGESTED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,8 @@ from porism.index.manifest import Manifest, read_manifest
 from porism.index.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 from porism.index.schema import FORMULA_FAMILIES, View
 from porism.index.storage.columns import read_columns
-from porism.index.terms.embedded import EmbeddedTermIndex
+from porism.index.storage.key_counts import CountedKeys
+from porism.index.terms.embedded import DeletedTerms, EmbeddedTermIndex
 from porism.index.terms.scoring import NO_UNITS, UnitMap
 
 WHOLE = View.of("formula", {"formula": 1.0})  # a formula has a single field
@@ -26,24 +27,54 @@ WHOLE = View.of("formula", {"formula": 1.0})  # a formula has a single field
 BASE_WEIGHT = 0.5
 
 
-class EmbeddedFormulas:
-    """An opened formula index."""
+class LabelCounts(NamedTuple):
+    """How many formulas have each label in their layout trees and in their operator trees, by label id."""
 
-    def __init__(self, directory: Path, manifest: Manifest) -> None:
+    layout: Ints
+    operators: Ints
+
+
+class DeletedFormulas(NamedTuple):
+    """Formulas that are deleted from an index: their rows in ascending order, how many of them contain each term (by family) and each label,
+    and their path groups by key."""
+
+    rows: Ints
+    terms: Mapping[str, DeletedTerms]
+    labels: LabelCounts
+    keys: CountedKeys
+
+
+class EmbeddedFormulas:
+    """An opened formula index. Deleted formulas count in no statistics and are found by no search. Their rows remain."""
+
+    def __init__(self, directory: Path, manifest: Manifest, deleted: DeletedFormulas | None = None) -> None:
         self.directory = directory
         self.manifest = manifest
         self._columns = read_columns(directory / "rows", TYPES)
         statistics = json.loads((directory / STATISTICS).read_text("utf-8"))
-        self.formulas: int = statistics["formulas"]
-        units = {"formula": UnitMap(NO_UNITS, True, self.formulas)}
-        self.terms = EmbeddedTermIndex(directory / "terms", FORMULA_FAMILIES, ("formula",), units, "formula")
+        self._deleted = deleted
+        rows = statistics["formulas"]
+        gone = 0 if deleted is None else len(deleted.rows)
+        self.formulas: int = rows - gone
+        unit_map = UnitMap(NO_UNITS, True, rows) if deleted is None else _without(deleted.rows, rows)
+        terms = None if deleted is None else deleted.terms
+        self.terms = EmbeddedTermIndex(
+            directory / "terms", FORMULA_FAMILIES, ("formula",), {"formula": unit_map}, "formula", deleted=terms
+        )
         self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
-        self.layout_weights = label_weights([row[1] for row in statistics["labels"]], self.formulas)
-        self.operator_weights = label_weights([row[2] for row in statistics["labels"]], self.formulas)
+        counts = np.array([row[1:] for row in statistics["labels"]], np.int64).reshape(-1, 2)
+        self.label_counts = LabelCounts(counts[:, 0], counts[:, 1])
+        if deleted is not None:
+            own = deleted.labels
+            self.label_counts = LabelCounts(counts[:, 0] - own.layout, counts[:, 1] - own.operators)
+        self.layout_weights = label_weights(self.label_counts.layout, self.formulas)
+        self.operator_weights = label_weights(self.label_counts.operators, self.formulas)
         self._parts = ExpressionParts(directory / FORMS)
         keys = read_columns(directory / "keys", KEY_TYPES)
-        self._keys, self._key_counts = keys["key"], keys["key_count"]
-        self._path_group_count = int(self._key_counts.sum())
+        self._keys = CountedKeys(keys["key"], keys["key_count"])
+        self.path_group_count = int(keys["key_count"].sum()) - (
+            0 if deleted is None else int(deleted.keys.counts.sum())
+        )
 
     @classmethod
     def open(cls, directory: str | Path, *, collection: str | None = None) -> EmbeddedFormulas:
@@ -58,11 +89,12 @@ class EmbeddedFormulas:
 
     def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
         """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
-        if not len(self._keys):
-            return np.ones(len(keys))
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        counts = np.where(self._keys[at] == keys, self._key_counts[at], 1)
-        return np.log(self._path_group_count / counts)
+        return inverse_frequency(self.path_groups(keys), self.path_group_count)
+
+    def path_groups(self, keys: npt.NDArray[np.uint32]) -> Ints:
+        """Return how many path groups have each key."""
+        counts = _look_up(self._keys, keys)
+        return counts if self._deleted is None else counts - _look_up(self._deleted.keys, keys)
 
     def fetch(self, rows: Ints) -> Formulas:
         """Return formulas in one batch. It refers to the mapped columns and copies none of them."""
@@ -106,6 +138,21 @@ class EmbeddedFormulas:
         """Return the codes of the sub-expressions of expressions."""
         return [self._parts.codes(number) for number in expressions]
 
+    @property
+    def first_expression(self) -> int:
+        """The first of the expressions whose sub-expressions this index has."""
+        return self._parts.first
+
+    @property
+    def all_visual_ids(self) -> Ints:
+        """The visual ids of all rows, also of deleted ones."""
+        return self._columns["visual"].astype(np.int64)
+
+    @property
+    def deleted(self) -> Ints:
+        """The rows of deleted formulas."""
+        return np.empty(0, np.int64) if self._deleted is None else self._deleted.rows
+
 
 class Spans(NamedTuple):
     """Where the values of each row start and end in a column."""
@@ -119,7 +166,27 @@ def spans(ends: npt.NDArray[Any], rows: Ints) -> Spans:
     return Spans(np.where(rows > 0, ends[rows - 1], 0), np.asarray(ends[rows]))
 
 
-def label_weights(formulas_with_label: Sequence[int], formulas: int) -> npt.NDArray[np.float64]:
+def _without(deleted: Ints, rows: int) -> UnitMap:
+    """Return the units of formulas: rows, without the deleted ones."""
+    units = np.arange(rows, dtype=np.int32)
+    units[deleted] = -1
+    return UnitMap(units, False, rows, len(deleted))
+
+
+def _look_up(counted: CountedKeys, keys: npt.NDArray[np.uint32]) -> Ints:
+    """Return the counts of keys, 0 for those that were not counted."""
+    if not len(counted.keys):
+        return np.zeros(len(keys), np.int64)
+    at = np.minimum(np.searchsorted(counted.keys, keys), len(counted.keys) - 1)
+    return np.where(counted.keys[at] == keys, counted.counts[at], 0).astype(np.int64)
+
+
+def inverse_frequency(path_groups: Ints, total: int) -> npt.NDArray[np.float64]:
+    """Return ln(all path groups / path groups with a key). An unseen key counts as seen once."""
+    return np.log(total / np.maximum(path_groups, 1)) if total else np.ones(len(path_groups))
+
+
+def label_weights(formulas_with_label: Sequence[int] | Ints, formulas: int) -> npt.NDArray[np.float64]:
     """Return the weight of each label, given how many of all formulas have it."""
     counts = np.array(formulas_with_label, np.float64)
     return BASE_WEIGHT + np.log((formulas + 1) / (counts + 1)) / math.log(formulas + 2)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from porism.index.protocols import UNKNOWN, Filter, Positions, StoredPost, Term,
 from porism.index.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.index.storage.columns import read_array, read_columns
 from porism.index.storage.rows import Rows
-from porism.index.terms.embedded import EmbeddedTermIndex, Mask
+from porism.index.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
 from porism.index.terms.scoring import UnitMap
 from porism.index.vectors.lsa import VECTOR_FAMILIES, Vectors
 
@@ -24,34 +25,70 @@ Ints = npt.NDArray[np.int64]
 FILTERS_KEPT = 16
 
 
-class EmbeddedPosts:
-    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent use."""
+class DeletedThreads(NamedTuple):
+    """Threads that are deleted from an index of posts: their rows in ascending order, and how many of them contain each term, by family."""
 
-    def __init__(self, directory: Path, collection: Collection, *, vectors: bool = True) -> None:
+    rows: Ints
+    terms: Mapping[str, DeletedTerms]
+
+
+class EmbeddedPosts:
+    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent use.
+
+    Deleted threads count in no statistics and are found by no search. Their rows remain.
+    """
+
+    def __init__(
+        self, directory: Path, collection: Collection, *, vectors: bool = True, deleted: DeletedThreads | None = None
+    ) -> None:
         self.directory = directory
         self._collection = collection
+        self.deleted: Ints = np.empty(0, np.int64) if deleted is None else deleted.rows
         self._first: Ints = read_array(directory / "threads.npy")
         self._attributes = read_columns(directory, POST_TYPES)
         self._rows = {family: Rows(directory, family) for family in FAMILIES}
         self.vectors = {family: Vectors(directory, family) for family in VECTOR_FAMILIES if vectors}
         self._masks = lru_cache(FILTERS_KEPT)(self._mask)
-        self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks)
+        terms = None if deleted is None else deleted.terms
+        self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks, terms)
 
     def _units(self) -> dict[str, UnitMap]:
         threads, is_answer = thread_of_posts(self._first), self._is_answer
         answers = np.where(is_answer, np.cumsum(is_answer) - 1, -1).astype(np.int32)
         questions = np.where(is_answer, -1, threads).astype(np.int32)
-        count = len(self._first) - 1
+        count, gone = len(self._first) - 1, len(self.deleted)
+        if gone:
+            dead = np.isin(threads, self.deleted)
+            threads, questions, answers = (
+                np.where(dead, -1, units).astype(np.int32) for units in (threads, questions, answers)
+            )
         return {
-            "thread": UnitMap(threads, False, count),
-            "question": UnitMap(questions, False, count),
-            "answer": UnitMap(answers, False, len(threads) - count),
+            "thread": UnitMap(threads, False, count, gone),
+            "question": UnitMap(questions, False, count, gone),
+            "answer": UnitMap(answers, False, len(is_answer) - count, self._deleted_answers),
         }
+
+    @cached_property
+    def _deleted_answers(self) -> int:
+        return int((self._first[self.deleted + 1] - self._first[self.deleted] - 1).sum())
 
     def size(self, unit: Unit) -> int:
         """Return how many threads, questions or answers there are."""
         threads = len(self._first) - 1
-        return len(self._attributes["id"]) - threads if unit == "answer" else threads
+        if unit == "answer":
+            return len(self._attributes["id"]) - threads - self._deleted_answers
+        return threads - len(self.deleted)
+
+    @property
+    def question_ids(self) -> Ints:
+        """The ids of the questions of all threads, also of deleted ones."""
+        ids: Ints = self._attributes["id"][self._first[:-1]]
+        return ids
+
+    @property
+    def threads_of_answers(self) -> Ints:
+        """The row of the thread of every answer."""
+        return thread_of_posts(self._first)[self._is_answer].astype(np.int64)
 
     def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
         """Return threads in one batch. Nothing is copied but offsets: the entries are those of the mapped files."""

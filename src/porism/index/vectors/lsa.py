@@ -5,6 +5,7 @@ Latent semantic analysis: the singular vectors of the (sampled) matrix of thread
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,44 +45,70 @@ def write_vectors(directory: Path, family: str) -> None:
             vectors.append(_unit(threads.matrix(block) @ basis))
 
 
-class Vectors:
-    """The vectors of a family, and the basis that projects a query."""
+def project_vectors(directory: Path, family: str, vectors: Vectors, codes: Ints) -> None:
+    """Write the vectors of the threads of a later segment on the basis of the first one; `codes` are the codes of all terms there, UNKNOWN
+    for new terms."""
+    basis = vectors.basis
+    columns, known = basis.columns(codes)
+    threads = ThreadTerms(directory, family, np.where(known, columns, -1).astype(np.int32), basis.idf)
+    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.matrix.shape[1]) as out:
+        for at in range(0, len(threads), BLOCK):
+            block = np.arange(at, min(at + BLOCK, len(threads)))
+            out.append(_unit(threads.matrix(block) @ basis.matrix.astype(np.float32)))
+
+
+class Basis:
+    """The basis that projects terms: codes in ascending order, their idf, and a row of the matrix for each."""
 
     def __init__(self, directory: Path, family: str) -> None:
-        self._codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
-        self._idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
-        self._basis: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.basis.npy")
+        self.codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
+        self.idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
+        self.matrix: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.basis.npy")
+
+    def columns(self, codes: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Return the positions of codes in the basis, and which codes it has; other positions mean nothing."""
+        if not len(self.codes):
+            return np.zeros(len(codes), np.int64), np.zeros(len(codes), np.bool_)
+        at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return at, self.codes[at] == codes
+
+
+class Vectors:
+    """The vectors of a family, and the basis that projects a query. Later segments have no basis of their own."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self._directory = directory
+        self._family = family
         self._threads: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.npy")
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The basis."""
+        return Basis(self._directory, self._family)
 
     def query(self, codes: Ints, weights: Matrix) -> Matrix:
         """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
-        if not len(self._codes) or not len(codes):
-            return np.zeros(self._basis.shape[1], np.float32)
-        at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
-        known = self._codes[at] == codes
+        basis = self.basis
+        if not len(basis.codes) or not len(codes):
+            return np.zeros(basis.matrix.shape[1], np.float32)
+        at, known = basis.columns(codes)
         at = at[known]
-        return _unit((weights[known] * self._idf[at]) @ self._basis[at].astype(np.float32))
+        return _unit((weights[known] * basis.idf[at]) @ basis.matrix[at].astype(np.float32))
 
     def threads(self, rows: Ints) -> Matrix:
         """Return the vectors of threads."""
         return self._threads[rows].astype(np.float32)
 
 
-class StoredThreadTerms:
-    """Threads as weighted term vectors, over the MOST_TERMS most frequent terms that neither too few nor too many threads contain."""
+class ThreadTerms:
+    """Threads as weighted term vectors. `columns` has the column of every term, -1 for none; `idf` is by column."""
 
-    def __init__(self, directory: Path, family: str) -> None:
+    def __init__(self, directory: Path, family: str, columns: npt.NDArray[np.int32], idf: Matrix) -> None:
         self._rows = Rows(directory, family)
         self._first: Ints = read_array(directory / "threads.npy")
         self._weights = np.array(THREAD.vector(FIELDS), np.float32)
-        documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
-        kept = np.flatnonzero((documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, len(self) // 2)))
-        if len(kept) > MOST_TERMS:
-            kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:MOST_TERMS]])
-        self.codes: Ints = kept
-        self.idf: Matrix = np.log((len(self) + 1) / (documents[kept] + 1)).astype(np.float32)
-        self._column = np.full(len(documents), -1, np.int32)
-        self._column[kept] = np.arange(len(kept))
+        self._column = columns
+        self.idf = idf
 
     def __len__(self) -> int:
         return len(self._first) - 1
@@ -98,9 +125,24 @@ class StoredThreadTerms:
         cells = self._rows.cells[places[known]]
         counts = self._weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT)
         rows = np.repeat(np.arange(len(threads)), sizes)[known]
-        matrix = csr_matrix((counts, (rows, columns[known])), (len(threads), len(self.codes)))  # sums equal places
+        matrix = csr_matrix((counts, (rows, columns[known])), (len(threads), len(self.idf)))  # sums equal places
         matrix.data = np.sqrt(matrix.data) * self.idf[matrix.indices]
         return matrix
+
+
+class StoredThreadTerms(ThreadTerms):
+    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
+        number = len(read_array(directory / "threads.npy")) - 1
+        kept = np.flatnonzero((documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, number // 2)))
+        if len(kept) > MOST_TERMS:
+            kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:MOST_TERMS]])
+        self.codes: Ints = kept
+        columns = np.full(len(documents), -1, np.int32)
+        columns[kept] = np.arange(len(kept))
+        super().__init__(directory, family, columns, np.log((number + 1) / (documents[kept] + 1)).astype(np.float32))
 
 
 def learn_basis(threads: StoredThreadTerms) -> Matrix:

@@ -1,0 +1,131 @@
+"""The stores of a collection: one SQLite file, or several parts of which later ones replace threads of earlier ones.
+
+A part never changes. It names, in its table `removed`, the posts of earlier parts that it replaces or deletes; a thread is always in one
+part as a whole. Queries run on every part, without the removed posts, and the results are merged in the order of ids.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from porism.corpus.store.rows import Visual
+from porism.corpus.store.schema import DATABASE, POST_OF_ROW
+from porism.integrity import DamageError
+
+CHUNK = 1000
+REMOVED = "removed"
+
+
+class Store:
+    """One SQLite file, opened read-only."""
+
+    def __init__(self, path: Path, fix: str) -> None:
+        self._path = path
+        self._fix = fix
+        # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
+        name = path.resolve().as_uri() + "?mode=ro&immutable=1"
+        self._connection = sqlite3.connect(name, uri=True, check_same_thread=False)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._connection.close()
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows of a query; none if a value has more than 64 bits, as no id has."""
+        cursor = self._connection.cursor()
+        cursor.arraysize = CHUNK
+        try:
+            with self._damage_reported():
+                cursor.execute(query, values)
+        except OverflowError:
+            return
+        while rows := self._fetch(cursor):
+            yield from rows
+
+    def _fetch(self, cursor: sqlite3.Cursor) -> list[Any]:
+        with self._damage_reported():
+            return cursor.fetchmany()
+
+    def one(self, query: str, values: Sequence[object] = ()) -> Any:
+        """Return the first row of a query, or None."""
+        try:
+            with self._damage_reported():
+                return self._connection.execute(query, values).fetchone()
+        except OverflowError:
+            return None
+
+    @contextmanager
+    def _damage_reported(self) -> Iterator[None]:
+        """Report what SQLite cannot read as damage."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeError) as error:
+            raise DamageError(f"is damaged: {error}", where=str(self._path), fix=self._fix) from error
+
+    def hide(self, removed: set[int]) -> None:
+        """Hide the rows of removed posts: temporary views with the names of the tables come before the tables."""
+        if not removed:
+            return
+        connection = self._connection
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("CREATE TEMP TABLE hidden(id INTEGER PRIMARY KEY)")
+        connection.executemany("INSERT INTO hidden VALUES(?)", ((number,) for number in sorted(removed)))
+        for table, column in POST_OF_ROW.items():
+            kept = f"{column} NOT IN (SELECT id FROM temp.hidden)"
+            connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {kept}")
+        connection.commit()
+
+
+class Parts:
+    """The opened stores of a collection, the oldest first. Several threads may read."""
+
+    def __init__(self, folders: Sequence[Path], fix: str) -> None:
+        """Open the stores in these folders. An error about a damaged one names `fix` as its remedy."""
+        self.stores = [Store(folder / DATABASE, fix) for folder in folders]
+        removed: set[int] = set()
+        for earlier, later in reversed(list(pairwise(self.stores))):
+            removed.update(row[0] for row in later.rows(f"SELECT id FROM {REMOVED}"))
+            earlier.hide(removed)
+
+    def close(self) -> None:
+        """Close all stores."""
+        for store in self.stores:
+            store.close()
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows of a query that is ordered by its first column, whatever parts they are in."""
+        if len(self.stores) == 1:
+            return self.stores[0].rows(query, values)
+        return heapq.merge(*(one.rows(query, values) for one in self.stores), key=lambda row: row[0])
+
+    def newest_rows(self, query: str, values: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows of a query that is ordered by an id, its first column; of rows with one id that of the newest part."""
+        last = None
+        newest_first = (one.rows(query, values) for one in reversed(self.stores))
+        for row in heapq.merge(
+            *newest_first, key=lambda row: row[0]
+        ):  # of equal ids, that of the first stream comes first
+            if row[0] != last:
+                yield row
+            last = row[0]
+
+    def most_common_visuals(self, number: int) -> list[Visual]:
+        """Return the visual ids with most formulas. A later part has the present counts of all visual ids that it changed."""
+        found: dict[int, Visual] = {}
+        for store in reversed(self.stores[1:]):
+            found = {row[0]: Visual(*row) for row in store.rows("SELECT * FROM visuals")} | found
+        # Of the first ones in the oldest part at most as many have changed as later parts have.
+        query = "SELECT * FROM visuals ORDER BY formulas DESC, id LIMIT ?"
+        found = {row[0]: Visual(*row) for row in self.stores[0].rows(query, (number + len(found),))} | found
+        best = sorted((one for one in found.values() if one.formulas), key=lambda one: (-one.formulas, one.id))
+        return best[:number]
+
+    def one(self, query: str, values: Sequence[object] = ()) -> Any:
+        """Return the first row of a query in the newest part that has any."""
+        return next((row for store in reversed(self.stores) if (row := store.one(query, values)) is not None), None)

@@ -1,0 +1,203 @@
+"""Threads before and after a change: their rows, and how changes are applied to them.
+
+Fields that stay the same keep the ids of their formulas. New fields are segmented as a build segments them, and numbered in the same order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from porism.corpus.build.fields import make_field
+from porism.corpus.build.threads import BODY_KIND, Place
+from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
+from porism.corpus.post import Link
+from porism.corpus.sources.raw import TITLE_FORM, Form, RawComment, RawPost
+from porism.corpus.store.parts import Parts
+from porism.corpus.store.schema import StoredComment, StoredPost
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.formulas import Expressions
+from porism.text.segment import Segment, Text
+
+POSTS = f"SELECT {columns(StoredPost)} FROM posts WHERE thread_id = ? ORDER BY id"
+COMMENTS = f"SELECT {columns(StoredComment)} FROM comments WHERE post_id = ? ORDER BY id"
+FORMULAS = f"SELECT {columns(FoundFormula)} FROM formulas WHERE post_id = ? ORDER BY id"
+LINKS = "SELECT post_id, other_id, kind FROM links WHERE post_id = ? ORDER BY other_id, kind"
+VOTES = "SELECT post_id, type, number, bounty FROM votes WHERE post_id = ? ORDER BY type"
+
+
+class VoteRow(NamedTuple):
+    """A row of `votes`."""
+
+    post_id: int
+    type: int
+    number: int
+    bounty: int
+
+
+@dataclass
+class ThreadRows:
+    """All rows of one thread. An empty one has no posts."""
+
+    posts: dict[int, StoredPost] = field(default_factory=dict)
+    comments: dict[int, StoredComment] = field(default_factory=dict)
+    links: dict[tuple[int, int, str], Link] = field(default_factory=dict)
+    votes: list[VoteRow] = field(default_factory=list)
+    formulas: list[FoundFormula] = field(default_factory=list)
+
+    def counted_formulas(self) -> Iterator[FoundFormula]:
+        """Yield the formulas that a search may return."""
+        return (one for one in self.formulas if one.issue not in ("d", "dv"))
+
+
+def read_thread(parts: Parts, question: int) -> ThreadRows:
+    """Read the rows of a thread; empty if there is none."""
+    found = ThreadRows()
+    for post in map(StoredPost._make, parts.rows(POSTS, (question,))):
+        found.posts[post.id] = post
+        found.comments |= {one.id: one for one in map(StoredComment._make, parts.rows(COMMENTS, (post.id,)))}
+        found.votes += map(VoteRow._make, parts.rows(VOTES, (post.id,)))
+        found.formulas += map(FoundFormula._make, parts.rows(FORMULAS, (post.id,)))
+    found.formulas.sort(key=lambda one: one.id)
+    found.links = {tuple(row): Link(*row) for row in parts.rows(LINKS, (question,))}
+    return found
+
+
+class _Field(NamedTuple):
+    """The field that a formula is in: post, kind and comment."""
+
+    post_id: int
+    kind: int
+    comment_id: int | None
+
+
+class ThreadEditor:
+    """Apply changes to threads."""
+
+    def __init__(
+        self, changes: Changes, expressions: Expressions, first_formula: int, source: str, compat: bool
+    ) -> None:
+        self._expressions = expressions
+        self._changes = changes
+        self._next = first_formula
+        self._source = source
+        self._compat = compat
+        self._posts: defaultdict[int, list[RawPost]] = defaultdict(list)  # of each thread
+        for post in changes.posts.values():
+            self._posts[post.id if post.kind == "question" else post.parent_id or 0].append(post)
+        self._comments: defaultdict[int, list[RawComment]] = defaultdict(list)  # on each post
+        for comment in changes.comments.values():
+            self._comments[comment.post_id].append(comment)
+        self._links: defaultdict[int, list[Link]] = defaultdict(list)
+        for link in changes.links.values():
+            self._links[link.post_id].append(Link(link.post_id, link.other_id, link.kind))
+
+    def apply(self, question: int, old: ThreadRows) -> ThreadRows:
+        """Return the thread after the changes; empty if it has no question then."""
+        new = ThreadRows()
+        formulas: defaultdict[_Field, list[FoundFormula]] = defaultdict(list)
+        for one in old.formulas:
+            formulas[_Field(one.post_id, one.kind, one.comment_id)].append(one)
+        gone = self._changes.posts.keys() | self._changes.deleted_posts
+        kept = {number: post for number, post in old.posts.items() if number not in gone}
+        put = {post.id: post for post in self._posts[question]}
+        if question not in kept and question not in put:
+            return new
+        for number in sorted(kept.keys() | put.keys(), key=lambda number: (number != question, number)):
+            if number in put:
+                new.posts[number] = self._post(put[number], question, old.posts.get(number), formulas, new)
+            else:
+                new.posts[number] = kept[number]
+                for kind in (TITLE, BODY_KIND[kept[number].kind]):
+                    new.formulas += formulas[_Field(number, kind, None)]
+            self._add_comments(number, question, old, formulas, new)
+        new.links = {key: one for key, one in old.links.items() if key not in self._changes.deleted_links}
+        new.links |= {(one.post_id, one.other_id, one.kind): one for one in self._links[question]}
+        new.votes = [vote for vote in old.votes if vote.post_id in new.posts]
+        new.formulas.sort(key=lambda one: one.id)
+        return new
+
+    def _add_comments(
+        self, post: int, thread: int, old: ThreadRows, formulas: dict[_Field, list[FoundFormula]], new: ThreadRows
+    ) -> None:
+        gone = self._changes.comments.keys() | self._changes.deleted_comments
+        kept = {one.id: one for one in old.comments.values() if one.post_id == post and one.id not in gone}
+        put = {one.id: one for one in self._comments[post]}
+        new.formulas += formulas.get(_Field(post, COMMENT, None), [])  # of a list that does not say which comment
+        for number in sorted(kept.keys() | put.keys()):
+            place = _Field(post, COMMENT, number)
+            if number in kept:
+                new.comments[number] = kept[number]
+                new.formulas += formulas.get(place, [])
+                continue
+            raw, before = put[number], old.comments.get(number)
+            body = self._text(raw.body, raw.form, place, thread, before and before.body, formulas, new)
+            new.comments[number] = StoredComment(number, post, raw.score, raw.created, raw.owner_id, body)
+
+    def _post(
+        self,
+        raw: RawPost,
+        thread: int,
+        old: StoredPost | None,
+        formulas: dict[_Field, list[FoundFormula]],
+        new: ThreadRows,
+    ) -> StoredPost:
+        in_title, in_body = _Field(raw.id, TITLE, None), _Field(raw.id, BODY_KIND[raw.kind], None)
+        title = self._text(raw.title, TITLE_FORM[raw.form], in_title, thread, old and old.title, formulas, new)
+        body = self._text(raw.body, raw.form, in_body, thread, old and old.body, formulas, new)
+        return StoredPost(
+            id=raw.id,
+            kind=raw.kind,
+            thread_id=thread,
+            parent_id=raw.parent_id,
+            accepted_id=raw.accepted_id,
+            score=raw.score,
+            created=raw.created,
+            owner_id=raw.owner_id,
+            views=raw.views,
+            closed=raw.closed,
+            tags=raw.tags,
+            source=f"{self._source}/{raw.file}" if raw.file else self._source,
+            title=title,
+            body=body,
+        )
+
+    def _text(
+        self,
+        text: str,
+        form: Form,
+        place: _Field,
+        thread: int,
+        before: str | None,
+        formulas: dict[_Field, list[FoundFormula]],
+        new: ThreadRows,
+    ) -> str:
+        """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as they are."""
+        found = make_field(text, form, self._compat)
+        if before is not None and _same(found.text, Text(before)):
+            new.formulas += formulas.get(place, [])
+            return before
+        segments = found.text.formulas
+        ids = self._expressions.intern([segments[at].text for at in found.order])
+        where = Place(place.post_id, thread, place.kind, place.comment_id)
+        for at, expression in zip(found.order, ids, strict=True):
+            segments[at] = self._numbered(segments[at], expression, where, new)
+        for latex, expression in zip(found.lost, self._expressions.intern(found.lost), strict=True):
+            self._numbered(Segment("formula", latex), expression, where, new, "d")
+        return found.text.with_formulas(segments).stored if segments else found.text.stored
+
+    def _numbered(self, formula: Segment, expression: int, place: Place, new: ThreadRows, issue: str = "") -> Segment:
+        number, self._next = self._next, self._next + 1
+        visual = self._expressions.use(expression).visual_id
+        row = (place.post_id, place.thread_id, place.kind, place.comment_id, expression, visual)
+        new.formulas.append(FoundFormula(number, *row, issue=issue))
+        return formula._replace(formula_id=number, expression_id=expression)
+
+
+def _same(new: Text, old: Text) -> bool:
+    """Return whether two texts are equal but for the ids of their formulas."""
+    return [one._replace(formula_id=0, expression_id=0) for one in new.segments] == [
+        one._replace(formula_id=0, expression_id=0) for one in old.segments
+    ]
