@@ -49,7 +49,7 @@ class Site:
     random: random.Random
     posts: dict[int, RawPost] = field(default_factory=dict)
     comments: dict[int, RawComment] = field(default_factory=dict)
-    links: dict[tuple[int, int], RawLink] = field(default_factory=dict)
+    links: dict[tuple[int, int, str], RawLink] = field(default_factory=dict)
     following: int = 1
 
     def records(self) -> list[Record]:
@@ -104,7 +104,7 @@ class Site:
             self.add_comment(question.id)
             other = self.random.choice(self.questions())
             if other != question.id:
-                self.links[question.id, other] = RawLink(question.id, other, "related")
+                self.links[question.id, other, "related"] = RawLink(question.id, other, "related")
 
     def add_comment(self, post: int) -> RawComment:
         comment = RawComment(self.next_id(), post, self.text(4), "text", 0, "2016-01-01T00:00:00", 1)
@@ -152,7 +152,7 @@ class Site:
             writer.put([self.add_comment(self.random.choice(sorted(self.posts)))])
         else:
             link = RawLink(self.random.choice(questions), self.random.choice(questions), "duplicate")
-            self.links[link.post_id, link.other_id] = link
+            self.links[link.post_id, link.other_id, link.kind] = link
             writer.put([link])
 
     def put(self, writer: IndexWriter, post: RawPost) -> None:
