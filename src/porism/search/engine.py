@@ -15,6 +15,7 @@ from cachetools import LRUCache
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.index.manifest import SEARCH, read_manifest
 from porism.index.protocols import UNKNOWN, Filter
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
@@ -44,7 +45,7 @@ from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.readings import choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.generate import Endpoint, generate_answer
-from porism.search.index import Index, open_collection, open_index
+from porism.search.index import Index, open_index
 from porism.search.query import ReadQuery, read_query
 from porism.search.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.reading.box import Box
@@ -80,8 +81,8 @@ class Engine:
         self.collection = collection
         self.model = model
         self.endpoint: Endpoint | None = None
-        place = collection.path.resolve()
-        self.name = place.parent.name if place.name == "collection" else place.name
+        self._generation = 0
+        self.name = _name(collection.path.resolve(), path)
         self.formula_searcher = index.formulas
         contexts = self._contexts = Contexts(index)
         self._candidates = ThreadCandidates(contexts)
@@ -102,10 +103,21 @@ class Engine:
         """
         place = Path(path)
         chosen = check_choice(verify, "open", "verify", VERIFY)
-        collection = open_collection(place, chosen)
         fitted = load_model(None if model is None else Path(model))
         with DamageFinder(place).explained():
-            return cls(open_index(place, collection, chosen), collection, fitted, place)
+            opened = open_index(place, chosen)
+            engine = cls(opened.index, opened.collection, fitted, place)
+        engine._generation = opened.generation
+        return engine
+
+    def refresh(self) -> Engine:
+        """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
+        if self.path is None or read_manifest(self.path, SEARCH).generation == self._generation:
+            return self
+        opened = open_index(self.path)
+        engine = Engine(opened.index, opened.collection, self.model, self.path)
+        engine._generation, engine.endpoint = opened.generation, self.endpoint
+        return engine
 
     @_explain_damage
     def search(
@@ -282,6 +294,13 @@ class Engine:
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]
         return Highlighter(formulas, self.formula_searcher.store, MAX_HIGHLIGHTED_FORMULAS)
+
+
+def _name(collection: Path, index: Path | None) -> str:
+    """Return the name of the folder of a collection; of the index, if an update has put the collection into it."""
+    if index is not None and collection.is_relative_to(index.resolve()):
+        collection = index.resolve()
+    return collection.parent.name if collection.name in ("collection", "index") else collection.name
 
 
 def _common_years(first: tuple[int, int] | None, second: tuple[int, int] | None) -> tuple[int, int] | None:

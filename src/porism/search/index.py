@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.concepts.concept import read_concepts
-from porism.index.manifest import REBUILD, SEARCH, read_manifest
+from porism.index.manifest import REBUILD, SEARCH, Manifest, read_manifest
 from porism.index.protocols import DocumentStore, TermIndex
 from porism.index.segments.opening import open_segments
 from porism.index.vocabulary import Vocabulary
@@ -53,9 +53,29 @@ class Index:
         return similar_formulas(query, self.formulas, self.terms)
 
 
-def open_collection(path: Path, verify: Verify = "quick") -> Collection:
-    """Open the collection that an index was built from, or say what is wrong and what to run."""
-    manifest = read_manifest(path, SEARCH)
+@dataclass(frozen=True)
+class OpenedIndex:
+    """An opened index: one commit of it, with the collection of that commit and the number of the commit."""
+
+    index: Index
+    collection: Collection
+    generation: int
+
+
+def open_index(path: Path, verify: Verify = "quick") -> OpenedIndex:
+    """Open an index and its collection, or say what is wrong and what to run. Both are of the same commit."""
+    while True:
+        manifest = read_manifest(path, SEARCH)
+        try:
+            collection = _open_collection(path, manifest, verify)
+            return OpenedIndex(_open_segments(path, manifest, collection, verify), collection, manifest.generation)
+        except (PorismError, OSError):
+            # A merge may have replaced files while they were opened: then a later commit can be opened.
+            if read_manifest(path, SEARCH).generation == manifest.generation:
+                raise
+
+
+def _open_collection(path: Path, manifest: Manifest, verify: Verify) -> Collection:
     home = (path / str(manifest.options["collection"])).resolve()
     collection = Collection.open(home, verify)
     if collection.digest != manifest.collection:
@@ -67,9 +87,7 @@ def open_collection(path: Path, verify: Verify = "quick") -> Collection:
     return collection
 
 
-def open_index(path: Path, collection: Collection, verify: Verify = "quick") -> Index:
-    """Open the index of a collection."""
-    manifest = read_manifest(path, SEARCH)
+def _open_segments(path: Path, manifest: Manifest, collection: Collection, verify: Verify) -> Index:
     check_opened(path, manifest.files, REBUILD.format(path), verify)
     opened = open_segments(path, manifest, collection)
     concepts = ConceptTable(read_concepts(opened.learned / "posts"))

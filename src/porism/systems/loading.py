@@ -14,7 +14,7 @@ from porism.progress import Progress, Silent
 from porism.search.answers.model import Model
 from porism.search.default import porism, porism_formulas
 from porism.search.features.feature import Kind
-from porism.search.index import Index, open_collection, open_index
+from porism.search.index import Index, open_index
 from porism.search.retriever import Retriever
 from porism.systems.context import CACHE, SystemContext
 from porism.systems.declaration import OWN_FILE, find_declaration, shipped, unknown_system
@@ -37,10 +37,10 @@ def open_system(
 ) -> Retriever:
     """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration."""
     place = Path(index)
-    collection = open_collection(place)
+    opened = open_index(place)
     context = SystemContext(
-        open_index(place, collection),
-        collection,
+        opened.index,
+        opened.collection,
         task or system_task(name) or 1,
         Path(cache) if cache else place / CACHE,
         queries,

@@ -64,7 +64,7 @@ def split_index(site: Site, folder: Path, segments: int) -> Path:
 
 @pytest.mark.parametrize("segments", [1, 2, 5])
 def test_an_index_in_segments_conforms_and_ranks_like_one(tmp_path: Path, segments: int) -> None:
-    site = make_site(7, 12)
+    site = make_site(7, 15)
     index = split_index(site, tmp_path / "split", segments)
     assert len(read_manifest(index, KIND).segments) == segments
     engine = porism.open(index)

@@ -1,0 +1,33 @@
+"""porism merge: merge all segments of an index."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "merge all segments of an index that was updated, and learn vectors, concepts and spelling anew"
+EXAMPLE = "porism merge demo/index"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("index", metavar="INDEX", help="an index")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merge, and report the number of segments before and after."""
+    from porism.index.manifest import SEARCH, read_manifest
+    from porism.index.segments.merging import merge
+    from porism.progress import Silent, for_terminal
+
+    index = Path(args.index)
+    before = len(read_manifest(index, SEARCH).segments)
+    if not merge(index, everything=True, progress=Silent() if args.quiet else for_terminal()):
+        print(f"{index}: has one segment already", file=sys.stderr)
+        return 0
+    manifest = read_manifest(index, SEARCH)
+    size = sum(part.size for part in manifest.files.values())
+    print(f"{index}: {before} segments are now {len(manifest.segments)}, {size / 1e6:,.1f} MB", file=sys.stderr)
+    return 0
