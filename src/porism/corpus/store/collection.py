@@ -295,7 +295,7 @@ class Collection:
     def returnable_visuals(self) -> Iterator[int]:
         """Yield the visual ids of the formulas that a search may return, in ascending order."""
         query = "SELECT DISTINCT visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY visual_id"
-        return (row[0] for row in self._rows(query))
+        return (row[0] for row in self.parts.newest_rows(query))
 
     def visual_trees(self, visual_ids: Sequence[int]) -> Iterator[VisualTrees]:
         """Yield the expressions that represent visual ids, in ascending order of the ids, read together."""
@@ -303,7 +303,7 @@ class Collection:
             chunk = visual_ids[start : start + CHUNK]
             query = f"""SELECT v.id, e.id, e.latex, e.trees FROM visuals v JOIN expressions e ON e.id = v.expression_id
                 WHERE v.id IN ({", ".join("?" * len(chunk))}) ORDER BY v.id"""
-            yield from map(VisualTrees._make, self._rows(query, *chunk))
+            yield from map(VisualTrees._make, self.parts.newest_rows(query, chunk))
 
     def visual_keys(self) -> Iterator[VisualKey]:
         """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from porism.corpus.sources.raw import Dropped, RawComment, RawLink, RawPost, RawUser, Record
+from porism.corpus.sources.raw import Dropped, RawComment, RawImage, RawLink, RawPost, RawUser, Record
 from porism.errors import PorismError
 
 
@@ -17,6 +17,7 @@ class Changes:
     comments: dict[int, RawComment] = field(default_factory=dict)
     users: dict[int, RawUser] = field(default_factory=dict)
     links: dict[tuple[int, int, str], RawLink] = field(default_factory=dict)
+    images: dict[str, RawImage] = field(default_factory=dict)
     deleted_posts: set[int] = field(default_factory=set)
     deleted_comments: set[int] = field(default_factory=set)
     deleted_links: set[tuple[int, int, str]] = field(default_factory=set)
@@ -43,6 +44,8 @@ class Changes:
                 self.deleted_links.discard(key)
             elif isinstance(record, RawUser):
                 self.users[record.id] = record
+            elif isinstance(record, RawImage):
+                self.images[record.name] = record
             elif isinstance(record, Dropped):
                 raise PorismError(f"{record.what}: {record.why}", where=record.where, fix="correct the record")
 

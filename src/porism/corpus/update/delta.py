@@ -148,6 +148,8 @@ class DeltaWriter:
         self._expressions.write(store)
         users = self._write_users(store)
         tags = self._write_tags(store)
+        images = [(one.name, one.data) for one in self._changes.images.values()]
+        store.executemany("INSERT INTO images VALUES(?, ?)", images)
         add_indexes(store)
         content = hashlib.sha256(f"{self._collection.digest} {self._removed()} {digest(store)}".encode()).hexdigest()
         counts = self._counts() | {
@@ -202,9 +204,10 @@ class DeltaWriter:
             rows.append(after)
             growth += bool(after.formulas) - bool(before.formulas)
             other = before.expression_id != after.expression_id
+            if after.formulas:
+                self._expressions.use(after.expression_id)
             if after.formulas and (other or not before.formulas):
                 self.delta.new_visuals.append(number)
-                self._expressions.use(after.expression_id)
             if before.formulas and (other or not after.formulas):
                 self.delta.gone_visuals.append(number)
         store.executemany("INSERT INTO visuals VALUES(?, ?, ?, ?)", rows)

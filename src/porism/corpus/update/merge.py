@@ -35,6 +35,7 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
             _insert(store, table, parts.rows(f"SELECT * FROM {table} ORDER BY 1", ()))
         for table in NEWEST:
             _insert(store, table, parts.newest_rows(f"SELECT * FROM {table} ORDER BY id"))
+        _insert(store, "images", parts.newest_rows("SELECT * FROM images ORDER BY name"))
         visuals = map(Visual._make, parts.newest_rows("SELECT * FROM visuals ORDER BY id"))
         _insert(store, "visuals", (one for one in visuals if one.formulas or first))
         _insert(store, "tags", _tags(parts, bool(first)))

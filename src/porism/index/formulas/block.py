@@ -84,3 +84,12 @@ def _columns(
         "path_label": operators[paths.node_starts[paths.tree] + paths.below],
     }
     return {name: np.asarray(values, TYPES[name]) for name, values in columns.items()}
+
+
+def formulas_with_label(label_ids: npt.NDArray[np.int32], block: Block, tree: str) -> dict[int, int]:
+    """Return for each label id how many formulas of the block have it in this tree (`layout` or `operator`)."""
+    lengths = np.diff(block.columns[f"{tree}_at"], prepend=0)
+    formula = np.repeat(np.arange(len(lengths)), lengths)
+    pairs = np.unique(formula * len(label_ids) + block.columns[f"{tree}_label"])
+    labels, counts = np.unique(pairs % len(label_ids), return_counts=True)
+    return dict(zip(label_ids[labels].tolist(), counts.tolist(), strict=True))

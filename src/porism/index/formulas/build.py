@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.files import atomic_directory, atomic_file
-from porism.index.formulas.block import Block, make_block
+from porism.index.formulas.block import Block, formulas_with_label, make_block
 from porism.index.formulas.codes import FORMS, CodesWriter, ExtraFormulas, encode_expressions
 from porism.index.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
 from porism.index.manifest import Manifest, write_manifest
@@ -177,8 +177,8 @@ class _FormulaWriter:
                 values = values + self._ends[name]
                 self._ends[name] = int(values[-1])
             self._columns.append(name, values)
-        self._layout.update(_formulas_with_label(label_ids, block, "layout"))
-        self._operators.update(_formulas_with_label(label_ids, block, "operator"))
+        self._layout.update(formulas_with_label(label_ids, block, "layout"))
+        self._operators.update(formulas_with_label(label_ids, block, "operator"))
         self._keys.add(block.keys, block.key_counts)
         self.formulas += len(block.columns["visual"])
 
@@ -196,12 +196,3 @@ class _FormulaWriter:
         with atomic_file(directory / STATISTICS) as out:
             labels = [[label, self._layout[at], self._operators[at]] for label, at in self._labels.items()]
             json.dump({"formulas": self.formulas, "labels": labels}, out, ensure_ascii=True)
-
-
-def _formulas_with_label(label_ids: npt.NDArray[np.int32], block: Block, tree: str) -> dict[int, int]:
-    """Return for each label id how many formulas of the block have it in this tree (`layout` or `operator`)."""
-    lengths = np.diff(block.columns[f"{tree}_at"], prepend=0)
-    formula = np.repeat(np.arange(len(lengths)), lengths)
-    pairs = np.unique(formula * len(label_ids) + block.columns[f"{tree}_label"])
-    labels, counts = np.unique(pairs % len(label_ids), return_counts=True)
-    return dict(zip(label_ids[labels].tolist(), counts.tolist(), strict=True))

@@ -6,19 +6,18 @@ those of an index that never had it. The cost follows the number of deleted thre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.formula.binary import unpack
-from porism.index.analysis.features import Features, features
-from porism.index.formulas.block import path_group_keys
-from porism.index.formulas.store import WHOLE, DeletedFormulas, EmbeddedFormulas, LabelCounts
+from porism.corpus.store.rows import VisualTrees
+from porism.index.formulas.block import Block, formulas_with_label, make_block
+from porism.index.formulas.store import DeletedFormulas, EmbeddedFormulas, LabelCounts
 from porism.index.posts.store import DeletedThreads, EmbeddedPosts
-from porism.index.protocols import UNKNOWN, Term
+from porism.index.protocols import UNKNOWN
 from porism.index.schema import FAMILIES, FORMULA_FAMILIES
 from porism.index.storage.key_counts import CountedKeys
 from porism.index.terms.embedded import DeletedTerms
@@ -65,22 +64,24 @@ def delete_formulas(formulas: EmbeddedFormulas, before: DeletedFormulas, visuals
     rows = np.setdiff1d(rows[rows != UNKNOWN], before.rows)
     if not len(rows):
         return before
-    found = [features(*unpack(packed)) for packed in formulas.trees(rows.tolist())]
-    terms = {family: _added(before.terms[family], _codes(formulas, family, found)) for family in FORMULA_FAMILIES}
+    # The same block that was made when they were added: exactly what was counted then is taken back.
+    block = make_block([VisualTrees(0, 0, "", packed) for packed in formulas.trees(rows.tolist())])
+    terms = {family: _added(before.terms[family], _codes(formulas, family, block)) for family in FORMULA_FAMILIES}
+    labels = np.array([formulas.labels[label] for label in block.labels], np.int32)
     layout, operators = before.labels.layout.copy(), before.labels.operators.copy()
-    for one in found:
-        layout[[formulas.labels[label] for label in set(one.layout.labels)]] += 1
-        operators[[formulas.labels[label] for label in set(one.operators.labels)]] += 1
-    keys = np.concatenate([path_group_keys(one) for one in found])
-    return DeletedFormulas(
-        np.union1d(before.rows, rows), terms, LabelCounts(layout, operators), _counted(before.keys, keys)
-    )
+    for counts, tree in ((layout, "layout"), (operators, "operator")):
+        for label, number in formulas_with_label(labels, block, tree).items():
+            counts[label] += number
+    keys = _counted(before.keys, np.repeat(block.keys, block.key_counts))
+    return DeletedFormulas(np.union1d(before.rows, rows), terms, LabelCounts(layout, operators), keys)
 
 
-def _codes(formulas: EmbeddedFormulas, family: str, found: Iterable[Features]) -> Ints:
-    """Return the codes of the terms of formulas, each once for a formula."""
-    terms = [Term(family, text) for one in found for text in dict.fromkeys(getattr(one, family))]
-    codes: Ints = formulas.terms.find(terms, WHOLE).codes
+def _codes(formulas: EmbeddedFormulas, family: str, block: Block) -> Ints:
+    """Return the codes of the terms of a block, each once for a formula."""
+    local = block.terms[family]
+    formula = np.repeat(np.arange(len(local.rows.sizes)), local.rows.sizes)
+    pairs = np.unique(formula * max(1, len(local.hashes)) + local.rows.codes)
+    codes: Ints = formulas.terms.dictionary(family).find_hashes(local.hashes)[pairs % max(1, len(local.hashes))]
     return codes
 
 
