@@ -29,7 +29,7 @@ browser:
 
 demo: $(CORE)
 	@echo "make: building the sample and its index, then serving it"
-	@$(BIN)/porism demo
+	@$(BIN)/porism demo --editor
 
 test: $(READY) browser
 	$(BIN)/pytest -n 2 --dist loadfile

@@ -21,6 +21,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
     )
     parser.add_argument("--build-only", action="store_true", help="build and index, but do not serve")
+    parser.add_argument(
+        "--editor", action="store_true", help="install the visual formula editor too, where npm is at hand"
+    )
     parser.set_defaults(resume="run the same command again to continue")
 
 
@@ -28,5 +31,5 @@ def run(args: argparse.Namespace) -> int:
     """Build what is missing, then serve."""
     from porism.web.server.demo import demo
 
-    demo(args.directory, args.sample, args.host, args.port, serve_it=not args.build_only)
+    demo(args.directory, args.sample, args.host, args.port, serve_it=not args.build_only, editor=args.editor)
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,11 @@ from pathlib import Path
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.search.engine import Engine
+from porism.web.server.editor import editor_folder, fetch_package, has_editor, install
 from porism.web.server.run import Settings, serve
+
+EDITOR_SECONDS = 20  # the build of the sample takes about as long
+LATER = "porism editor install adds the visual formula editor"
 
 
 def find_sample() -> Path:
@@ -21,8 +26,19 @@ def find_sample() -> Path:
     return here if (here / "dump").is_dir() else Path(str(importlib.resources.files("porism"))) / "sample"
 
 
-def demo(directory: str | Path, sample: str | Path | None, host: str, port: int, *, serve_it: bool = True) -> None:
-    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it is looked for."""
+def demo(
+    directory: str | Path,
+    sample: str | Path | None,
+    host: str,
+    port: int,
+    *,
+    serve_it: bool = True,
+    editor: bool = False,
+) -> None:
+    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it is looked for.
+
+    With `editor`, the formula editor is installed at the same time, where npm is at hand. The demo works without it.
+    """
     target, dump = Path(directory), Path(sample or find_sample()) / "dump"
     if not dump.is_dir():
         raise PorismError(
@@ -31,6 +47,8 @@ def demo(directory: str | Path, sample: str | Path | None, host: str, port: int,
             fix="run the command in the project's folder, or name the sample with --sample",
         )
     collection, index = target / "collection", target / "index"
+    # Only the first demo tries: without a registry, every later one would wait for npm again.
+    fetching = EditorDownload() if editor and not has_editor() and not index.exists() else None
     make_if_missing(
         collection,
         "collection",
@@ -38,8 +56,37 @@ def demo(directory: str | Path, sample: str | Path | None, host: str, port: int,
         lambda: Collection.open(collection).check_formulas(),
     )
     make_if_missing(index, "index", lambda: index_collection(collection, index), lambda: Engine.open(index))
+    if serve_it or editor:
+        print(f"editor: {fetching.result() if fetching else editor_state()}", file=sys.stderr)
     if serve_it:
         serve(Settings(index, (host,)), host, port)
+
+
+class EditorDownload:
+    """The formula editor, fetched and installed in a thread beside the build of the sample."""
+
+    def __init__(self) -> None:
+        self._message = ""
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            install(fetch_package(EDITOR_SECONDS), editor_folder())
+        except PorismError as error:
+            self._message = f"not installed: {error.message}"
+        except OSError as error:
+            self._message = f"not installed: {error.strerror or error}"
+
+    def result(self) -> str:
+        """Wait until the editor is installed or cannot be; return what to print."""
+        self._thread.join()
+        return f"{self._message} ({LATER})" if self._message else editor_state()
+
+
+def editor_state() -> str:
+    """Return whether the formula editor is installed, in words."""
+    return "installed: open it beside the search box" if has_editor() else f"not installed ({LATER})"
 
 
 def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it: Callable[[], object]) -> None:

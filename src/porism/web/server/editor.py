@@ -36,18 +36,18 @@ def has_editor() -> bool:
     return (editor_folder() / MAIN).is_file()
 
 
-def fetch_package() -> bytes:
-    """Return the npm package."""
+def fetch_package(seconds: float = SECONDS) -> bytes:
+    """Return the npm package. Give up after this many seconds."""
     npm = shutil.which("npm")
     if npm is None:
         raise PorismError("npm is not installed", fix="install Node.js with npm, then run the command again")
     with tempfile.TemporaryDirectory() as folder:
         command = [npm, "pack", "--silent", PACKAGE]
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
         except subprocess.TimeoutExpired:
             raise PorismError(
-                f"npm did not answer within {SECONDS} s", fix="check the connection to the registry"
+                f"npm did not answer within {seconds:.0f} s", fix="check the connection to the registry"
             ) from None
         packed = list(Path(folder).glob("*.tgz"))
         if done.returncode or not packed:

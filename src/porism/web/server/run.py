@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,21 @@ def warm_up(engine: Engine) -> None:
     """Compile loops and open files before the first request."""
     engine.search("square root $\\sqrt{x}$", k=1)
     engine.formulas("a^2+b^2", k=3)
+    threading.Thread(target=warm_up_rest, args=(engine,), daemon=True).start()
+
+
+def warm_up_rest(engine: Engine) -> None:
+    """Compile the loops of rarer queries, in the background: wildcards, sub-formulas, operators, completion.
+
+    In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would wait for.
+    """
+    with contextlib.suppress(PorismError):
+        engine.formulas("?x^2+?y^2=?z^2", k=3)
+        engine.formulas("a+b", k=3, mode="subformula")
+        engine.search("proof of ?a^2+?b^2", k=3, kind="questions", group=True)
+        engine.search('"square root" tag:algebra sqare', k=3)
+        engine.complete("squa", k=3)
+        engine.ask("what is a square root")
 
 
 def open_engine(settings: Settings) -> Engine:
