@@ -17,6 +17,8 @@ from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.text.segment import Segment, Text
 
+MATHML = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mi>x</mi></math>'
+
 
 @pytest.fixture(scope="module")
 def engine(demo: Path) -> Engine:
@@ -93,6 +95,8 @@ def test_a_typed_formula_can_be_searched_as_words(engine: Engine) -> None:
         ("after:soon is:odd", Box("after:soon is:odd")),
         ("f: A -> B", Box("f: A -> B")),
         ("$a -beta$ x", Box("$a -beta$ x")),
+        (f"{MATHML} limit", Box(f"{MATHML} limit")),
+        (f'{MATHML} "by parts" {MATHML}', Box(f"{MATHML} by parts {MATHML}", phrases=("by parts",))),
     ],
 )
 def test_operators_of_the_box(typed: str, box: Box) -> None:
@@ -172,10 +176,31 @@ def test_operators_filter_as_arguments_do(engine: Engine) -> None:
         ("can someone explain the chain rule", "the chain rule"),
         ("how to", "how to"),
         ("help", "help"),
+        ("?a^2-?b^2", "?a^2-?b^2"),
+        ("what is n!", "n!"),
+        ("what is (2n)!!?", "(2n)!!"),
+        ("why does it converge?!!", "why does it converge"),
     ],
 )
 def test_stop_phrases(typed: str, left: str) -> None:
     assert without_stop_phrases(typed) == left
+
+
+def test_a_word_that_no_post_contains_is_not_a_stop_word(engine: Engine) -> None:
+    reading = engine.search("monty hwhen").reading
+    assert "when" not in reading.corrected
+
+
+def test_a_single_letter_that_is_a_stop_word_is_a_formula(engine: Engine) -> None:
+    assert [(part.kind, part.latex) for part in engine.search("what is i").reading.parts] == [("formula", "i")]
+
+
+@pytest.mark.parametrize("typed", ["доказать что √2 иррационально", "√2 是无理数"])
+def test_words_of_other_scripts_are_reported_and_formulas_found(engine: Engine, typed: str) -> None:
+    found = engine.search(typed)
+    assert [part.latex for part in found.reading.parts if part.kind == "formula"] == ["\\sqrt{2}"]
+    assert found.hits
+    assert any("no post contains" in note for note in found.reading.notes)
 
 
 def test_synonyms() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from porism.index.analysis.words import FORMULA, WORD
+from porism.index.analysis.words import FORMULA, WORD, stopwords
 from porism.search.formulas.readings import choose_readings
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query
@@ -73,6 +73,8 @@ class QueryReader:
         checked = _Checked(content, content, ())
         if short:
             content = without_stop_phrases(content)
+            if len(content) == 1 and content.lower() in stopwords():
+                content = f"${content}$"  # `what is i`: as a word it says nothing
             checked = self._checked(content, as_words)
         read = choose_readings(read_query(checked.text, typed=not as_words), self._index.terms)
         added = self._added(read) if short else ()

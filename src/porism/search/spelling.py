@@ -134,7 +134,8 @@ class Speller:
         best = max(near, key=lambda one: (_merit(one, word, pairs[one.word]), one.word))
         if count and best.uses < MUCH_MORE_FREQUENT * count and not pairs[best.word] > self._pairs(words, at, word):
             return ""
-        return best.word
+        # `hall` is a word that no post contains, not a misspelt `all`.
+        return "" if best.word in stopwords() and best.word[0] != word[0] else best.word
 
     def _is_inflected(self, word: str) -> bool:
         """Return whether an unknown word is another form of one that occurs often, as plurals are."""

@@ -12,6 +12,7 @@ _BELOW, _ABOVE = Token("script", "_", "_"), Token("script", "^", "^")
 _TO = Token("relation", "\\to ", "->")
 _EQUALS = Token("relation", "=", "=")
 VARIABLES = "xtuyzsrvwθφk"  # variables of integration, the most usual first
+_VARIABLE = ("letter", "wildcard")
 _WITH_CONDITION = ("\\lim ",)
 _INTEGRALS = ("\\int ", "\\iint ", "\\iiint ", "\\oint ")
 
@@ -65,7 +66,7 @@ def _condition(tokens: Tokens) -> tuple[Tokens, Tokens]:
     for at in range(len(tokens) - 2):
         arrow = tokens[at + 1]
         is_arrow = arrow.latex == "\\to " or (arrow.kind == "word" and arrow.latex == "to")
-        if tokens[at].kind != "letter" or not is_arrow:
+        if tokens[at].kind not in _VARIABLE or not is_arrow:
             continue
         start, end = at, _tight_end(tokens, at + 2)
         if at and tokens[at - 1].kind == "open" and end < len(tokens) and tokens[end].kind == "close":
@@ -93,7 +94,7 @@ def _from_to(tokens: Tokens) -> tuple[Tokens, Tokens]:
 def _assigned(tokens: Tokens) -> tuple[Tokens, Tokens]:
     """Find `n=1 to infinity` or `k=0..n`, also in brackets."""
     for at in range(len(tokens) - 4):
-        if tokens[at].kind != "letter" or tokens[at + 1].latex != "=":
+        if tokens[at].kind not in _VARIABLE or tokens[at + 1].latex != "=":
             continue
         middle = next((n for n in range(at + 3, min(len(tokens) - 1, at + 8)) if _is_to(tokens[n])), -1)
         if middle < 0:

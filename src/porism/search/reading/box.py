@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from porism.search.reading.runs import find_runs
 from porism.search.reading.tokens import names
+from porism.text.delimiters import MATHML
 
 FIRST_YEAR, LAST_YEAR = 0, 9999
 _PHRASE = re.compile(r'["“”]([^"“”$]{2,200})["“”]')
@@ -14,6 +15,7 @@ _OPERATOR = re.compile(
     r"""(?<!\S)(?P<name>tag|user|is|after|before):(?:"(?P<quoted>[^"]{1,80})"|(?P<value>[^\s"]{1,80}))""", re.IGNORECASE
 )
 _EXCLUDED = re.compile(r"(?<=\s)-(?P<word>[^\W\d_][\w'-]{2,60})(?!\S)")
+_PLACE = "\ue002"  # a letter that nobody writes, in place of pasted MathML
 _DELIMITED = re.compile(r"\$[^$]*\$|\\\(.*?\\\)|\\\[.*?\\\]", re.DOTALL)
 
 
@@ -49,14 +51,18 @@ def read_box(typed: str) -> Box:
     """
     if not any(sign in typed for sign in ':"“”-'):
         return Box(typed)
-    formulas = [match.span() for match in _DELIMITED.finditer(typed)]
-    found = _Found(formulas)
-    text = _OPERATOR.sub(found.operator, typed)
+    elements = [match[0] for match in MATHML.finditer(typed)]
+    text = MATHML.sub(_PLACE, typed)
+    found = _Found([match.span() for match in _DELIMITED.finditer(text)])
+    text = _OPERATOR.sub(found.operator, text)
     text = _EXCLUDED.sub(found.exclude, text)
     text = _PHRASE.sub(found.phrase, text)
     if not found.changed:
         return Box(typed)
-    return found.box(" ".join(text.split()))
+    text = " ".join(text.split())
+    for element in elements:  # the attributes of pasted MathML have quotation marks and colons, which are no operators
+        text = text.replace(_PLACE, element, 1)
+    return found.box(text)
 
 
 class _Found:

@@ -16,7 +16,10 @@ from porism.search.reading.characters import SCRIPTS
 from porism.search.reading.tokens import is_name, names
 
 Kind = Literal["sure", "weak", "link", "word"]
-_CHUNK = re.compile(r"\S+")
+# Letters that are never mathematics: with accents, and of scripts other than Latin and Greek. Chinese, Japanese and Thai are written without blanks.
+_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
+_FOREIGN = re.compile(f"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u06ff\u0900-\u0dff{_UNSPACED}\uac00-\ud7af]")
+_CHUNK = re.compile(rf"[{_UNSPACED}]+|[^\s{_UNSPACED}]+")
 _ENDS = " ,.;:?!\"'“”‘’"
 _LETTERS = re.compile(r"[A-Za-z]+")
 # A command, a script, a symbol of sets or calculus, a Greek letter, a wildcard: nobody types these by accident.
@@ -106,6 +109,8 @@ def _chunk(found: re.Match[str]) -> _Chunk:
 def _kind(core: str) -> Kind:
     if core.lower() in _LINKS:
         return "link"
+    if _FOREIGN.search(core) and "\\" not in core:
+        return "word"
     if "\\" in core and _SURE.search(core):
         return "sure"
     if (_WORD_WITH_POINTS.search(core) and not all(map(is_name, _LETTERS.findall(core)))) or _ORDINAL.fullmatch(core):

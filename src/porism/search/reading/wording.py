@@ -10,6 +10,9 @@ from porism.index.analysis.words import WORD, stem
 
 MAX_ADDED = 6  # words and phrases that are added to a query
 
+# Punctuation at the edges of a query. A question mark before a letter is a wildcard, an exclamation mark behind a symbol a factorial.
+_EDGES = re.compile(r"\A(?:[ ,;:!]|\?(?![A-Za-z]))+|(?:[ ,;:?]|(?<=[^\W\d_]{2})!+|(?<=[\s?])!+)+\Z")
+
 
 def _rows(name: str) -> list[str]:
     lines = files(__package__).joinpath(name).read_text("utf-8").splitlines()
@@ -27,7 +30,7 @@ def without_stop_phrases(text: str) -> str:
     >>> without_stop_phrases("please help, how do I integrate by parts")
     'integrate by parts'
     """
-    left = " ".join(_stop_phrases().sub(" ", text).split()).strip(" ,;:?!")
+    left = _EDGES.sub("", " ".join(_stop_phrases().sub(" ", text).split()))
     return left if WORD.search(left) else text
 
 
