@@ -53,7 +53,8 @@ def test_the_demo_works_where_the_editor_cannot_be_fetched(
     monkeypatch.setattr(demo_module, "index_collection", lambda collection, target: target.mkdir())
     run_demo(tmp_path / "demo", SAMPLE, "127.0.0.1", 0, serve_it=False, editor=True)
     assert said in capsys.readouterr().err
-    run_demo(tmp_path / "other", SAMPLE, "127.0.0.1", 0, serve_it=False)
+    monkeypatch.setattr(demo_module, "serve", lambda *_: None)
+    run_demo(tmp_path / "other", SAMPLE, "127.0.0.1", 0)
     assert "editor: not installed (porism editor install" in capsys.readouterr().err
 
 
