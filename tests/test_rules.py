@@ -17,6 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Imports go down only: a package may import those of a lower level, and itself. The first ones, up to `parallel`, are the ground.
 LEVELS = (
     "errors",
+    "deadline",
     "records",
     "compiled",
     "hashing",

@@ -30,7 +30,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 @pytest.fixture(scope="module")
 def app(demo: Path) -> Starlette:
-    return create_app(Engine.open(demo / "index"), hosts=["*"])
+    return create_app(Engine.open(demo / "index"), hosts=["*"], seconds=60)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porism.cli.server_options import add_server_options, server_settings
 from porism.cli.values import port
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _serve_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> N
     serve.add_argument(
         "--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"
     )
+    add_server_options(serve)
 
 
 def _assignment_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -226,22 +228,21 @@ def _extra(args: argparse.Namespace) -> None:
 
 
 def _serve(args: argparse.Namespace) -> None:
-    from porism.web.assess.server import open_app, run_server
+    from porism.web.assess.server import AssessmentSettings, serve
 
-    app = open_app(
+    settings = AssessmentSettings(
         args.journal,
         args.collection,
         args.submissions,
-        args.topics,
-        topic_threads=args.topic_threads,
-        https=args.https,
-        in_order=args.in_order,
-        hosts=(args.host, *args.names),
+        tuple(args.topics),
+        args.topic_threads,
+        args.https,
+        (args.host, *args.names),
+        args.in_order,
     )
-    print(f"assessment at http://{args.host}:{args.port}/", file=sys.stderr)
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
         print("warning: passwords are sent unencrypted; use an HTTPS proxy and give --https", file=sys.stderr)
-    run_server(app, args.host, args.port, https=args.https)
+    serve(settings, args.host, args.port, server_settings(args, trust_proxy=args.https))
 
 
 def _progress(args: argparse.Namespace) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from porism.cli.values import port
+from porism.cli.server_options import add_server_options, server_settings
+from porism.cli.values import not_negative, port, positive_seconds
 
 HELP = "serve the search page and the HTTP API of an index (on this machine only, unless --host says otherwise)"
 EXAMPLE = "porism serve demo/index --port 8100"
@@ -39,8 +40,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"number of processes (default: one per core, at most {MOST_WORKERS})",
     )
     parser.add_argument(
-        "--seconds", type=float, default=10.0, help="time limit of a query, in seconds (default: %(default)s)"
+        "--seconds",
+        type=positive_seconds,
+        default=10.0,
+        help="time limit of a query, in seconds (default: %(default)s)",
     )
+    parser.add_argument(
+        "--queue",
+        type=not_negative,
+        default=32,
+        metavar="N",
+        help="queries that may wait in each process; more are refused (default: %(default)s)",
+    )
+    add_server_options(parser)
     parser.add_argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     )
@@ -75,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         LanguageModel(args.endpoint, args.endpoint_model) if args.endpoint else None,
         args.site,
         args.remote_images,
+        waiting=args.queue,
     )
-    serve(settings, args.host, args.port, args.workers or min(MOST_WORKERS, cores()))
+    serve(settings, args.host, args.port, server_settings(args, args.workers or min(MOST_WORKERS, cores())))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 HIGHEST_PORT = 65535
 
@@ -24,6 +25,17 @@ def positive(text: str) -> int:
 def not_negative(text: str) -> int:
     """Return a number of at least 0."""
     return _at_least(text, 0, "20")
+
+
+def positive_seconds(text: str) -> float:
+    """Return a time in seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a time in seconds; give a positive number, for example 10")
+    return seconds
 
 
 def _at_least(text: str, least: int, example: str) -> int:

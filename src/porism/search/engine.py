@@ -14,6 +14,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from porism.corpus.store.collection import Collection
+from porism.deadline import check
 from porism.errors import PorismError
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.protocols import UNKNOWN, Filter
@@ -36,7 +37,7 @@ from porism.search.arguments import (
 )
 from porism.search.ask import best_passage
 from porism.search.completion import Completer, Completions
-from porism.search.display.formulas import formula_page
+from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
 from porism.search.display.page import SORTS, HitPage, Sort, also_searched
 from porism.search.display.results import Extract, FormulaResults, Results
@@ -169,7 +170,7 @@ class Engine:
             hits,
             page.count,
             time.perf_counter() - began,
-            read.notes,
+            (*read.notes, *self._time_notes(shown), *page.notes),
             hints,
             len(ranking),
             also_searched(context),
@@ -197,6 +198,9 @@ class Engine:
         if known is not None:
             return known
         ranked = self._filtered(query, kind, allow) if allow else self.score(query, kind).ranked(kind)
+        if ranked.scoring.context.unmatched:  # for lack of time: the next time may be better
+            self._contexts.forget(query)
+            return ranked
         with self._lock:
             self._kept[key] = ranked
         return ranked
@@ -271,6 +275,7 @@ class Engine:
         found = best_passage(self.index.documents, hits, builder, read.notes, began)
         if self.endpoint is None or not found.text:
             return found
+        check()
         return generate_answer(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
 
     @_explain_damage
@@ -290,6 +295,9 @@ class Engine:
             return self._reader.read(query, as_words, verbatim)
         read = read_query(query.title or query.text, query.text if query.title else "", query.tags)
         return TypedQuery(choose_readings(read, self.index.terms), Box(""), QueryReading())
+
+    def _time_notes(self, ranked: RankedQuery) -> tuple[str, ...]:
+        return unmatched_notes(ranked.scoring.context.unmatched)
 
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]

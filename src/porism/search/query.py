@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from porism.deadline import check
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.match.backtracking import is_wildcard
 from porism.index.analysis.words import FORMULA
@@ -120,7 +121,9 @@ def _read_field(
         key = part.latex or part.source
         if key and key not in formulas:
             formula = parse_part(part)
+            check()
             others = tuple(parse(latex, wildcards=True) for latex in part.others)
+            check()
             formulas[key] = QueryFormula(formula, name, others)
             notes.extend(_notes(part, formula))
         if key:

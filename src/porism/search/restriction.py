@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from porism.corpus.store.collection import Collection
+from porism.deadline import check
 from porism.index.analysis.words import WORD, stem
 from porism.index.protocols import DocumentStore, StoredPost
 from porism.search.reading.box import Box
@@ -36,6 +37,7 @@ def _is_allowed(
     excluded: Sequence[Sequence[str]],
 ) -> bool:
     """Return whether a post passes. Title and body count, the title of an answer's question as well."""
+    check()
     if users and not _is_by(stored, users, collection):
         return False
     title, body = stored.question.title, stored.post.body

@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from porism.deadline import check
 from porism.index.analysis.words import stem, stopwords
 from porism.index.protocols import Term, TermIndex
 from porism.index.schema import THREAD
@@ -76,6 +77,7 @@ class Speller:
         unknown: list[str] = []
         for at, match in enumerate(found):
             word = words[at]
+            check()
             if not self._vocabulary.counts or word in stopwords() or has_synonyms(word):
                 continue
             better = self._better(words, at)

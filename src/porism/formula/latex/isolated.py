@@ -20,6 +20,8 @@ import sys
 import time
 from typing import NamedTuple
 
+from porism.deadline import remaining
+
 PROCESSES = 2
 CPU_SECONDS = 0.5  # for each formula
 WAIT_SECONDS = 8.0  # of the clock, for a free process and its answer
@@ -58,7 +60,7 @@ class _Process:
         try:
             child.stdin.write(json.dumps(task).encode() + b"\n")
             child.stdin.flush()
-            answer = _read_line(child.stdout.fileno(), time.monotonic() + WAIT_SECONDS)
+            answer = _read_line(child.stdout.fileno(), time.monotonic() + _waiting())
         except OSError:
             answer = b""
         if not answer:
@@ -109,10 +111,15 @@ def _stop_all() -> None:
         process.stop()
 
 
+def _waiting() -> float:
+    """Return how many seconds to wait: no longer than the time limit of the computation."""
+    return max(0.0, min(WAIT_SECONDS, remaining()))
+
+
 def convert_isolated(task: Task) -> str:
     """Return the MathML of a formula, or raise Refused or TooExpensive."""
     try:
-        process = _free.get(timeout=WAIT_SECONDS)
+        process = _free.get(timeout=_waiting())
     except queue.Empty:
         raise TooExpensive("all converter processes are busy with expensive formulas") from None
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from porism.deadline import passed
 from porism.formula.canonical.forms import Level
 from porism.formula.canonical.hashed import HashedNode, hashed_leaf, hashed_node, label_of
 from porism.formula.tree import Node
@@ -38,10 +39,11 @@ class Match:
 
 
 HASHING = 8  # steps that an operand costs when a new node is hashed
+CHECKED_STEPS = 4_096  # after this many steps the search looks at the clock
 
 
 class Exhausted(Exception):
-    """The search ran out of steps."""
+    """The search ran out of steps, or of time."""
 
 
 # Pairs found so far as a linked list, the last first; the branches of the search share it.
@@ -77,6 +79,7 @@ class Backtracking:
         self.pattern = pattern
         self.target = target
         self.steps = steps
+        self.next_check = steps - CHECKED_STEPS
         self.commutative = level in ("commutative", "renamed")
         self.rename = level == "renamed"
         self.with_wildcards = _with_wildcards(pattern)
@@ -122,6 +125,10 @@ class Backtracking:
     def step(self, cost: int = 1) -> None:
         """Count a step of the search; one that copies or hashes operands costs as many steps as there are."""
         self.steps -= cost
+        if self.steps < self.next_check:
+            self.next_check = self.steps - CHECKED_STEPS
+            if passed():
+                raise Exhausted
         if self.steps < 0:
             raise Exhausted
 

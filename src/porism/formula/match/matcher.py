@@ -24,7 +24,7 @@ BUDGET = 200_000
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """A match or None. `exhausted` says that the search ran out of steps, so that None proves nothing."""
+    """A match or None. `exhausted` says that the search ran out of steps or of time, so that None proves nothing."""
 
     match: Match | None
     exhausted: bool
@@ -90,7 +90,7 @@ def find(
     whole: bool = False,
     budget: int = BUDGET,
 ) -> MatchResult:
-    """Do what `match` does, and also report when the search ran out of steps."""
+    """Do what `match` does, and also report when the search ran out of steps, or of time (`porism.deadline`)."""
     wanted = pattern if isinstance(pattern, PreparedTree) else PreparedTree(pattern)
     formula = target if isinstance(target, PreparedTree) else PreparedTree(target)
     steps = budget

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
 from porism.index.schema import View
 from porism.index.storage.columns import read_array
@@ -175,6 +176,7 @@ class EmbeddedTermIndex:
         for term, code, documents in zip(terms, found.codes.tolist(), frequencies.tolist(), strict=True):
             if code == UNKNOWN:
                 continue
+            check()
             family, lengths = self._families[term.family], self._view_lengths(term.family, view)
             counts = lengths.counts if totals is None else totals.views[term.family]
             start, end = family.lists.span(code)
@@ -198,6 +200,7 @@ class EmbeddedTermIndex:
         for at, (term, code) in enumerate(zip(terms, codes, strict=True)):
             if code == UNKNOWN:
                 continue
+            check()
             family, lengths = self._families[term.family], self._view_lengths(term.family, view)
             rows, counts = self._unit_counts(family, code, view)
             about = TermCounts(len(rows), float(counts.sum()), term.weight)

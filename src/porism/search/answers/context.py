@@ -55,6 +55,12 @@ class QueryContext:
         """The formulas of the collection that are most similar to the largest ones of the query."""
         return self.index.similar_formulas(self.query)
 
+    @property
+    def unmatched(self) -> int:
+        """How many formulas were not matched with those of the query for lack of time."""
+        found: tuple[SimilarFormulas, ...] = self.__dict__.get("similar_formulas", ())
+        return sum(similar.unmatched for similar in found)
+
     def query_vector(self, family: str) -> Values:
         """Return the vector of the query's terms in a family."""
         terms = self.terms[family]
@@ -87,6 +93,11 @@ class Contexts:
             if context is None:
                 context = self._kept[query] = QueryContext(query, self.index)
             return context
+
+    def forget(self, query: ReadQuery) -> None:
+        """Compute the context again when the query is repeated."""
+        with self._lock:
+            self._kept.pop(query, None)
 
 
 class CandidateBatch:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Filter
 from porism.search.answers.candidates import MOST_THREADS
 from porism.search.answers.context import CandidateBatch, Contexts, QueryContext
@@ -166,7 +167,11 @@ class FeatureReranker(Reranker):
 
 
 def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Matrix]:
-    return {feature.name: feature.compute(batch) for feature in features}
+    values: dict[str, Matrix] = {}
+    for feature in features:
+        check()
+        values[feature.name] = feature.compute(batch)
+    return values
 
 
 def scales(matrix: Matrix, posts: int) -> Matrix:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from porism.deadline import check
 from porism.index.analysis.terms import formula_terms, text_terms
 from porism.index.posts.pieces import tag_text
 from porism.index.protocols import UNKNOWN, Term, TermIndex
@@ -65,6 +66,7 @@ def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
             for term in terms:
                 counts[family][term] += FIELD_WEIGHTS[field]
     for number, formula in enumerate(query.formulas):
+        check()
         if formula.field == "body" and len(formula.parsed.latex.strip()) < SHORTEST:
             continue
         # Tuples and paths of a wildcard are in many formulas, to most of which the query does not bind; `formula_overlap` binds it.

@@ -73,6 +73,7 @@ def formula_page(
     found = searcher.page(formula, offset, k, mode)
     highlighter = Highlighter([formula], searcher.store, 1)
     page = tuple(_show(hit, searcher, collection, highlighter) for hit in found.hits)
+    notes = (*notes, *unmatched_notes(found.unmatched), *highlighter.notes)
     return FormulaResults(page, found.total, time.perf_counter() - began, notes, () if found.total else NO_HITS)
 
 
@@ -96,6 +97,13 @@ def _show(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, hi
         uses,
         len(first_in_post),
     )
+
+
+def unmatched_notes(unmatched: int) -> tuple[str, ...]:
+    """Say that some formulas were not matched for lack of time."""
+    if not unmatched:
+        return ()
+    return (f"matching takes too long: {unmatched:,} formulas are compared by similarity alone",)
 
 
 def _in_posts(collection: Collection, visual_id: int) -> list[Formula]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from porism.deadline import TimeLimitExceeded, check, remaining, shorten, time_limit
 from porism.formula import Parsed
 from porism.formula.match.matcher import Match, find
 from porism.index.analysis.terms import formula_terms
@@ -25,7 +27,11 @@ from porism.text.segment import Segment
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
 WHOLE_TERMS = 2  # the first terms of a formula are the whole formula: as written, and with variables renamed
+TIME_SHARE = 0.5  # of the time that is left for a query, which its highlights may take
+NOT_HIGHLIGHTED = "there was not enough time to highlight all formulas"
 MIN_SHARE = 0.4  # of the symbols of the query formula that must match
+
+Compared = TypeVar("Compared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +181,10 @@ class SharedParts:
 
 
 class Highlighter:
-    """Highlights formulas of posts for one query; each comparison is made once."""
+    """Highlights formulas of posts for one query; each comparison is made once.
+
+    When the time of the query is half over, the other formulas are shown without highlights, and `notes` say so.
+    """
 
     def __init__(self, formulas: Sequence[Parsed], store: FormulaStore, limit: int) -> None:
         self._store = store
@@ -183,13 +192,32 @@ class Highlighter:
         self._limit = limit
         self._highlights: dict[tuple[int, str], Highlight] = {}
         self._nodes: dict[tuple[str, frozenset[int]], tuple[int, ...]] = {}
+        self._end = time.monotonic() + TIME_SHARE * remaining()
+        self.notes: tuple[str, ...] = ()
 
     def match(self, number: int, latex: str) -> Highlight:
         """Return the match of the query formula with this number in a formula."""
         key = (number, latex)
         if key not in self._highlights:
-            self._highlights[key] = highlight(self._pattern(number), parsed_formula(latex))
+            found = self._within_time(lambda: highlight(self._pattern(number), parsed_formula(latex)))
+            if found is None:
+                return NO_HIGHLIGHT
+            self._highlights[key] = found
         return self._highlights[key]
+
+    def _within_time(self, compare: Callable[[], Compared]) -> Compared | None:
+        """Return the result of a comparison; None and a note if there is no time for it."""
+        try:
+            with time_limit(self._end - time.monotonic()):
+                check()
+                found = compare()
+                check()  # a match that the time limit ended is no result
+                return found
+        except TimeLimitExceeded:
+            check()
+            shorten()
+            self.notes = (NOT_HIGHLIGHTED,)
+            return None
 
     def shared_parts(self, parts: QueryTerms) -> SharedParts:
         """Return a table that finds the sub-expressions which a formula of a post shares with the query."""
@@ -199,7 +227,10 @@ class Highlighter:
         """Return the MathML elements of a formula of a post in the best match of some query formulas, at most the limit."""
         key = (formula.text, frozenset(numbers))
         if key not in self._nodes:
-            self._nodes[key] = self._best(formula, sorted(key[1])[: self._limit]).nodes
+            found = self._within_time(lambda: self._best(formula, sorted(key[1])[: self._limit]))
+            if found is None:
+                return ()
+            self._nodes[key] = found.nodes
         return self._nodes[key]
 
     def _best(self, formula: Segment, numbers: Sequence[int]) -> MatchedNodes:

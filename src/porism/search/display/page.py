@@ -60,6 +60,7 @@ class HitPage:
     ) -> None:
         self._documents = documents
         self._builder = SnippetBuilder(context.terms, highlighter)
+        self._highlighter = highlighter
         self._has_formulas = bool(context.query.formulas)
         self._ranking = ranking
         self._group = group
@@ -91,6 +92,11 @@ class HitPage:
     def count(self) -> int:
         """How many groups there are."""
         return len(self.groups) if self._group else len(self._ranking)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on what is missing for lack of time."""
+        return self._highlighter.notes
 
     def _slice(self, start: int, end: int) -> list[HitGroup]:
         """Return some groups by relevance. Without grouping only these hits of the ranking are read."""

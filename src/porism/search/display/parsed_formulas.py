@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property, lru_cache
 
+from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse
 from porism.formula.match.matcher import PreparedTree
 from porism.index.analysis.classes import NUMBER, VARIABLE, symbol_kind
@@ -50,10 +51,14 @@ def alignment_class(label: str) -> str:
 @lru_cache(MAX_TREES)
 def parsed_formula(latex: str) -> ComparableFormula:
     """Parse a formula of a post, without what a converter left in it."""
-    return ComparableFormula(parse(readable_latex(latex)))
+    parsed = parse(readable_latex(latex))
+    check()  # a conversion that the time limit ended must not be kept
+    return ComparableFormula(parsed)
 
 
 @lru_cache(MAX_TEXTS)
 def mathml_of(latex: str) -> str:
     """Return the clean MathML of a formula of a post."""
-    return latex_to_mathml(readable_latex(latex))
+    mathml = latex_to_mathml(readable_latex(latex))
+    check()  # a conversion that the time limit ended must not be kept
+    return mathml

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from porism.deadline import check
 from porism.index.analysis.words import WORD, stem
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import Highlighter
@@ -146,6 +147,7 @@ class SnippetBuilder:
 
     def _weight(self, segment: Segment) -> float:
         """Return the weight of the query terms in a text or formula."""
+        check()
         is_formula = segment.kind == "formula"
         return self._parts.weight(segment.expression_id) if is_formula else self._words.weight(segment.text)
 
@@ -153,6 +155,7 @@ class SnippetBuilder:
         shown: list[HighlightedSegment] = []
         compared = 0
         for segment in segments:
+            check()
             if segment.kind != "formula":
                 shown.extend(self._words.split(segment.text))
                 continue

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.deadline import in_threads
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import Candidates as Found
 from porism.index.protocols import FormulaStore, Term
@@ -44,7 +45,7 @@ def find_candidates(
         (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
     tuples, paths, parts = executor.map(
-        lambda search: store.terms.search(search[0], WHOLE, WEIGHTING, search[1]), searches
+        in_threads(lambda search: store.terms.search(search[0], WHOLE, WEIGHTING, search[1])), searches
     )
     rows = np.unique(np.concatenate((tuples.rows, paths.rows, parts.rows, np.array(extra_rows, np.int64))))
     scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from porism.deadline import check
 from porism.formula.canonical.forms import LEVELS
 from porism.formula.layout.tuples import mathtuples
 from porism.formula.tree import Node
@@ -159,5 +160,6 @@ def compute_features(context: FormulaContext, batch: FormulaBatch) -> Scores:
     """Return one row for each candidate, one column for each feature, unweighted."""
     computed: dict[str, Scores] = {}
     for feature in FEATURES:
+        check()
         computed[feature.name] = feature.compute(context, batch, computed)
     return np.stack(list(computed.values()), axis=1)

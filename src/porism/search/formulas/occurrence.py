@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.deadline import check, passed, remaining, shorten, time_limit
 from porism.formula.binary import unpack
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.backtracking import is_wildcard
@@ -30,6 +31,7 @@ Array = npt.NDArray[Any]
 MAX_MATCHED = 300  # best formulas whose trees are matched when hashes give no answer
 MAX_MATCHED_WILDCARDS = 800  # the same for a query with wildcards, which has no hashes
 MATCH_BUDGET = 12_000  # steps of each match: at most 5 ms
+MATCH_SHARE = 0.5  # of the time that is left for a query, which matching may take
 MAX_PATH_HITS = 500  # rows, with and without symbols, that are matched because they have all paths of the query
 MAX_SHAPE_HITS = 2_000  # rows of the same structure that are considered for a query with wildcards
 _LEVEL_OF_PREFIX = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
@@ -108,20 +110,35 @@ class Occurrence(NamedTuple):
     whole: bool
 
 
-def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> dict[int, Occurrence]:
+class MatchedRows(NamedTuple):
+    """Rows in which the query occurs. `unmatched` counts those that were given up for lack of time."""
+
+    found: dict[int, Occurrence]
+    unmatched: int
+
+
+def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> MatchedRows:
     """Return those of the rows in which the query occurs, found by matching operator trees.
 
-    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED rows with the necessary labels are matched.
+    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED rows with the necessary labels are matched. When the
+    time is short, the last ones are not matched.
     """
     found: dict[int, Occurrence] = {}
+    unmatched = 0
     pattern = PreparedTree(query.parsed.operators)
     limit = MAX_MATCHED_WILDCARDS if query.has_wildcards else MAX_MATCHED
     examined = _with_needed_labels(pattern, store, np.array(rows, np.int64))[:limit].tolist()
-    for row, packed in zip(examined, store.trees(examined), strict=True):
-        match = find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
-        if match is not None:
-            found[row] = Occurrence(match.level, match.whole)
-    return found
+    with time_limit(MATCH_SHARE * remaining()):
+        for row, packed in zip(examined, store.trees(examined), strict=True):
+            match = None if passed() else find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
+            if match is not None:
+                found[row] = Occurrence(match.level, match.whole)
+            elif passed():
+                unmatched += 1
+    check()  # the whole query's own time limit
+    if unmatched:
+        shorten()
+    return MatchedRows(found, unmatched)
 
 
 def _with_needed_labels(
@@ -161,5 +178,6 @@ def same_formulas(
     examined = np.flatnonzero(same)
     for at, packed in zip(examined.tolist(), store.trees(rows[examined].tolist()), strict=True):
         found = find(query.parsed.operators, unpack(packed)[1], "commutative", whole=True)
+        check()
         same[at] = found.match is not None or found.exhausted
     return same

@@ -23,13 +23,14 @@ MAX_THREADS = 100  # more frequent formulas do not distinguish threads
 class SimilarFormulas(NamedTuple):
     """Formulas similar to one of the query: the size of that one, the codes by which posts name them, and the similarity of each.
 
-    `bound` are the visual ids of those to which a query with wildcards binds.
+    `bound` are the visual ids of those to which a query with wildcards binds; `unmatched` counts those that were not matched for lack of time.
     """
 
     size: int
     codes: npt.NDArray[np.int64]
     similarities: npt.NDArray[np.float64]
     bound: tuple[int, ...] = ()
+    unmatched: int = 0
 
 
 def similar_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[SimilarFormulas, ...]:
@@ -45,4 +46,4 @@ def _similar(formula: Parsed, searcher: FormulaSearcher, index: TermIndex) -> Si
     kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MAX_THREADS))
     kept = kept[np.argsort(found.codes[kept], kind="stable")]
     bound = hits.visual_ids[kept][hits.scores[kept] >= BINDS].tolist() if has_wildcards(formula) else ()
-    return SimilarFormulas(formula.operators.size(), found.codes[kept], hits.scores[kept], tuple(bound))
+    return SimilarFormulas(formula.operators.size(), found.codes[kept], hits.scores[kept], tuple(bound), hits.unmatched)

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.deadline import in_threads
 from porism.errors import PorismError
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
@@ -39,6 +40,9 @@ MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 DEPTH = 1000  # candidates by tuples, even when fewer hits are requested
 MAX_CONTAINING = 10_000  # formulas at each level that a sub-formula search ranks
 THREADS = 2
+BLOCK_PAIRS = (
+    4_000_000  # pairs of symbols and of paths that are compared between two checks of the time limit: about 20 ms
+)
 WHOLE_BONUS = 1.5  # in levels, for a formula to which a query with wildcards binds as a whole
 
 
@@ -51,17 +55,22 @@ class FormulaHit(NamedTuple):
 
 
 class FormulaPage(NamedTuple):
-    """A page of hits, and how many there are in all."""
+    """A page of hits, and how many there are in all. `unmatched` candidates were not matched for lack of time."""
 
     hits: list[FormulaHit]
     total: int
+    unmatched: int = 0
 
 
 class ScoredCandidates(NamedTuple):
-    """Candidates with the contribution of each feature to their scores (one column each)."""
+    """Candidates with the contribution of each feature to their scores (one column each).
+
+    `unmatched` candidates were not matched for lack of time, and are ranked by similarity alone.
+    """
 
     batch: FormulaBatch
     contributions: Scores
+    unmatched: int = 0
 
     def order(self) -> npt.NDArray[np.int64]:
         """Return the positions of the candidates, best first; equal scores by row, which is the order of visual ids."""
@@ -69,14 +78,15 @@ class ScoredCandidates(NamedTuple):
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> ScoredCandidates:
         """Return the candidates for which the mask is true."""
-        return ScoredCandidates(self.batch.select(mask), self.contributions[mask])
+        return ScoredCandidates(self.batch.select(mask), self.contributions[mask], self.unmatched)
 
 
 class ScoredFormulas(NamedTuple):
-    """Distinct formulas, best first: their visual ids and their scores."""
+    """Distinct formulas, best first: their visual ids and their scores. `unmatched` candidates were not matched for lack of time."""
 
     visual_ids: npt.NDArray[np.int64]
     scores: Scores
+    unmatched: int = 0
 
 
 class FormulaSearcher:
@@ -117,7 +127,7 @@ class FormulaSearcher:
             hits = _non_increasing(self._hits(scored, order[: offset + k]))[offset:]
         else:
             hits = self._hits(scored, order[offset : offset + k])
-        return FormulaPage(hits, min(depth, len(order)))
+        return FormulaPage(hits, min(depth, len(order)), scored.unmatched)
 
     def most_similar(self, formula: str | Parsed, k: int) -> ScoredFormulas:
         """Return the k most similar formulas as arrays; fewer candidates are examined than in `search`."""
@@ -126,7 +136,7 @@ class FormulaSearcher:
         scored = self.score(self.analyse(formula), min(k, self.store.formulas))
         order = scored.order()[:k]
         visual_ids = self.store.visual_ids(scored.batch.rows[order])
-        return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1))
+        return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1), scored.unmatched)
 
     def analyse(self, formula: str | Parsed) -> FormulaContext:
         """Analyse a query: a parsed formula, or LaTeX, which may be any string."""
@@ -140,7 +150,9 @@ class FormulaSearcher:
         possible += find_by_shape(query, self.store) if query.has_wildcards else []
         candidates = find_candidates(query, self.store, depth, [*containing, *possible], self._executor)
         batch = read_batch(self.store, candidates, containing)
-        features = self._executor.map(lambda part: compute_features(context, part), batch.split(THREADS))
+        features = self._executor.map(
+            in_threads(lambda part: compute_features(context, part)), batch.split(_blocks(query, batch))
+        )
         scored = ScoredCandidates(batch, np.concatenate(list(features)) * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
             return scored.keep(same_formulas(query, self.store, batch.rows, batch.operators))
@@ -159,9 +171,9 @@ class FormulaSearcher:
         """Raise the candidates in which the query occurs by their level; drop the others, unless similar formulas are requested."""
         rows = scored.batch.rows
         unknown = [row for row in dict.fromkeys((*possible, *rows[scored.order()].tolist())) if row not in containing]
-        found = match_trees(query, self.store, unknown) | {
-            row: Occurrence(containing[row], False) for row in containing
-        }
+        matched = match_trees(query, self.store, unknown)
+        found = matched.found | {row: Occurrence(containing[row], False) for row in containing}
+        scored = scored._replace(unmatched=matched.unmatched)
         for at, row in enumerate(rows.tolist()):
             if row in found:
                 bonus = WHOLE_BONUS if query.has_wildcards and found[row].whole else 0.0
@@ -196,6 +208,14 @@ class FormulaSearcher:
                 f"formula {visual_id} is not a result of this query", fix="list the results with `porism formulas`"
             )
         return explain_hit(context, self.store, row, scored.contributions[at].tolist())
+
+
+def _blocks(query: FormulaQuery, batch: FormulaBatch) -> int:
+    """Return into how many blocks to split the candidates, so that the time limit is checked often enough."""
+    symbols = int((batch.layout.ends - batch.layout.starts).sum() + batch.operator_sizes.sum())
+    paths = int((batch.paths.ends - batch.paths.starts).sum())
+    pairs = len(query.layout.labels) * symbols + len(query.path_groups.nodes) * paths
+    return max(THREADS, min(len(batch.rows), pairs // BLOCK_PAIRS))
 
 
 def _non_increasing(hits: list[FormulaHit]) -> list[FormulaHit]:

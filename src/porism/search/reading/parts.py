@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from porism.deadline import check
 from porism.search.reading.grammar import latex_readings
 from porism.search.reading.runs import find_runs
 from porism.text.delimiters import MATHML
@@ -65,6 +66,7 @@ def _undelimited(text: str, typed: bool) -> Iterator[QueryPart]:
     text = html.unescape(text)
     at = 0
     for run in find_runs(text) if typed else ():
+        check()
         source = text[run.start : run.end]
         readings = (source,) if run.latex else latex_readings(source)
         if not readings or not readings[0]:

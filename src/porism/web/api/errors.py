@@ -12,7 +12,14 @@ from porism.integrity import DamageError
 
 LOG = logging.getLogger("porism.web")
 # The error code of each HTTP status.
-CODES = {404: "not_found", 405: "not_allowed", 413: "too_large", 422: "bad_request", 503: "too_slow"}
+CODES = {
+    404: "not_found",
+    405: "not_allowed",
+    413: "too_large",
+    422: "bad_request",
+    429: "busy",
+    503: "too_slow",
+}
 # What a client learns about damaged files; the log and /ready name them.
 DAMAGED = PorismError(
     "a file of the index is damaged", fix="the operator runs: porism verify INDEX, then builds again what it names"
@@ -20,11 +27,14 @@ DAMAGED = PorismError(
 
 
 class BadRequest(Exception):
-    """A request that cannot be answered, with what to change."""
+    """A request that cannot be answered, with what to change. `retry_after` says in how many seconds it may be answered."""
 
-    def __init__(self, message: str, *, where: str = "", fix: str = "", status: int = 422) -> None:
+    def __init__(
+        self, message: str, *, where: str = "", fix: str = "", status: int = 422, retry_after: int | None = None
+    ) -> None:
         super().__init__(message)
         self.message, self.where, self.fix, self.status = message, where, fix, status
+        self.headers = {} if retry_after is None else {"retry-after": str(retry_after)}
 
 
 def error_body(code: str, message: str, where: str, fix: str, request_id: str) -> dict[str, object]:
@@ -41,7 +51,7 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     request_id = getattr(request.state, "request_id", "")
     if isinstance(error, BadRequest):
         body = error_body(CODES[error.status], error.message, error.where, error.fix, request_id)
-        return JSONResponse(body, status_code=error.status)
+        return JSONResponse(body, status_code=error.status, headers=error.headers)
     if isinstance(error, DamageError):
         LOG.error("%s %s", request_id, error)
         body = error_body("damaged", DAMAGED.message, "", DAMAGED.fix, request_id)

@@ -1,4 +1,4 @@
-"""Run a view for a request: from the cache, or in a worker thread within the time limit."""
+"""Run a view for a request: from the cache, at once, or in a slot for queries within the time limit."""
 
 from __future__ import annotations
 
@@ -6,33 +6,45 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 from starlette.requests import Request
 
+from porism.deadline import TimeLimitExceeded
 from porism.web.api import views
 from porism.web.api.errors import BadRequest
+from porism.web.api.slots import Busy
 
 # Views whose results are cached: they take time and are often repeated (a second page, the back button, popular queries).
 CACHED_VIEWS = frozenset((views.search, views.formulas))
+# Views that only read what is in memory. They need no slot, so that a busy server still reports that it works.
+IMMEDIATE_VIEWS = frozenset((views.health,))
+RETRY_SECONDS = 2  # after which a client may try again when the server is busy
 
 
 async def run_view(request: Request, view: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Return a view's result, from the cache or computed in a thread.
+    """Return a view's result, from the cache or computed in a slot.
 
-    A running thread cannot be stopped. The time limit releases the caller, and the number of threads is bounded, so
-    slow queries cannot pile up.
+    The computation ends soon after the time limit, because it checks the limit itself. Its slot is free when it has ended.
     """
     state = request.app.state
+    work = functools.partial(view, state.engine, **values)
+    if view in IMMEDIATE_VIEWS:
+        return work()
     key = state.cache.key(view, values) if view in CACHED_VIEWS else None
     if key is not None and (cached := state.cache.get(key)) is not None:
         return cached
     try:
-        with anyio.fail_after(state.seconds):
-            work = functools.partial(view, state.engine, **values)
-            result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=state.limiter)
-            if key is not None:
-                state.cache.put(key, result)
-            return result
-    except TimeoutError:
-        fix = "send a shorter query with fewer formulas"
-        raise BadRequest(f"the query took longer than {state.seconds:g} seconds", fix=fix, status=503) from None
+        result = await state.slots.run(work, state.seconds)
+    except Busy:
+        raise busy() from None
+    except TimeLimitExceeded as error:
+        message = f"the query took longer than {state.seconds:g} seconds"
+        raise BadRequest(message, fix=error.fix, status=503) from None
+    if key is not None and result.complete:
+        state.cache.put(key, result.value)
+    return result.value
+
+
+def busy() -> BadRequest:
+    """Return the error of a server that has more queries than it can answer."""
+    fix = f"try again in {RETRY_SECONDS} seconds"
+    return BadRequest("the server is busy with other queries", fix=fix, status=429, retry_after=RETRY_SECONDS)

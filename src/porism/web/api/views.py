@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from porism.corpus.post import Comment, Link, Post
+from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
 from porism.integrity import DamageError
@@ -251,7 +252,7 @@ def or_not_found(look_up: Callable[[], T], name: str) -> T:
     """Return what `look_up` finds, or answer 404."""
     try:
         return look_up()
-    except DamageError:
+    except (DamageError, TimeLimitExceeded):
         raise
     except PorismError as error:
         raise BadRequest(error.message, where=name, fix="use an id that a search returned", status=404) from None

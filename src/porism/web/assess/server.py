@@ -1,11 +1,11 @@
-"""Run the assessment server."""
+"""Run the assessment server: one worker process under a supervisor that replaces it when it dies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
-import uvicorn
 from starlette.applications import Starlette
 
 from porism.corpus.store.collection import Collection
@@ -17,49 +17,57 @@ from porism.lab.submissions import Submissions, topic_ids
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address
 from porism.web.server.hosts import LOOPBACK
+from porism.web.server.serving import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
 
 
-def run_server(app: Starlette, host: str, port: int, *, https: bool) -> None:
-    """Serve until interrupted. With `https`, trust the client address that a proxy on this machine reports."""
-    uvicorn.run(
-        app,
-        host=host,
-        port=port,
-        log_level="warning",
-        server_header=False,
-        proxy_headers=https,
-        forwarded_allow_ips="127.0.0.1",
-        timeout_keep_alive=30,
-    )
+class AssessmentSettings(NamedTuple):
+    """What the server needs to know. With a folder for submissions, teams can submit runs; `topics` are files to check them.
 
-
-def open_app(
-    journal: str,
-    collection: str,
-    submissions: str | None = None,
-    topics: list[str] | None = None,
-    *,
-    topic_threads: str | None = None,
-    https: bool = False,
-    in_order: bool = False,
-    hosts: Sequence[str] = (),
-) -> Starlette:
-    """Open a journal and a collection as an application; with a folder for submissions, teams can submit runs.
-
-    `hosts` are names under which it answers, besides those of this machine. A damaged journal is refused.
+    `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS. `hosts` are names under
+    which the server answers, besides those of this machine.
     """
-    check_journal(Path(journal))
-    content = Content(Collection.open(collection), thread_address)
-    submitted = (
-        Submissions(Path(submissions), topic_ids(topics or []), CollectionLookup(collection)) if submissions else None
-    )
-    later = Collection.open(topic_threads) if topic_threads else None
+
+    journal: str
+    collection: str
+    submissions: str | None = None
+    topics: tuple[str, ...] = ()
+    topic_threads: str | None = None
+    https: bool = False
+    hosts: tuple[str, ...] = ()
+    in_order: bool = False
+
+
+def open_app(settings: AssessmentSettings) -> Starlette:
+    """Open a journal and a collection as an application. A damaged journal is refused."""
+    check_journal(Path(settings.journal))
+    content = Content(Collection.open(settings.collection), thread_address)
+    submitted = None
+    if settings.submissions:
+        ids = CollectionLookup(settings.collection)
+        submitted = Submissions(Path(settings.submissions), topic_ids(settings.topics), ids)
+    later = Collection.open(settings.topic_threads) if settings.topic_threads else None
     return create_app(
-        Journal.open(journal),
+        Journal.open(settings.journal),
         content,
         submitted,
         topic_threads=later,
-        secure=https,
-        in_order=in_order,
-        hosts=[*LOOPBACK, *hosts],
+        secure=settings.https,
+        in_order=settings.in_order,
+        hosts=[*LOOPBACK, *settings.hosts],
     )
+
+
+def open_service(settings: AssessmentSettings) -> Service:
+    """Open the application in a worker process."""
+    return Service(open_app(settings))
+
+
+def serve(settings: AssessmentSettings, host: str, port: int, server: ServerSettings = DEFAULTS) -> None:
+    """Serve until SIGTERM or Ctrl-C; print the address to stderr."""
+    with bind(host, port) as listener:
+        address = address_of(listener, host)
+
+        def announce(title: str) -> None:
+            print(f"assessment at {address}", file=sys.stderr, flush=True)
+
+        supervise(open_service, (settings,), listener, announce, server)

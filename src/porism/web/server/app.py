@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import anyio
 from jinja2 import Environment, PackageLoader, select_autoescape
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -24,6 +23,7 @@ from porism.integrity import DamageError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
+from porism.web.api.slots import RUNNING, WAITING, QuerySlots
 from porism.web.pages import api_page, ask_box, editor, exports, threads
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
@@ -46,7 +46,6 @@ class SiteLink(NamedTuple):
 
 
 SITE = (SiteLink("Search", "/"), SiteLink("Statistics", "/stats"), SiteLink("Ask", "/ask-box"), SiteLink("API", "/api"))
-THREADS = 4  # queries that one process computes at the same time; more would only wait for each other
 
 
 def create_app(
@@ -54,6 +53,8 @@ def create_app(
     *,
     cors: Sequence[str] = (),
     seconds: float = 10.0,
+    running: int = RUNNING,
+    waiting: int = WAITING,
     hosts: Sequence[str] = LOOPBACK,
     assess_url: str = "",
     experiment: Path | None = None,
@@ -66,7 +67,7 @@ def create_app(
 
     `cors` names the origins that may call the API from a browser. `hosts` are the names under which the server answers,
     so that a foreign page cannot reach a loopback server under its own name. `seconds` limits the time of a query;
-    `cache_size` is the number of cached results. `site` is the site that the posts come from, to which pages link;
+    `running` queries are computed at the same time, and `waiting` more may wait; `cache_size` is the number of cached results. `site` is the site that the posts come from, to which pages link;
     `remote_images` allows pages to show pictures of other machines. Once `check` finds damaged files, requests are refused.
     """
     integrity = check or IntegrityCheck()
@@ -102,7 +103,7 @@ def create_app(
     app.state.has_editor = has_editor()
     app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site), remote_images)
     app.state.cache = ResponseCache(cache_size)
-    app.state.limiter = anyio.CapacityLimiter(THREADS)
+    app.state.slots = QuerySlots(running, waiting)
     app.state.templates = make_templates()
     app.state.site_links = [
         *SITE,
@@ -126,6 +127,7 @@ TITLES = {
     405: "Not allowed",
     413: "Too large",
     422: "The request is not valid",
+    429: "The server is busy",
     503: "The query took too long",
 }
 
@@ -150,7 +152,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
         if error.where and message.startswith(f"{error.where} "):
             message = f"“{error.where}”{message.removeprefix(error.where)}"
     title = "Damaged" if isinstance(error, DamageError) else TITLES.get(response.status_code, "Something went wrong")
-    return pages.render(
+    page = pages.render(
         request,
         "error.html",
         response.status_code,
@@ -159,3 +161,6 @@ async def answer_error(request: Request, error: Exception) -> Response:
         fix=fix,
         request_id=request.state.request_id,
     )
+    if "retry-after" in response.headers:
+        page.headers["retry-after"] = response.headers["retry-after"]
+    return page

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,6 +17,7 @@ from porism.web.api.errors import error_body
 
 LOG = logging.getLogger("porism.web")
 MAX_BODY = 256 * 1024
+CLIENT_LEFT = 499  # in the log: the client left before its request was complete
 MAX_TARGET = 256 * 1024  # path and query string: a query of 20,000 characters of any script fits, percent-encoded
 
 # Pages load only what this server serves, frames included. Nothing may embed them, run inline, or send data elsewhere.
@@ -86,6 +87,8 @@ class RequestMiddleware:
         except TooLarge:
             if not status:  # nothing was sent yet
                 await too_large_response(scope["path"], request_id)(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            status = status or CLIENT_LEFT
         except Exception as error:
             if status or self.on_error is None:
                 raise

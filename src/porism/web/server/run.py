@@ -1,28 +1,23 @@
-"""Run the search server: bind the address, print it, and serve from several processes until interrupted."""
+"""Run the search server: bind the address, open the index in several processes, print the address, and serve until interrupted."""
 
 from __future__ import annotations
 
-import contextlib
-import logging
+import importlib
 import os
-import socket
 import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
 from starlette.applications import Starlette
 
-from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.search.generate import Endpoint
+from porism.web.api.slots import RUNNING, WAITING
 from porism.web.server.app import create_app
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, is_small
-from porism.web.server.workers import workers
-
-BACKLOG = 1024  # connections that may wait to be accepted
+from porism.web.server.serving import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +41,8 @@ class Settings:
     language_model: LanguageModel | None = None
     site: str = ""
     remote_images: bool = False
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket, so that the address is known and free before it is printed."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Connections inherit this. A response is sent in two parts, and the second would wait 40 ms for the first's ACK.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise PorismError(
-            f"cannot listen: {error.strerror or error}",
-            where=f"{host}:{port}",
-            fix="choose another port with --port, or 0 for a free one",
-        ) from None
-    return listener
+    running: int = RUNNING
+    waiting: int = WAITING
 
 
 def warm_up(engine: Engine) -> None:
@@ -114,51 +91,25 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
         site=settings.site,
         remote_images=settings.remote_images,
         check=check,
+        running=settings.running,
+        waiting=settings.waiting,
     )
 
 
-class FairServer(uvicorn.Server):
-    """A server that accepts one connection at a time, so that a busy process leaves the next one to another."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then restore the length of the queue, which a backlog of one shortens."""
-        await super().startup(sockets)
-        for listener in sockets or ():
-            listener.listen(BACKLOG)
-
-
-def run(app: Starlette, listener: socket.socket) -> None:
-    """Serve until interrupted, logging one line per request to stderr."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
-    # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        backlog=1,
-        h11_max_incomplete_event_size=2**21,
-        timeout_keep_alive=15,
-        server_header=False,
-    )
-    FairServer(config).run(sockets=[listener])
-
-
-def run_worker(settings: Settings, listener: socket.socket) -> None:
-    """Serve in a worker process."""
-    with contextlib.suppress(KeyboardInterrupt):
-        run(make_app(open_engine(settings), settings), listener)
-
-
-def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
-    """Serve an index on an address from several processes; print the address to stderr."""
-    listener = bind(host, port)
+def open_service(settings: Settings) -> Service:
+    """Open an index in a worker process."""
     engine = open_engine(settings)
     app = make_app(engine, settings)
-    shown = f"[{host}]" if ":" in host else host
-    with workers(processes - 1, run_worker, settings, listener):
-        print(
-            f"Porism serves {engine.name} at http://{shown}:{listener.getsockname()[1]}/  (Ctrl-C to stop)",
-            file=sys.stderr,
-            flush=True,
-        )
-        run(app, listener)
+    return Service(app, engine.name, lambda: not app.state.slots.is_stuck())
+
+
+def serve(settings: Settings, host: str, port: int, server: ServerSettings = DEFAULTS) -> None:
+    """Serve an index on an address from several processes; print the address to stderr."""
+    importlib.import_module("numba")  # the workers are forked from this process, so that they need not import it
+    with bind(host, port) as listener:
+        address = address_of(listener, host)
+
+        def announce(name: str) -> None:
+            print(f"Porism serves {name} at {address}  (Ctrl-C to stop)", file=sys.stderr, flush=True)
+
+        supervise(open_service, (settings,), listener, announce, server)

@@ -1,0 +1,98 @@
+"""Time limits of a computation: set once for a thread, checked inside loops over many items.
+
+A thread cannot be stopped from outside. Code that may take long calls `check()` at short distances, which raises an error after the time
+limit. Without a time limit nothing is ever raised.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from porism.errors import PorismError
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+class Limit:
+    """A time limit: its end by time.monotonic(), and whether something was left out to keep it."""
+
+    __slots__ = ("_outer", "end", "shortened")
+
+    def __init__(self, end: float, outer: Limit | None = None) -> None:
+        self.end = end
+        self.shortened = False
+        self._outer = outer
+
+    def shorten(self) -> None:
+        """Record that something was left out, here and in the limits around this one."""
+        limit: Limit | None = self
+        while limit is not None:
+            limit.shortened = True
+            limit = limit._outer
+
+
+_current: ContextVar[Limit] = ContextVar("deadline")
+_NONE = Limit(math.inf)
+
+
+class TimeLimitExceeded(PorismError, TimeoutError):
+    """The computation took longer than its time limit; also a `TimeoutError`."""
+
+    def __init__(self) -> None:
+        super().__init__("the query took too long", fix="send a shorter query with fewer formulas")
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[Limit]:
+    """Limit the time of a block. A limit inside another one can only be shorter."""
+    outer = _current.get(_NONE)
+    limit = Limit(min(outer.end, time.monotonic() + seconds), None if outer is _NONE else outer)
+    token = _current.set(limit)
+    try:
+        yield limit
+    finally:
+        _current.reset(token)
+
+
+def remaining() -> float:
+    """Return the seconds that are left; infinity without a time limit."""
+    return _current.get(_NONE).end - time.monotonic()
+
+
+def passed() -> bool:
+    """Return whether the time limit has passed."""
+    return time.monotonic() > _current.get(_NONE).end
+
+
+def check() -> None:
+    """Raise TimeLimitExceeded if the time limit has passed. Costs less than a microsecond."""
+    if time.monotonic() > _current.get(_NONE).end:
+        raise TimeLimitExceeded
+
+
+def shorten() -> None:
+    """Record that the result is incomplete, because something was left out to keep the time limit. It should not be kept for later."""
+    limit = _current.get(_NONE)
+    if limit is not _NONE:
+        limit.shorten()
+
+
+def in_threads(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:
+    """Return the function with the present time limit, for threads of a pool, which have none of their own."""
+    limit = _current.get(_NONE)
+
+    def limited(argument: Argument) -> Result:
+        token = _current.set(limit)
+        try:
+            check()
+            return function(argument)
+        finally:
+            _current.reset(token)
+
+    return limited

@@ -1,0 +1,155 @@
+"""Limits of connections: time for headers, body and idle connections, and how many connections there may be.
+
+uvicorn has a time limit for idle connections after a response, and none for others. Here every connection is in a phase that may last only so
+long. When there are too many connections, the oldest idle one is closed; if none is idle, the new one is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import time
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+Phase = Literal["headers", "body", "answer", "idle", "closing"]
+WAITING_PHASES: tuple[Phase, ...] = ("idle", "headers")  # in which a connection may be closed for another one
+RESERVED_FILES = 64  # of the files that a process may open, for everything but connections
+FEWEST_CONNECTIONS = 16
+CLOSE_SECONDS = 5.0  # for what is left to send when a connection is closed
+REFUSAL = "The server has too many connections. Try again in a few seconds.\n"
+
+
+class ConnectionLimits(NamedTuple):
+    """Seconds for the headers and the body of a request, for sending a response, and between two requests; the number of connections.
+
+    A large body or response may take longer, by a second for each `rate` bytes.
+    """
+
+    header_seconds: float = 10.0
+    body_seconds: float = 20.0
+    rate: int = 10_000
+    send_seconds: float = 30.0
+    idle_seconds: float = 15.0
+    connections: int = 1000
+
+    def within_files(self) -> ConnectionLimits:
+        """Return limits with no more connections than this process may open files."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft == resource.RLIM_INFINITY:
+            return self
+        used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+        possible = max(FEWEST_CONNECTIONS, soft - used - RESERVED_FILES)
+        return self._replace(connections=min(self.connections, possible))
+
+
+class LimitedProtocol(H11Protocol):
+    """A connection that is in one phase at a time, each of which may last only so long."""
+
+    limits: ClassVar[ConnectionLimits] = ConnectionLimits()
+    phase: Phase = "headers"
+    since: float = 0.0
+    received: int = 0
+    sending_since: float = 0.0
+    sending_bytes: int = 0
+
+    def _enter(self, phase: Phase) -> None:
+        if phase != self.phase or not self.since:
+            self.phase, self.since, self.received = phase, time.monotonic(), 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept the connection, if there is space for it."""
+        super().connection_made(transport)
+        self._enter("headers")
+        if _open_connections(self.connections) > self.limits.connections and not self._close_oldest():
+            self._refuse()
+
+    def _close_oldest(self) -> bool:
+        """Close the connection that has waited longest for a request, idle ones first; return whether there was one."""
+        waiting = [one for one in _limited(self.connections) if one is not self and one.phase in WAITING_PHASES]
+        if not waiting:
+            return False
+        oldest = min(waiting, key=lambda one: (WAITING_PHASES.index(one.phase), one.since))
+        oldest._enter("closing")
+        oldest.transport.abort()
+        return True
+
+    def _refuse(self) -> None:
+        head = (
+            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nretry-after: 2\r\n"
+            f"content-length: {len(REFUSAL)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write((head + REFUSAL).encode())
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection after what is left to send."""
+        self._enter("closing")
+        self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Receive a part of a request."""
+        if self.phase == "closing":
+            return
+        if self.phase == "idle":
+            self._enter("headers")
+        self.received += len(data)
+        super().data_received(data)
+        self._follow_request()
+
+    def _follow_request(self) -> None:
+        if self.transport.is_closing():
+            self._enter("closing")
+        elif self.cycle is not None and not self.cycle.response_complete:
+            self._enter("body" if self.cycle.more_body else "answer")
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self._enter("closing" if self.transport.is_closing() else "idle")
+        super().on_response_complete()
+        self._follow_request()  # a request may have arrived before this response
+
+    def check_time(self, now: float) -> None:
+        """Close the connection if its phase lasts too long, or if its client does not read what was sent."""
+        waited, limits = now - self.since, self.limits
+        if self.transport.get_write_buffer_size():
+            self._check_sending(now)
+            return
+        self.sending_since, self.sending_bytes = 0.0, 0
+        if self.phase == "body" and waited > limits.body_seconds + self.received / limits.rate:
+            self.transport.abort()
+        elif (self.phase == "headers" and waited > limits.header_seconds) or (
+            self.phase == "idle" and waited > limits.idle_seconds
+        ):
+            self.close()
+        elif self.phase == "closing" and waited > CLOSE_SECONDS:
+            self.transport.abort()
+
+    def _check_sending(self, now: float) -> None:
+        self.sending_since = self.sending_since or now
+        self.sending_bytes = max(self.sending_bytes, self.transport.get_write_buffer_size())
+        if now - self.sending_since > self.limits.send_seconds + self.sending_bytes / self.limits.rate:
+            self.transport.abort()
+
+
+def _limited(connections: Iterable[Any]) -> list[LimitedProtocol]:
+    return [one for one in connections if isinstance(one, LimitedProtocol)]
+
+
+def _open_connections(connections: Iterable[Any]) -> int:
+    return sum(one.phase != "closing" for one in _limited(connections))
+
+
+def check_connections(connections: Iterable[Any]) -> None:
+    """Close the connections whose phase lasts too long."""
+    now = time.monotonic()
+    for one in _limited(connections):
+        one.check_time(now)
+
+
+def protocol_with(limits: ConnectionLimits) -> type[LimitedProtocol]:
+    """Return the protocol with these limits."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})

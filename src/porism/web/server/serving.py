@@ -1,0 +1,146 @@
+"""Serve an application from several processes under a supervisor: the listening socket, the server of a worker, and starting them all."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import uvicorn
+from starlette.applications import Starlette
+
+from porism.errors import PorismError
+from porism.web.server.connections import ConnectionLimits, check_connections, protocol_with
+from porism.web.server.middleware import MAX_TARGET
+from porism.web.server.supervisor import BEAT_SECONDS, FROZEN_SECONDS, STOP_SECONDS, Beats, Supervisor
+
+BACKLOG = 1024  # connections that may wait to be accepted
+MAX_HEADERS = 64 * 1024
+TICKS = round(BEAT_SECONDS * 10)  # uvicorn ticks ten times a second
+
+
+class Service(NamedTuple):
+    """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced."""
+
+    app: Starlette
+    title: str = ""
+    is_well: Callable[[], bool] = lambda: True
+
+
+class ServerSettings(NamedTuple):
+    """How processes serve. With `trust_proxy`, the address of a client is the one that a proxy on this machine reports."""
+
+    processes: int = 1
+    connections: ConnectionLimits = ConnectionLimits()
+    frozen_seconds: float = FROZEN_SECONDS
+    stop_seconds: float = STOP_SECONDS
+    trust_proxy: bool = False
+
+
+DEFAULTS = ServerSettings()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket, so that the address is known and free before it is printed."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Connections inherit this. A response is sent in two parts, and the second would wait 40 ms for the first's ACK.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise PorismError(
+            f"cannot listen: {getattr(error, 'strerror', None) or error}",
+            where=f"{host}:{port}",
+            fix="choose another port with --port, or 0 for a free one",
+        ) from None
+    return listener
+
+
+def address_of(listener: socket.socket, host: str) -> str:
+    """Return the address of a listening socket for people."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}/"
+
+
+class WorkerServer(uvicorn.Server):
+    """The server of a worker process.
+
+    It accepts one connection at a time, so that a busy process leaves the next one to another. It tells the supervisor that it is alive, and
+    closes connections that take too long.
+    """
+
+    def __init__(self, config: uvicorn.Config, service: Service, beats: Beats) -> None:
+        super().__init__(config)
+        self._service, self._beats = service, beats
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then restore the length of the queue, which a backlog of one shortens."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)
+        self._beats.ready(self._service.title)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after the connections, and give a sign of life."""
+        if counter % TICKS == 0:
+            check_connections(self.server_state.connections)
+            if self._service.is_well():
+                self._beats.beat()
+        return await super().on_tick(counter)
+
+
+def run_worker(
+    beats: Beats,
+    open_service: Callable[..., Service],
+    arguments: tuple[Any, ...],
+    listener: socket.socket,
+    settings: ServerSettings,
+) -> None:
+    """Open the service and serve it in a worker process, logging one line per request to stderr."""
+    service = open_service(*arguments)
+    limits = settings.connections.within_files()
+    config = uvicorn.Config(
+        service.app,
+        log_level="warning",
+        access_log=False,
+        backlog=1,
+        http=protocol_with(limits),
+        ws="none",
+        # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
+        h11_max_incomplete_event_size=MAX_TARGET + MAX_HEADERS,
+        timeout_keep_alive=max(1, round(limits.idle_seconds)),
+        timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
+        server_header=False,
+        proxy_headers=settings.trust_proxy,
+        forwarded_allow_ips="127.0.0.1",
+    )
+    WorkerServer(config, service, beats).run(sockets=[listener])
+
+
+def supervise(
+    open_service: Callable[..., Service],
+    arguments: tuple[Any, ...],
+    listener: socket.socket,
+    announce: Callable[[str], None],
+    settings: ServerSettings = DEFAULTS,
+) -> None:
+    """Serve `open_service(*arguments)` on a socket until SIGTERM or Ctrl-C. `announce` receives the title when the first process serves."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
+    supervisor = Supervisor(
+        settings.processes,
+        run_worker,
+        (open_service, arguments, listener, settings),
+        on_ready=announce,
+        on_stop=listener.close,
+        frozen_seconds=settings.frozen_seconds,
+        stop_seconds=settings.stop_seconds,
+    )
+    if supervisor.run() == signal.SIGINT:
+        raise KeyboardInterrupt

@@ -1,0 +1,264 @@
+"""A supervisor: a process that serves nothing, starts worker processes, and replaces those that die or freeze.
+
+Each worker writes a byte to a pipe several times a second. One that is silent for too long is frozen: it is killed and replaced. Workers are
+forked from the supervisor, which has imported all modules, so that a new one is ready soon. The kernel kills them when the supervisor dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from types import FrameType
+from typing import Any
+
+from porism.errors import PorismError
+
+LOG = logging.getLogger("porism.web")
+BEAT_SECONDS = 0.5  # between two signs of life
+TICK_SECONDS = 0.25  # between two looks at the workers
+FROZEN_SECONDS = 5.0  # without a sign of life, after which a worker is killed
+START_FACTOR = 3  # a worker that starts may be silent for longer: it reads files and compiles
+STOP_SECONDS = 10.0  # for requests to finish after SIGTERM
+KILL_SECONDS = 2.0  # more, before workers that have not stopped are killed
+FIRST_DELAY, LARGEST_DELAY = 0.25, 30.0  # before a worker is started again after it died while it started
+HANDLED = (signal.SIGINT, signal.SIGTERM)
+_PR_SET_PDEATHSIG = 1
+
+
+class Beats:
+    """A worker's end of the pipe to the supervisor."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._is_ready = threading.Event()
+        os.set_blocking(file, False)
+
+    def start(self) -> None:
+        """Give signs of life from a thread until the worker serves, and does so itself."""
+        threading.Thread(target=self._beat_until_ready, daemon=True).start()
+
+    def _beat_until_ready(self) -> None:
+        while not self._is_ready.wait(BEAT_SECONDS):
+            self.beat()
+
+    def ready(self, title: str) -> None:
+        """Report that the worker serves."""
+        self._is_ready.set()
+        self._write(json.dumps({"ready": title}).encode())
+
+    def beat(self) -> None:
+        """Give a sign of life. Never blocks, also while the supervisor is stopped."""
+        self._write(b"")
+
+    def failed(self, error: PorismError) -> None:
+        """Report why the worker cannot start."""
+        self._write(json.dumps({"message": error.message, "where": error.where, "fix": error.fix}).encode())
+
+    def _write(self, line: bytes) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._file, line + b"\n")
+
+
+Work = Callable[..., None]  # called with Beats and the arguments
+
+
+@dataclass(slots=True)
+class Worker:
+    """A worker process and what is known about it."""
+
+    process: ForkProcess
+    pipe: int
+    silent: float = 0.0
+    title: str | None = None
+    error: PorismError | None = None
+    unread: bytes = b""
+
+    def read(self) -> None:
+        """Read what the worker has written."""
+        try:
+            received = os.read(self.pipe, 65536)
+        except OSError:
+            received = b""
+        if received:
+            self.silent = 0.0
+        *lines, self.unread = (self.unread + received).split(b"\n")
+        for line in filter(None, lines):
+            report = json.loads(line)
+            if "ready" in report:
+                self.title = report["ready"]
+            else:
+                self.error = PorismError(report["message"], where=report["where"], fix=report["fix"])
+
+
+@dataclass(slots=True)
+class _Place:
+    """A place for a worker: the worker or, while there is none, the time at which the next one is started."""
+
+    worker: Worker | None = None
+    start_at: float = 0.0
+    failures: int = 0  # starts in succession that did not succeed
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs `work(beats, *arguments)` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the first one serves."""
+
+    number: int
+    work: Work
+    arguments: tuple[Any, ...] = ()
+    on_ready: Callable[[str], None] = lambda title: None
+    on_stop: Callable[[], None] = lambda: None
+    frozen_seconds: float = FROZEN_SECONDS
+    stop_seconds: float = STOP_SECONDS
+    _places: list[_Place] = field(default_factory=list)
+    _signals: list[int] = field(default_factory=list)
+    _announced: bool = False
+
+    def run(self) -> int:
+        """Supervise until a signal; return its number. Raise a worker's error if no worker has ever been ready."""
+        self._places = [_Place() for _ in range(self.number)]
+        with self._signal_pipe() as signals:
+            try:
+                while not self._signals:
+                    self._start_missing()
+                    self._look(signals)
+            finally:
+                self._stop(signals)
+        return self._signals[0]
+
+    @contextlib.contextmanager
+    def _signal_pipe(self) -> Iterator[int]:
+        """Collect signals; each one also writes a byte to a pipe, which ends any waiting."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        os.set_blocking(reading, False)
+        handlers = {one: signal.signal(one, self._receive) for one in HANDLED}
+        before = signal.set_wakeup_fd(writing)
+        try:
+            yield reading
+        finally:
+            signal.set_wakeup_fd(before)
+            for one, handler in handlers.items():
+                signal.signal(one, handler)
+            os.close(reading)
+            os.close(writing)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self._signals.append(number)
+
+    def _start_missing(self) -> None:
+        for place in self._places:
+            if place.worker is None and time.monotonic() >= place.start_at:
+                place.worker = self._start()
+
+    def _start(self) -> Worker:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        others = [reading, *(place.worker.pipe for place in self._places if place.worker is not None)]
+        process = multiprocessing.get_context("fork").Process(
+            target=_run, args=(os.getpid(), others, writing, self.work, self.arguments)
+        )
+        # A signal between the fork and the worker's own handlers would be lost.
+        signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+        os.close(writing)
+        return Worker(process, reading)
+
+    def _look(self, signals: int) -> None:
+        """Wait a moment, then read signs of life, and replace workers that are dead or frozen."""
+        workers = [place.worker for place in self._places if place.worker is not None]
+        began = time.monotonic()
+        ready = wait([signals, *(worker.process.sentinel for worker in workers)], TICK_SECONDS)
+        # If this process was stopped for a while (Ctrl-Z), the workers were probably stopped, too.
+        waited = min(time.monotonic() - began, 2 * TICK_SECONDS)
+        for place in self._places:
+            if place.worker is not None:
+                place.worker.silent += waited
+                place.worker.read()
+                self._announce(place.worker)
+                self._replace_if_ended(place, place.worker, place.worker.process.sentinel in ready)
+
+    def _announce(self, worker: Worker) -> None:
+        if worker.title is not None and not self._announced:
+            self._announced = True
+            self.on_ready(worker.title)
+
+    def _replace_if_ended(self, place: _Place, worker: Worker, ended: bool) -> None:
+        if not ended and worker.silent > self.frozen_seconds * (START_FACTOR if worker.title is None else 1):
+            LOG.warning("worker %s gives no sign of life for %.1f s and is killed", worker.process.pid, worker.silent)
+            worker.process.kill()
+            ended = True
+        if not ended:
+            return
+        worker.process.join()
+        os.close(worker.pipe)
+        place.worker = None
+        if worker.error is not None and not self._announced:
+            raise worker.error
+        place.failures = 0 if worker.title is not None else place.failures + 1
+        delay = min(FIRST_DELAY * 2 ** (place.failures - 1), LARGEST_DELAY) if place.failures else 0.0
+        place.start_at = time.monotonic() + delay
+        reason = worker.error or f"exit code {worker.process.exitcode}"
+        LOG.warning("worker %s ended (%s) and is replaced in %g s", worker.process.pid, reason, delay)
+
+    def _stop(self, signals: int) -> None:
+        """Stop all workers: ask them, wait for their requests to finish, then kill the rest. A second signal kills at once."""
+        self.on_stop()
+        workers = [place.worker for place in self._places if place.worker is not None]
+        for worker in workers:
+            worker.process.terminate()
+        end = time.monotonic() + self.stop_seconds + KILL_SECONDS
+        running = {worker.process.sentinel for worker in workers}
+        while running and len(self._signals) < 2 and time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                os.read(signals, 4096)
+            running -= set(wait([signals, *running], TICK_SECONDS))
+        for worker in workers:
+            worker.process.kill()
+            worker.process.join()
+            os.close(worker.pipe)
+
+
+def _run(supervisor: int, others: list[int], pipe: int, work: Work, arguments: tuple[Any, ...]) -> None:
+    """Work in a forked process: end with the supervisor, and report an error that a user can fix."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor receives Ctrl-C, too, and stops all
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+    for file in others:
+        os.close(file)
+    _end_with(supervisor)
+    beats = Beats(pipe)
+    beats.start()
+    try:
+        work(beats, *arguments)
+    except PorismError as error:
+        beats.failed(error)
+        sys.exit(1)
+
+
+def _end_with(supervisor: int) -> None:
+    """Let the kernel kill this process when the supervisor dies; where it cannot, a thread waits for that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != supervisor:  # it died before the call
+            os._exit(1)
+        return
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()

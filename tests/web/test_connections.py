@@ -1,0 +1,170 @@
+"""Slow, idle and too many connections, with real sockets."""
+
+from __future__ import annotations
+
+import multiprocessing
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from server_processes import running
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from porism.web.server.connections import ConnectionLimits
+from porism.web.server.serving import ServerSettings, Service, bind, supervise
+
+HOST = b"host: localhost\r\n"
+Address = tuple[str, int]
+
+
+async def echo(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(str(len(await request.body())))
+
+
+async def large(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("x" * 50_000_000)
+
+
+def open_service() -> Service:
+    return Service(Starlette(routes=[Route("/", echo, methods=["GET", "POST"]), Route("/large", large)]))
+
+
+@contextmanager
+def serving(limits: ConnectionLimits) -> Iterator[Address]:
+    """Serve with these limits in another process."""
+    listener = bind("127.0.0.1", 0)
+    arguments = (open_service, (), listener, print, ServerSettings(connections=limits))
+    process = multiprocessing.get_context("fork").Process(target=supervise, args=arguments)
+    process.start()
+    address: Address = listener.getsockname()
+    listener.close()
+    try:
+        yield address
+    finally:
+        process.kill()
+        process.join()
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[Address]:
+    limits = ConnectionLimits(header_seconds=1.0, body_seconds=1.0, rate=10**9, send_seconds=1.0, idle_seconds=2.0)
+    with serving(limits) as address:
+        yield address
+
+
+def read_to_end(client: socket.socket) -> bytes:
+    """Return what the server sends until it closes the connection; a minute at most."""
+    received = bytearray()
+    client.settimeout(60)
+    try:
+        while part := client.recv(65536):
+            received += part
+    except ConnectionResetError:
+        pass
+    return bytes(received)
+
+
+def test_a_connection_without_a_request_is_closed(impatient: Address) -> None:
+    with socket.create_connection(impatient) as client:
+        assert read_to_end(client) == b""
+
+
+@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"])
+def test_headers_that_arrive_slowly_do_not_keep_a_connection_open(impatient: Address, first: bytes) -> None:
+    """Also not in the second request of a connection."""
+    with socket.create_connection(impatient) as client:
+        client.sendall(first + b"GET / HTTP/1.1\r\n" + HOST)
+        client.settimeout(0.2)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                client.sendall(b"x-slow: 1\r\n")
+                if first and client.recv(65536).startswith(b"HTTP/1.1 200"):
+                    continue
+                if not client.recv(65536):
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        assert time.monotonic() < end
+
+
+def test_a_body_that_arrives_slowly_is_not_waited_for(impatient: Address) -> None:
+    with socket.create_connection(impatient) as client:
+        client.sendall(b"POST / HTTP/1.1\r\n" + HOST + b"content-length: 1000\r\n\r\nx")
+        assert b"200" not in read_to_end(client)
+
+
+def test_a_client_that_does_not_read_is_disconnected(impatient: Address) -> None:
+    with socket.create_connection(impatient) as client:
+        client.sendall(b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n")
+        time.sleep(4)
+        assert len(read_to_end(client)) < 50_000_000
+
+
+def test_an_idle_connection_is_closed_and_an_active_one_is_not(impatient: Address) -> None:
+    with socket.create_connection(impatient) as client:
+        for _ in range(4):
+            client.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+            received = b""
+            while not received.endswith(b"\r\n\r\n0"):
+                received += client.recv(65536)
+            time.sleep(0.7)
+        assert read_to_end(client) == b""
+
+
+def test_a_large_body_may_take_its_time() -> None:
+    with (
+        serving(ConnectionLimits(body_seconds=1.0, rate=10_000)) as address,
+        socket.create_connection(address) as client,
+    ):
+        head = b"POST / HTTP/1.1\r\nconnection: close\r\ncontent-length: 60000\r\n"
+        client.sendall(head + HOST + b"\r\n")
+        for _ in range(6):
+            client.sendall(b"x" * 10_000)
+            time.sleep(0.4)
+        assert read_to_end(client).endswith(b"60000")
+
+
+def test_the_oldest_idle_connection_makes_place_for_a_new_one() -> None:
+    with serving(ConnectionLimits(connections=3)) as address, ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(address)) for _ in range(6)]
+        for client in clients[:3]:
+            assert read_to_end(client) == b""
+        clients[-1].sendall(b"GET / HTTP/1.1\r\nconnection: close\r\n" + HOST + b"\r\n")
+        assert read_to_end(clients[-1]).startswith(b"HTTP/1.1 200")
+
+
+def test_a_connection_is_refused_at_once_when_all_others_are_busy() -> None:
+    with serving(ConnectionLimits(connections=2)) as address, ExitStack() as stack:
+        for _ in range(2):
+            client = stack.enter_context(socket.create_connection(address))
+            client.sendall(b"POST / HTTP/1.1\r\n" + HOST + b"content-length: 10\r\n\r\nx")
+        time.sleep(1)
+        answer = read_to_end(stack.enter_context(socket.create_connection(address)))
+        assert answer.startswith(b"HTTP/1.1 503 Service Unavailable")
+        assert b"retry-after: 2" in answer
+
+
+def test_idle_connections_cannot_use_up_all_files(demo: Path, tmp_path: Path) -> None:
+    options = ("--workers", "1", "--idle-seconds", "600")
+    with running(tmp_path / "log", "serve", str(demo / "index"), *options, files=256) as server, ExitStack() as stack:
+        host, port = server.address.removeprefix("http://").rstrip("/").split(":")
+        for _ in range(300):
+            client = stack.enter_context(socket.create_connection((host, int(port)), timeout=60))
+            client.sendall(b"GET /v1/health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        assert server.answers()
+        assert b'"ok":true' in server.get("v1/search?q=square+root")
+
+
+def test_no_more_connections_than_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porism.web.server.connections.resource.getrlimit", lambda kind: (256, 256))
+    assert 16 <= ConnectionLimits().within_files().connections < 200
+    assert ConnectionLimits(connections=20).within_files().connections == 20
