@@ -201,8 +201,8 @@ def test_explaining_an_unknown_formula(searcher: FormulaSearcher) -> None:
 @pytest.mark.parametrize("mode", ["similar", "exact", "subformula", "diverse"])
 def test_a_page_is_a_slice_of_all_hits(searcher: FormulaSearcher, mode: Mode) -> None:
     whole = searcher.search(r"\sum_{k=0}^n ?x", 100, mode)
-    assert searcher.page(r"\sum_{k=0}^n ?x", 1, 3, mode) == (whole[1:4], len(whole))
-    assert searcher.page(r"\sum_{k=0}^n ?x", 200, 3, mode) == ([], len(whole))
+    assert searcher.page(r"\sum_{k=0}^n ?x", 1, 3, mode) == (whole[1:4], len(whole), 0)
+    assert searcher.page(r"\sum_{k=0}^n ?x", 200, 3, mode) == ([], len(whole), 0)
 
 
 def test_mathml_and_latex_of_one_formula_find_the_same(demo: Path) -> None:
