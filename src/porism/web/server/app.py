@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from porism.errors import PorismError
@@ -78,26 +78,12 @@ def create_app(
     ]
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
-    static = importlib.resources.files("porism.web") / "static"
-    routes = [
-        *api.routes(),
-        *pages.routes(),
-        *threads.routes(),
-        *exports.routes(),
-        *ask_box.routes(),
-        *api_page.routes(),
-        *readiness.routes(),
-        *(editor.routes() if has_editor() else ()),
-        Mount("/static", StaticFiles(directory=str(static))),
-    ]
-    if experiment:
-        routes.append(Route("/leaderboard", leaderboard))
     handlers = {
         BadRequest: answer_error,
         PorismError: answer_error,
         HTTPException: answer_error,
     }
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app = Starlette(routes=_routes(bool(experiment)), middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
     app.state.cors, app.state.integrity = tuple(cors), integrity
     app.state.has_editor = has_editor()
@@ -111,6 +97,22 @@ def create_app(
         *([SiteLink("Assessment", assess_url)] if assess_url else []),
     ]
     return app
+
+
+def _routes(has_leaderboard: bool) -> list[BaseRoute]:
+    static = importlib.resources.files("porism.web") / "static"
+    routes: list[BaseRoute] = [
+        *api.routes(),
+        *pages.routes(),
+        *threads.routes(),
+        *exports.routes(),
+        *ask_box.routes(),
+        *api_page.routes(),
+        *readiness.routes(),
+        *(editor.routes() if has_editor() else ()),
+        Mount("/static", StaticFiles(directory=str(static))),
+    ]
+    return [*routes, Route("/leaderboard", leaderboard)] if has_leaderboard else routes
 
 
 def make_templates() -> Environment:
