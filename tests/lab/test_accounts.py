@@ -180,3 +180,17 @@ def test_a_form_left_open_can_be_sent_after_a_new_login(journal: Journal, clock:
     other = session_of(journal, log_in(journal, "bob", "another long one") or "")
     assert other is not None
     assert other.csrf != third.csrf
+
+
+def test_a_clock_that_is_set_back_ends_sessions_by_its_new_time(journal: Journal, clock: Clock) -> None:
+    clock.now = 1_000_000.0
+    token = log_in(journal, "ann", "long enough") or ""
+    for _ in range(MAX_FAILURES):
+        log_in(journal, "ann", "wrong password", "b")
+    clock.now = 500_000.0
+    assert session_of(journal, token)
+    assert log_in(journal, "ann", "long enough", "b")
+    clock.now += SESSION_SECONDS - 1
+    assert session_of(journal, token)
+    clock.now += SESSION_SECONDS + 1
+    assert session_of(journal, token) is None  # the session ends by the new clock

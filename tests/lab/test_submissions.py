@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,8 @@ import pytest
 from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.submissions import Submissions, topic_ids
+from porism.evaluate.runs.name import RunName
+from porism.lab.submissions import CheckResult, Submissions, _one_of_few_checks, topic_ids
 
 
 @pytest.fixture
@@ -128,3 +131,32 @@ def test_the_command(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["submissions", "list", str(tmp_path / "d"), "--team", "Blue"]) == 0
     assert "Blue-task1-two-auto-text-A.tsv\taccepted" in capsys.readouterr().out
     assert main(["submissions", "withdraw", str(tmp_path / "d"), "Blue", "Blue-task1-two-auto-text-A.tsv"]) == 0
+
+
+def test_a_long_check_does_not_delay_other_submissions(
+    submissions: Submissions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check, entered, release = Submissions._check_content, threading.Event(), threading.Event()
+
+    def slow_check(self: Submissions, path: Path, run_name: RunName | None) -> CheckResult:
+        if path.name.startswith("Red"):
+            entered.set()
+            assert release.wait(60)
+        return check(self, path, run_name)
+
+    monkeypatch.setattr(Submissions, "_check_content", slow_check)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(submissions.submit, "Red", "Red-task1-a-auto-both-P.tsv", line())
+        assert entered.wait(60)
+        quick = submissions.submit("Blue", "Blue-task1-a-auto-both-P.tsv", line())
+        release.set()
+        assert (quick.number, quick.verdict) == (1, "accepted")
+        assert (slow.result().number, slow.result().verdict) == (2, "accepted")
+    assert sorted(path.name for path in submissions.folder.iterdir() if path.name.startswith(".inc")) == []
+
+
+def test_only_few_runs_are_checked_at_the_same_time(submissions: Submissions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porism.lab.submissions._checks", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("porism.lab.submissions.CHECK_WAIT_SECONDS", 0.01)
+    with _one_of_few_checks(), pytest.raises(PorismError, match="busy with the checks of other runs"):
+        submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", line())

@@ -26,3 +26,7 @@ def test_a_visit_lasts_from_opening_to_submission() -> None:
     assert visit_seconds([PageEvent("open", 0.0)]) is None
     assert visit_seconds([PageEvent("submit", 9.0)]) is None
     assert visit_seconds([PageEvent("open", 0.0), PageEvent("submit", 5.0), PageEvent("submit", 9.0)]) == 5.0
+
+
+def test_a_clock_that_is_set_back_gives_no_negative_time() -> None:
+    assert visit_seconds([PageEvent("open", 100.0), PageEvent("submit", 40.0)]) == 0.0

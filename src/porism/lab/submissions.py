@@ -13,6 +13,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -34,6 +35,9 @@ from porism.files import open_bytes, report_unreadable
 RECEIPTS = "receipts.jsonl"
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,150}\.tsv")
 NAME_FIX = "name the file group-task-id-runtype-data-eval.tsv"
+SIMULTANEOUS_CHECKS = 2
+CHECK_WAIT_SECONDS = 60.0
+_checks = threading.BoundedSemaphore(SIMULTANEOUS_CHECKS)
 Verdict = Literal["accepted", "refused", "withdrawn"]
 
 
@@ -92,21 +96,27 @@ class Submissions:
         return sorted(self.folder.glob(f"{team or '[!.]*'}/*.tsv")) if self.folder.exists() else []
 
     def submit(self, team: str, name: str, data: bytes) -> Receipt:
-        """Check a file, keep it if it is valid, and return the receipt."""
-        file = Path(name).name
-        with self._locked(), tempfile.TemporaryDirectory(dir=self.folder, prefix=".incoming-") as incoming:
+        """Check a file, keep it if it is valid, and return the receipt.
+
+        Checking may take minutes, so that other submissions go on meanwhile. Only the rules for the team's runs together need the lock.
+        """
+        file, run_name, digest = Path(name).name, parse_name(Path(name).name), hashlib.sha256(data).hexdigest()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with _one_of_few_checks(), tempfile.TemporaryDirectory(dir=self.folder, prefix=".incoming-") as incoming:
             path = Path(incoming) / (file if SAFE_NAME.fullmatch(file) else "run.tsv")
             path.write_bytes(data)
-            run_name = parse_name(file)
             checked = self._check(team, file, path, run_name)
-            if checked.valid:
-                self._keep(team, file, path)
-            return self._add_receipt(
-                team, file, "accepted" if checked.valid else "refused",
-                sha256=hashlib.sha256(data).hexdigest(), size=len(data), task=run_name.task if run_name else "",
-                primary=bool(run_name and run_name.primary), counts=checked.counts,
-                report=tuple(line.replace(f"{incoming}{os.sep}", "") for line in checked.report),
-            )  # fmt: skip
+            with self._locked():
+                if checked.valid and (violations := self._rule_violations(team, file)):
+                    checked = CheckResult(violations + checked.report, checked.counts, False)
+                if checked.valid:
+                    self._keep(team, file, path)
+                return self._add_receipt(
+                    team, file, "accepted" if checked.valid else "refused",
+                    sha256=digest, size=len(data), task=run_name.task if run_name else "",
+                    primary=bool(run_name and run_name.primary), counts=checked.counts,
+                    report=tuple(line.replace(f"{incoming}{os.sep}", "") for line in checked.report),
+                )  # fmt: skip
 
     def withdraw(self, team: str, name: str) -> Receipt:
         """Withdraw a current run; it is kept under `replaced/`."""
@@ -128,19 +138,16 @@ class Submissions:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Allow one submission at a time, across threads and processes."""
+        """Allow one change of the folder at a time, across threads and processes."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.folder / ".lock"):
             yield
 
     def _check(self, team: str, file: str, path: Path, run_name: RunName | None) -> CheckResult:
-        """Check the name, then the content, then the rules for the team's runs together."""
+        """Check the name, then the content."""
         if problem := _name_problem(team, file, run_name):
             return CheckResult([problem], {}, False)
-        checked = self._check_content(path, run_name)
-        if checked.valid and (violations := self._rule_violations(team, file)):
-            return CheckResult(violations + checked.report, checked.counts, False)
-        return checked
+        return self._check_content(path, run_name)
 
     def _check_content(self, path: Path, run_name: RunName | None) -> CheckResult:
         task = run_name.task.removesuffix("NOC") if run_name else ""
@@ -187,6 +194,17 @@ class Submissions:
 def _read_receipts(path: Path) -> list[Receipt]:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [Receipt(**{**row, "report": tuple(row["report"])}) for row in rows]
+
+
+@contextlib.contextmanager
+def _one_of_few_checks() -> Iterator[None]:
+    """Allow few checks at the same time, so that a server answers meanwhile."""
+    if not _checks.acquire(timeout=CHECK_WAIT_SECONDS):
+        raise PorismError("the server is busy with the checks of other runs", fix="submit the run again in a minute")
+    try:
+        yield
+    finally:
+        _checks.release()
 
 
 def _name_problem(team: str, file: str, run_name: RunName | None) -> str:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_topic
@@ -265,3 +266,21 @@ def test_the_server_answers_only_under_its_own_names(case: LabCase, assigned: Jo
     person = Person(case, assigned)
     assert person.http.get("/login").status_code == 200
     assert person.http.get("/login", headers={"host": "evil.example"}).status_code == 400
+
+
+@pytest.mark.parametrize(("name", "status"), [("", 303), ("ann", 403)])
+def test_a_large_upload_is_read_only_from_a_team(
+    case: LabCase,
+    journal: Journal,
+    submissions: Submissions,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    status: int,
+) -> None:
+    def read(request: Request) -> None:
+        raise AssertionError("the body is read")
+
+    person = Person(case, journal, name, submissions)
+    monkeypatch.setattr(Request, "form", read)
+    answer = person.http.post("/submissions", files={"run": ("a.tsv", b"x" * 1000)}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["connection"]) == (status, "close")

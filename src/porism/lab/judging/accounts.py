@@ -119,7 +119,8 @@ def session_of(journal: Journal, token: str) -> Session | None:
     if not rows:
         return None
     row = rows[0]
-    if now - row["last_seen"] > TOUCH_SECONDS:
+    # A session of the future is left over from a clock that was set back; from now on it ends as usual.
+    if not 0 <= now - row["last_seen"] <= TOUCH_SECONDS:
         with journal.write() as connection:
             connection.execute("UPDATE session SET last_seen = ? WHERE token_hash = ?", (now, _token_hash(token)))
     return Session(row["account"], row["role"], _csrf_token(journal, row["account"], row["password_hash"]))

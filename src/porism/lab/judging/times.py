@@ -56,6 +56,6 @@ def visit_seconds(events: Sequence[PageEvent]) -> float | None:
         if event.field == "open":
             opened = event.at
         elif event.field == "submit" and opened is not None:
-            visits.append(event.at - opened)
+            visits.append(max(0.0, event.at - opened))  # the clock may have been set back
             opened = None
     return sum(visits) if visits else None

@@ -91,10 +91,27 @@ def protected(handler: Handler, *roles: str) -> Callable[[Request], Awaitable[Re
     """Wrap a handler as an endpoint for these roles (none named: everyone); a form needs its CSRF token."""
 
     async def endpoint(request: Request) -> Response:
-        form = await request.form() if request.method == "POST" else FormData()
-        return await run_in_threadpool(_answer, handler, roles, request, form)
+        if request.method != "POST":
+            return await run_in_threadpool(_answer, handler, roles, request, FormData())
+        refusal = await run_in_threadpool(_refusal, roles, request) if roles else None
+        if refusal is not None:  # without reading the body, which may be large
+            refusal.headers["connection"] = "close"
+            return refusal
+        return await run_in_threadpool(_answer, handler, roles, request, await request.form())
 
     return endpoint
+
+
+def _refusal(roles: tuple[str, ...], request: Request) -> Response | None:
+    """Return the answer to someone who may not send this form; None if the form is welcome."""
+    app: AppContext = request.app.state.context
+    session = session_of(app.journal, request.cookies.get(COOKIE, ""))
+    if session is None:
+        return RedirectResponse("/login", 303)
+    if session.role not in roles:
+        message = "You do not have access to this page."
+        return app.page("error.html", session, 403, message=message, fix="")
+    return None
 
 
 def _answer(handler: Handler, roles: tuple[str, ...], request: Request, form: FormData) -> Response:

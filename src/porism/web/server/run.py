@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
+from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.search.generate import Endpoint
 from porism.web.api.slots import RUNNING, WAITING
