@@ -7,7 +7,7 @@ import re
 import pytest
 
 from porism.formula import parse
-from porism.search.display.page_math import page_math
+from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.readable import readable_latex
 from porism.search.display.unmarked import with_unmarked
 from porism.text.segment import Segment, Text
@@ -68,6 +68,26 @@ def test_brackets_stretch_only_around_what_is_tall(latex: str, stretchy: int) ->
     assert sum("stretchy" not in one and "size" not in one for one in brackets) == stretchy
 
 
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"a\vapsilon", '<mi mathvariant="normal">vapsilon</mi>'),
+        (r"\ds{H}", "<mi>H</mi>"),
+        (r"\quadx", '<mrow><mspace width="1em"></mspace><mi>x</mi></mrow>'),
+    ],
+)
+def test_unknown_commands_are_shown_without_their_backslash(latex: str, shown: str) -> None:
+    made = page_math(parse(latex).mathml)
+    assert shown in made
+    assert "merror" not in made
+    assert "\\" not in made
+
+
+def test_a_formula_that_only_defines_macros_shows_nothing() -> None:
+    assert is_blank(parse(r"\newcommand{\a}{b}").mathml)
+    assert not is_blank(parse("x").mathml)
+
+
 def test_underlines_and_primes_of_symbols_with_an_index() -> None:
     assert '<mo stretchy="true">_</mo></munder>' in page_math(parse(r"\underline{x}").mathml)
     assert '<mo class="m-prime">′</mo></msubsup>' in page_math(parse("M_0'").mathml)
@@ -81,6 +101,8 @@ def test_underlines_and_primes_of_symbols_with_an_index() -> None:
         (r"E[X]=\qvar@construct{?}", "E[X]=?"),
         (r"A{\qvar@construct{\land}}B", r"A{\land}B"),
         (r"\overset{\qvar@construct{missing}}{=}", r"\overset{{\square}}{=}"),
+        (r"\ce{^{4}He}", r"\mathrm{^{4}He}"),
+        (r"k\text{height $}\par\end{document}", r"k\text{height }"),
         (r"\lx@sectionsign 2.5", r"\text{§} 2.5"),
         (r"\@@eqnarray$\displaystyle a$&$=$&$b$", r"\begin{aligned}a& = b\end{aligned}"),
         (r"\begin{eqnarray*}a&=&b\\&=&c\end{eqnarray*}", r"\begin{aligned}a& = b\\& = c\end{aligned}"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.macros import DEFINES, Macros, definitions, expand_macros
+from porism.text.segment import Text
 
 HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\DeclareMathOperator", "\\let")
 
@@ -17,6 +18,12 @@ def expand(latex: str, macros: Macros) -> str:
     source = EditableLatex(latex)
     expand_macros(source, macros)
     return source.text
+
+
+def defined_macros(texts: Iterable[Text]) -> Macros:
+    """Return the macros that formulas of some texts define; on the site they hold for the whole page."""
+    marked = [text for text in texts if any(hint in text.stored for hint in HINTS)]
+    return definitions("\n".join(formula.text for text in marked for formula in text.formulas))
 
 
 def self_contained(latex: Sequence[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ MAX_GROWTH = 20_000
 DEFINES = re.compile(
     r"\\(?:(?:re|provide)?newcommand|providecommand|renewcommand|DeclareMathOperator|def|gdef|edef|let)(?![A-Za-z])"
 )
+_PARAMETER = re.compile(r"(\\[A-Za-z]+|)#([1-9])")
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|[^A-Za-z\s])")
 _SPACE = re.compile(r"\s*")
 
@@ -100,12 +101,14 @@ def _applied(macro: Macro, text: str, at: int) -> tuple[str, int]:
     while len(values) < macro.arguments:
         value, at = _argument(text, at)
         values.append(value)
-    body = re.sub(r"#([1-9])", lambda found: _value(values, int(found[1])), macro.body)
+    body = _PARAMETER.sub(lambda found: found[1] + _value(values, int(found[2]), bool(found[1])), macro.body)
     return body, at
 
 
-def _value(values: list[str], number: int) -> str:
-    return values[number - 1] if number <= len(values) else ""
+def _value(values: list[str], number: int, after_command: bool) -> str:
+    """Return an argument; a letter at its start must not run into the command before it: `\\langle#1`."""
+    value = values[number - 1] if number <= len(values) else ""
+    return f" {value}" if after_command and value[:1].isalpha() else value
 
 
 def _argument(text: str, at: int) -> tuple[str, int]:

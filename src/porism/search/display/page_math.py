@@ -19,6 +19,20 @@ _TAG = re.compile(r"<(/?)([a-z]+)[^>]*>")
 # Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
 _WIDE_ACCENT = re.compile("<mo([^>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
 _UNDERLINE = re.compile("<mo([^>]*)>\u0332</mo></munder>")
+_ERROR = re.compile(r"<merror[^>]*><mtext>\\([A-Za-z]*)[^<]*</mtext></merror>")
+# Commands that the converter does not know: of layout, which show nothing, and of spaces, to which an author joined letters (`\\quadx`).
+_LAYOUT = frozenset(
+    ("ds", "hfil", "hfill", "small", "large", "Large", "tiny", "normalsize", "nonumber", "notag", "noindent", "par")
+)
+_SPACE = re.compile(r"(q?quad|langle|rangle|cdot|times)([A-Za-z]*)\Z")
+_SPACES = {
+    "quad": '<mspace width="1em"></mspace>',
+    "qquad": '<mspace width="2em"></mspace>',
+    "langle": '<mo stretchy="false">⟨</mo>',
+    "rangle": '<mo stretchy="false">⟩</mo>',
+    "cdot": "<mo>⋅</mo>",
+    "times": "<mo>×</mo>",
+}
 _PRIME = re.compile("<mo([^>]*)>([′″‴⁗]+)</mo></(msup|msubsup)>")
 _ACCENTS = {"\u0302": ("ˆ", True), "\u0303": ("˜", True), "\u0305": ("‾", False), "\u0332": ("‾", False)}
 # The declarations of the converter, without blanks, and the classes of math.css.
@@ -63,6 +77,8 @@ def page_math(mathml: str) -> str:
     """Return clean MathML for a page with a strict content policy."""
     if " style=" in mathml:
         mathml = _OPEN_WITH_STYLE.sub(_without_style, mathml)
+    if "<merror" in mathml:
+        mathml = _ERROR.sub(_unknown_command, mathml)
     if "</mover>" in mathml:
         mathml = _WIDE_ACCENT.sub(_accent, mathml)
     if "</munder>" in mathml:
@@ -72,6 +88,20 @@ def page_math(mathml: str) -> str:
     if "<msqrt" in mathml or "<mroot" in mathml:
         mathml = _with_struts(mathml)
     return fit_fences(mathml) if "<mrow" in mathml else mathml
+
+
+def _unknown_command(found: re.Match[str]) -> str:
+    """Return what a reader sees of a command that nobody knows: its name, as of an operator, without its backslash."""
+    name = found[1]
+    if joined := _SPACE.match(name):
+        letters = "".join(f"<mi>{letter}</mi>" for letter in joined[2])
+        return f"<mrow>{_SPACES[joined[1]]}{letters}</mrow>"
+    return "<mrow></mrow>" if name in _LAYOUT else f'<mi mathvariant="normal">{name}</mi>'
+
+
+def is_blank(mathml: str) -> bool:
+    """Return whether a formula shows nothing, as one that only defines macros."""
+    return not _TAG.sub("", mathml).strip()
 
 
 def _lowered_prime(found: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 BREAK = "\\\\"
-_MARKS = ("@", "\\par", BREAK, "eqnarray")
+_MARKS = ("@", "\\par", BREAK, "eqnarray", "\\ce")
 _STRAY = re.compile(r"\\qvar@construct\s*\{\s*(\$?)\s*\}(?:\s*\\par(?![A-Za-z]))?")
 _MISSING = re.compile(r"\\qvar@construct\s*\{missing\}")
 _TOKEN = re.compile(r"\\qvar@construct\s*\{((?:\\[A-Za-z]+|\\.|[^{}\\])*)\}")
@@ -23,6 +23,9 @@ _LINE_SPACE = re.compile(r"(?<!\\)((?:\\\\)+)\*?\s*\[\s*-?\s*[\d.]+\s*(?:pt|em|e
 _NESTING = re.compile(r"\\(?:begin|end|left|right)(?![A-Za-z])|\\\\|\\.|[{}]", re.DOTALL)
 _OPENING = frozenset(("\\begin", "\\left", "{"))
 _CLOSING = frozenset(("\\end", "\\right", "}"))
+# A formula that was cut inside a text, and chemistry with nested groups.
+_CUT = re.compile(r"\$?\}(?:\\par(?![A-Za-z])\s*)?\\end\{document\}|\\end\{document\}")
+_CHEMISTRY = re.compile(r"\\ce\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _PARAGRAPH = re.compile(r"\\par(?![A-Za-z])")
 # Names that LaTeXML writes for signs.
 _SIGNS = {"sectionsign": "\\text{§}", "paragraphsign": "\\text{¶}"}
@@ -37,6 +40,7 @@ def readable_latex(latex: str) -> str:
     if not any(mark in latex for mark in _MARKS):
         return latex
     text = _STRAY.sub("", _LINE_SPACE.sub(r"\1 ", latex))
+    text = _CHEMISTRY.sub(r"\\mathrm{\1}", _CUT.sub(lambda found: "}" * (found[0][0] != "\\"), text))
     text = _MISSING.sub(r"{\\square}", text)
     text = _TOKEN.sub(r"\1", text)
     text = _EQNARRAY.sub(lambda found: _aligned(found[2]), _equations(text))

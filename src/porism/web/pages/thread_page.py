@@ -9,8 +9,9 @@ from functools import partial
 from markupsafe import Markup, escape
 
 from porism.corpus.post import Comment
+from porism.formula.latex.macros import Macros
 from porism.formula.mathml.highlight import highlight
-from porism.search.display.page_math import page_math
+from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import HighlightedSegment
@@ -18,6 +19,7 @@ from porism.search.display.segments_html import segments_html
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
+from porism.text.macros import defined_macros, expand
 from porism.text.page import PageRenderer, picture_in_words, remote_picture
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
@@ -89,7 +91,8 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
     answers = sorted(
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)
     )
-    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None)
+    macros = defined_macros(view.post.body for view in (thread.question, *answers))
+    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None, macros)
     return ThreadPage(
         Markup(renderer.title.render(with_unmarked(question.title))) or escape(f"Thread {question.id}"),
         plain_text(question.title, lambda formula: readable_latex(formula.text)),
@@ -102,8 +105,15 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
 class ThreadRenderer:
     """Renders the posts of one thread."""
 
-    def __init__(self, engine: Engine, options: ThreadOptions, highlights: SnippetBuilder | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        options: ThreadOptions,
+        highlights: SnippetBuilder | None,
+        macros: Macros | None = None,
+    ) -> None:
         self._engine = engine
+        self._macros = macros or {}
         self._options = options
         self._highlights = highlights
         self._compared = 0
@@ -142,10 +152,16 @@ class ThreadRenderer:
         return segments_html(self._highlights.words(text))
 
     def _formula(self, segment: Segment) -> str:
-        return page_math(self._highlighted(segment))
+        return page_math(self._highlighted(self._expanded(segment)))
 
     def _linked_formula(self, segment: Segment) -> str:
-        return str(formula_link(segment.text, self._highlighted(segment)))
+        segment = self._expanded(segment)
+        mathml = self._highlighted(segment)
+        return "" if is_blank(mathml) else str(formula_link(segment.text, mathml))
+
+    def _expanded(self, segment: Segment) -> Segment:
+        """Return a formula with the macros that another formula of the thread defines, as the site shows it."""
+        return segment._replace(text=expand(segment.text, self._macros)) if self._macros else segment
 
     def _highlighted(self, segment: Segment) -> str:
         mathml = mathml_of(segment.text)
