@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from porism.cli.output import print_results
@@ -46,3 +48,22 @@ def test_no_votes_are_shown_where_the_source_has_none(engine: Engine, capsys: py
     print_results(found, as_json=False)
     assert "votes" not in capsys.readouterr().out
     assert "score" not in "\n".join(show_thread(engine.collection, found.hits[0].thread_id))
+
+
+def test_a_query_that_names_a_note_finds_it_first_in_a_tiny_collection(tmp_path: Path) -> None:
+    notes = {
+        "a": "# What is a qubit?\n\nA two-level system.\n",
+        "b": "# Difference between a qubit and a bit\n\nA qubit is not a bit: a qubit can be in superposition. What is measured is a bit.\n",
+        "c": "# Entanglement\n\nTwo qubits that share a state. What is a qubit here? One half of a pair of qubits.\n",
+        "d": "# Pythagorean theorem\n\nIn a right triangle $a^2+b^2=c^2$.\n",
+        "e": "# Converse\n\nThe Pythagorean theorem has a converse; the Pythagorean theorem proves it. Pythagorean theorem!\n",
+    }
+    (tmp_path / "notes").mkdir()
+    for name, text in notes.items():
+        (tmp_path / "notes" / f"{name}.md").write_text(text)
+    build([open_source(tmp_path / "notes", "")], tmp_path / "collection", jobs=1)
+    with Collection.open(tmp_path / "collection") as collection:
+        build_index(collection, tmp_path / "index")
+    engine = Engine.open(tmp_path / "index")
+    for query, note in (("what is a qubit", "a"), ("pythagorean theorem", "d"), ("entanglement", "c")):
+        assert "".join(one.text for one in engine.search(query, k=1).hits[0].title).startswith(f"{note}: ")
