@@ -51,4 +51,4 @@ def _packed() -> Sequence[bytes]:
     return archive.getvalue(), gzip.compress(posts, mtime=0), bz2.compress(posts), lzma.compress(posts)
 
 
-READERS = (Reader("archives", 20, read_archive, binary=True, longest=20_000, seeds=_packed, block=100),)
+READERS = (Reader("archives", 15, read_archive, binary=True, longest=20_000, seeds=_packed, block=100),)

@@ -597,16 +597,16 @@ def _packed() -> Sequence[bytes]:
 
 
 READERS = (
-    Reader("latex", 90, read_latex, LATEX, _latex_tokens(), longest=20_500),
+    Reader("latex", 70, read_latex, LATEX, _latex_tokens(), longest=20_500),
     Reader(
         "mathml",
-        110,
+        100,
         read_mathml,
         MATHML,
         [f"<{name}>" for name in _MATHML_NAMES] + [f"</{name}>" for name in _MATHML_NAMES],
         longest=50_000,
     ),
-    Reader("typed", 50, read_typed, TYPED, TYPED_TOKENS, longest=20_000),
+    Reader("typed", 25, read_typed, TYPED, TYPED_TOKENS, longest=20_000),
     Reader("match", 30, read_match, MATCH, [*_latex_tokens()[:140], "\n", "?x", "?y", "x", "x "], longest=4_000),
-    Reader("trees", 200, read_trees, binary=True, longest=5_000, seeds=_packed),
+    Reader("trees", 220, read_trees, binary=True, longest=5_000, seeds=_packed),
 )

@@ -200,7 +200,7 @@ def _sample(*names: str) -> list[bytes]:
 READERS = (
     Reader(
         "runs",
-        60,
+        50,
         read_runs,
         RUN,
         _TABLE_TOKENS,
@@ -212,7 +212,7 @@ READERS = (
     ),
     Reader(
         "qrels",
-        120,
+        90,
         read_judgments,
         QRELS,
         _TABLE_TOKENS,
@@ -222,7 +222,7 @@ READERS = (
     ),
     Reader(
         "topics",
-        80,
+        60,
         read_topic_files,
         TOPICS,
         [*_TABLE_TOKENS, "<Topic>", "</Topic>", "<Title>", "</Title>", "&lt;", "&amp;", "$"],

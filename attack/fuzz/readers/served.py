@@ -317,7 +317,7 @@ _QUERIES = (b"why is $a^2+b^2=c^2$ true", b'"binomial theorem" -x tag:algebra', 
 READERS = (
     Reader(
         "queries",
-        15,
+        8,
         read_queries,
         QUERY,
         [*TYPED_TOKENS, "tag:", '"', "-", "is:accepted"],
@@ -329,7 +329,7 @@ READERS = (
     ),
     Reader(
         "api",
-        8,
+        12,
         read_api,
         API,
         ["?q=", "&", "=", "%00", "%", "/", "\n", "$", "x", "../"],

@@ -394,12 +394,12 @@ def _notebook() -> list[bytes]:
 
 READERS = (
     Reader(
-        "html", 90, read_html, HTML, HTML_TOKENS, longest=60_000, seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",)
+        "html", 110, read_html, HTML, HTML_TOKENS, longest=60_000, seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",)
     ),
-    Reader("dumps", 120, read_dump, DUMP, [*HTML_TOKENS, "<row ", "/>", 'Id="', '"'], binary=True, longest=60_000),
+    Reader("dumps", 180, read_dump, DUMP, [*HTML_TOKENS, "<row ", "/>", 'Id="', '"'], binary=True, longest=60_000),
     Reader(
         "notebooks",
-        30,
+        25,
         read_notebook,
         NOTEBOOK,
         ["{", "}", "[", "]", '"', ",", ":", "null", "`", "$", "\\\\", *HTML_TOKENS[:20]],
@@ -408,7 +408,7 @@ READERS = (
     ),
     Reader(
         "documents",
-        25,
+        15,
         read_document,
         DOCUMENT,
         [*HTML_TOKENS, "#", "> ", "- ", "\n\n", "\\item", "|", "\\begin{", "\\newcommand{\\x}{", "\\x", "---"],
