@@ -146,7 +146,7 @@ def _is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") 
         return True
     try:
         return math.isfinite(kind(cell))
-    except ValueError:
+    except (ValueError, OverflowError):  # a rank of hundreds of digits
         return False
 
 

@@ -1,0 +1,23 @@
+"""Ranks and scores of any size are read or are problems of their line; found by fuzzing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porism.errors import PorismError
+from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.run import read_run
+
+
+@pytest.mark.parametrize("rank", ["9" * 400, "1" * 5000, "-1", "9223372036854775808", "٣"])
+@pytest.mark.parametrize("first", ["", "\ufeffnot a run\n"])
+def test_a_rank_of_any_size_is_no_raw_error(tmp_path: Path, rank: str, first: str) -> None:
+    path = tmp_path / "Team-task1-run-auto-both-P.tsv"
+    path.write_text(f"{first}A.1\t12\t{rank}\t3.5\trun\nA.1\t13\t2\t3.4\trun\n", "utf-8")
+    check_run(str(path))
+    try:
+        read_run(path)
+    except PorismError as error:
+        assert error.where
