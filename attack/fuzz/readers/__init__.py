@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from attack.fuzz.reader import Reader
-from attack.fuzz.readers import archives, formulas, lab, served, texts
+from attack.fuzz.readers import archives, assessment, formulas, lab, served, texts
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for reader in (*formulas.READERS, *texts.READERS, *lab.READERS, *archives.READERS, *served.READERS)
+    for reader in (
+        *formulas.READERS,
+        *texts.READERS,
+        *lab.READERS,
+        *archives.READERS,
+        *served.READERS,
+        *assessment.READERS,
+    )
 }

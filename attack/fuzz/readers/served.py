@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import shutil
@@ -11,20 +10,18 @@ import tempfile
 from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 from attack.fuzz.grammar import Grammar
-from attack.fuzz.reader import Reader, Wrong, active_content, to_text
+from attack.fuzz.reader import Reader, Wrong, to_text
 from attack.fuzz.readers.formulas import TYPED, TYPED_TOKENS
 from attack.fuzz.readers.texts import HTML
+from attack.fuzz.request import answer
 from attack.small import small_index
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.search.reading.box import read_box
 from porism.search.verify import index_damages
 
-HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy", "x-frame-options", "x-request-id")
 PROBES = ("why is $a^2+b^2=c^2$ true", "binomial theorem induction")
 
 
@@ -83,73 +80,9 @@ def read_queries(data: bytes) -> Hashable:
     return len(results.hits), len(results.notes), len(results.suggestions), len(read.formulas)
 
 
-async def _request(
-    method: str, target: str, headers: list[tuple[bytes, bytes]], body: bytes
-) -> tuple[int, dict[str, str], bytes]:
-    """Call the application as a server does."""
-    path, _, query = target.partition("?")
-    from urllib.parse import unquote
-
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "path": unquote(path),
-        "raw_path": path.encode("latin-1", "replace"),
-        "query_string": query.encode("latin-1", "replace"),
-        "headers": [(b"host", b"127.0.0.1"), *headers],
-        "scheme": "http",
-        "server": ("127.0.0.1", 80),
-        "client": ("127.0.0.1", 1),
-        "root_path": "",
-    }
-    sent: list[dict[str, Any]] = []
-    messages = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive() -> dict[str, Any]:
-        return messages.pop() if messages else {"type": "http.disconnect"}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    await served().app(scope, receive, send)
-    start = sent[0]
-    content = b"".join(message.get("body", b"") for message in sent[1:])
-    return start["status"], {name.decode().lower(): value.decode() for name, value in start["headers"]}, content
-
-
 def read_api(data: bytes) -> Hashable:
-    """Answer a request: `METHOD target`, header lines, an empty line, a body. Any answer but 500 is right, with all headers."""
-    head, _, body = data.partition(b"\n\n")
-    first, *lines = head.split(b"\n")
-    method, _, target = first.partition(b" ")
-    headers = [tuple(line.split(b":", 1)) for line in lines if b":" in line]
-    address = quote(target.decode("utf-8", "surrogateescape"), safe="/?&=%+:@!$,;~*'()", errors="surrogateescape")
-    call = _request(
-        method.decode("latin-1").upper()[:20] or "GET",
-        address or "/",
-        [(name.strip().lower(), value.strip()) for name, value in headers],
-        body,
-    )
-    status, given, content = served().loop.run_until_complete(call)
-    if status >= 500:
-        raise Wrong(f"status {status}")
-    if missing := [name for name in HEADERS if name not in given]:
-        raise Wrong(f"without {missing[0]} (status {status})")
-    kind = given.get("content-type", "").partition(";")[0]
-    if kind == "application/json":
-        json.loads(content)
-    if kind == "text/html" and (found := active_content(_without_own(content.decode()))):
-        raise Wrong(f"active content: {found}")
-    return status, kind, target.partition(b"?")[0][:14], len(content).bit_length()
-
-
-def _without_own(page: str) -> str:
-    """Return a page without the parts that the server itself puts on every page: its scripts, styles and forms."""
-    for own in ('<script src="/static/', '<link rel="', "<meta ", "<form ", "<svg ", "<iframe "):
-        page = page.replace(own, "<own ")
-    return page
+    """Answer a request to the search server."""
+    return answer(served().app, served().loop, data)
 
 
 def read_index(data: bytes) -> Hashable:

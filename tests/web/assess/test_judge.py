@@ -70,6 +70,14 @@ def test_codes_need_a_comment_but_the_click_is_saved(journal: Journal, ann: Pers
     assert "Please choose a grade." in page.text
 
 
+@pytest.mark.parametrize("grade", ["***2", "4", "-1", "9" * 5000, "٣", "2 "])
+def test_a_forged_grade_is_refused(journal: Journal, ann: Person, grade: str) -> None:
+    begin(ann, 1)
+    page = ann.send(ann.get("/judge/1/1"), {"grade_1": grade, "go": "next"}, action="/judge/1/1")
+    assert page.status_code == 422
+    assert not [event for event in journal.events(1) if event.field == "grade"]
+
+
 def test_a_repeated_click_is_stored_once(journal: Journal, ann: Person) -> None:
     begin(ann, 1)
     token = re.search(r'name="csrf" value="([^"]+)"', ann.get("/judge/1/1").text)[1]  # type: ignore[index]

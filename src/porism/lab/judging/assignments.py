@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
-from porism.lab.judging.scale import grade
+from porism.lab.judging.scale import grade_of_text
 
 EXTRA_QUESTIONS = ("machine", "unrelated")
 ASSIGNMENT_COLUMNS = "id, assessor, task, topic, purpose, round"
@@ -114,7 +114,7 @@ def is_done(key: str, cards: int, purpose: str, values: Values) -> bool:
         return all(values.get(FieldKey(key, 1, question)) for question in EXTRA_QUESTIONS)
     for number in range(1, cards + 1):
         code = values.get(FieldKey(key, number, "grade"), "")
-        step = grade(int(code)) if code else None
+        step = grade_of_text(code)
         if step is None or (step.comment and not values.get(FieldKey(key, number, "comment"), "").strip()):
             return False
     return True

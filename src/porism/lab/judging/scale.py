@@ -43,3 +43,8 @@ def grades() -> tuple[Grade, ...]:
 def grade(code: int) -> Grade | None:
     """Return the grade with this code, or None: neither 4 nor any other number is a grade."""
     return next((step for step in grades() if step.code == code), None)
+
+
+def grade_of_text(code: str) -> Grade | None:
+    """Return the grade with this code in a form or a journal, or None if the text is no grade."""
+    return next((step for step in grades() if str(step.code) == code), None)
