@@ -75,6 +75,9 @@ class Reader:
     prepare: Callable[[Path], None] | None = None  # makes what all inputs share, once, in the first process
     start: Callable[[], object] | None = None  # opens what the inputs of a process share
     cpu_seconds: float = 2.0
+    descriptors: int = (
+        40  # that may be open after a block and were not before it: threads have connections of their own
+    )
     block: int = 250  # inputs that are made from one seed, one after another
 
 

@@ -23,7 +23,6 @@ from porism.errors import PorismError
 
 STATE_BYTES = 1 << 20
 MEMORY_BYTES = 2**30  # more than the process had before the first input
-MOST_DESCRIPTORS = 40  # more than before a block of inputs
 SLOW_SECONDS = 0.5  # of the clock; such an input is measured again, with the processes that it uses
 
 
@@ -187,7 +186,7 @@ def _descriptors() -> int:
 def _leaks(reader: Reader, before: int, folder: Path, state: State) -> Iterator[Finding]:
     """Report descriptors that stay open and files that stay in the temporary folder."""
     more = _descriptors() - before
-    if more > MOST_DESCRIPTORS:
+    if more > reader.descriptors:
         yield Finding(reader.name, "leak", "file descriptors", f"{more} more after a block", state.get()[1])
     if left := [path.name for path in folder.iterdir()]:
         yield Finding(reader.name, "leak", "temporary files", f"{len(left)}: {left[0]}", state.get()[1])

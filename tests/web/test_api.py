@@ -120,7 +120,8 @@ def test_errors_have_one_shape(client: TestClient, path: str, status: int, error
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/posts/9223372036854775808", "/posts/9223372036854775808", "/threads/9" + "9" * 30]
+    "path",
+    ["/v1/posts/9223372036854775808", "/posts/9223372036854775808", "/threads/9" + "9" * 30, "/posts/" + "9" * 5000],
 )
 def test_an_impossible_id_is_no_failure_of_the_server(client: TestClient, path: str) -> None:
     answer = client.get(path)

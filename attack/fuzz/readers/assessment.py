@@ -28,14 +28,15 @@ class _Assessment:
     folder: Path
 
     def __init__(self) -> None:
-        from porism.web.assess.server import open_app
+        from porism.web.assess.server import AssessmentSettings, open_app
 
         logging.disable(logging.CRITICAL)
         journal = self.folder / f"{os.getpid()}.journal"
         shutil.copyfile(self.folder / "load.journal", journal)
         submissions = self.folder / f"{os.getpid()}.submissions"
         topics = Path(__file__).resolve().parents[3] / "sample" / "topics" / "task1.xml"
-        self.app = open_app(str(journal), str(self.folder / "small.collection"), str(submissions), [str(topics)])
+        collection = str(self.folder / "small.collection")
+        self.app = open_app(AssessmentSettings(str(journal), collection, str(submissions), (str(topics),)))
         self.loop = asyncio.new_event_loop()
         opened = Journal.open(journal)
         self.tokens: dict[bytes, tuple[bytes, bytes]] = {}
@@ -177,6 +178,7 @@ READERS = (
         seeds=lambda: (b"assessor GET /judge/1/1\n\n", b"assessor POST /judge/1/1\n\ncsrf=TOKEN&grade_1=2&go=next"),
         prepare=_prepare,
         start=assessment,
-        block=50,
+        block=200,
+        descriptors=150,
     ),
 )

@@ -17,12 +17,12 @@ from porism.web.assess.app import ROUTES
 from .client import Person
 
 PARAMETERS = {
-    "{assignment:int}": "1",
-    "{position:int}": "1",
-    "{thread:int}": "1",
+    "{assignment:number}": "1",
+    "{position:number}": "1",
+    "{thread:number}": "1",
     "{key}": "0",
     "{name}": "results.csv",
-    "{receipt:int}": "1",
+    "{receipt:number}": "1",
 }
 OPEN_TO_ALL = {"/", "/login", "/static", "/shared"}
 
@@ -284,3 +284,11 @@ def test_a_large_upload_is_read_only_from_a_team(
     monkeypatch.setattr(Request, "form", read)
     answer = person.http.post("/submissions", files={"run": ("a.tsv", b"x" * 1000)}, follow_redirects=False)
     assert (answer.status_code, answer.headers["connection"]) == (status, "close")
+
+
+@pytest.mark.parametrize("digits", ["9223372036854775808", "9" * 30, "9" * 5000])
+@pytest.mark.parametrize("path", ["/judge/{}", "/judge/1/{}", "/thread/{}", "/items/{}", "/topic/{}"])
+def test_numbers_of_any_length_are_not_found(case: LabCase, journal: Journal, path: str, digits: str) -> None:
+    answer = Person(case, journal, "ann").get(path.format(digits))
+    assert answer.status_code == 404
+    assert "content-security-policy" in answer.headers

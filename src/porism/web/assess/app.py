@@ -21,11 +21,14 @@ from porism.lab.submissions import Submissions
 from porism.web.assess import judge, login, organise, people, questions, stability, submissions, threads, topics
 from porism.web.assess.context import AppContext
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
+from porism.web.server import numbers
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.middleware import LOG, RequestMiddleware
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"
+
+numbers.register()
 
 
 def _error_page(request: Request, error: Exception) -> Response:
@@ -60,23 +63,23 @@ ROUTES = [
     _post("/login", login.login),
     _post("/logout", login.logout, ASSESSOR, ORGANISER, TEAM),
     _get("/instructions", threads.instructions, ASSESSOR, ORGANISER),
-    _get("/thread/{thread:int}", threads.thread, ASSESSOR, ORGANISER),
-    _get("/topic-thread/{assignment:int}", threads.topic_thread, ASSESSOR),
-    _get("/topic/{assignment:int}", topics.topic, ASSESSOR),
-    _post("/topic/{assignment:int}", topics.save_topic, ASSESSOR),
-    _get("/items/{assignment:int}", topics.item_list, ASSESSOR),
-    _get("/preference/{assignment:int}", topics.preference, ASSESSOR),
-    _post("/preference/{assignment:int}", topics.save_preference, ASSESSOR),
-    _get("/judge/{assignment:int}", judge.resume, ASSESSOR),
-    _get("/judge/{assignment:int}/{position:int}", judge.show, ASSESSOR),
-    _post("/judge/{assignment:int}/{position:int}", judge.save, ASSESSOR),
-    _post("/judge/{assignment:int}/{position:int}/click", judge.click, ASSESSOR),
-    _post("/judge/{assignment:int}/{position:int}/question", questions.ask_question, ASSESSOR),
+    _get("/thread/{thread:number}", threads.thread, ASSESSOR, ORGANISER),
+    _get("/topic-thread/{assignment:number}", threads.topic_thread, ASSESSOR),
+    _get("/topic/{assignment:number}", topics.topic, ASSESSOR),
+    _post("/topic/{assignment:number}", topics.save_topic, ASSESSOR),
+    _get("/items/{assignment:number}", topics.item_list, ASSESSOR),
+    _get("/preference/{assignment:number}", topics.preference, ASSESSOR),
+    _post("/preference/{assignment:number}", topics.save_preference, ASSESSOR),
+    _get("/judge/{assignment:number}", judge.resume, ASSESSOR),
+    _get("/judge/{assignment:number}/{position:number}", judge.show, ASSESSOR),
+    _post("/judge/{assignment:number}/{position:number}", judge.save, ASSESSOR),
+    _post("/judge/{assignment:number}/{position:number}/click", judge.click, ASSESSOR),
+    _post("/judge/{assignment:number}/{position:number}/question", questions.ask_question, ASSESSOR),
     _get("/organise", organise.overview, ORGANISER),
     _get("/organise/agreement", organise.agreement_page, ORGANISER),
     _get("/organise/stability", stability.stability_page, ORGANISER),
     _get("/organise/questions", questions.questions_page, ORGANISER),
-    _post("/organise/questions/{assignment:int}/{key}", questions.answer_question, ORGANISER),
+    _post("/organise/questions/{assignment:number}/{key}", questions.answer_question, ORGANISER),
     _get("/organise/disagreements", organise.disagreements_page, ORGANISER),
     _get("/organise/item/{key}", organise.item, ORGANISER),
     _get("/organise/export", organise.export_page, ORGANISER),
@@ -87,7 +90,7 @@ ROUTES = [
     _get("/submissions", submissions.overview, TEAM, ORGANISER),
     _post("/submissions", submissions.submit, TEAM),
     _post("/submissions/withdraw", submissions.withdraw, TEAM),
-    _get("/submissions/{receipt:int}", submissions.receipt, TEAM, ORGANISER),
+    _get("/submissions/{receipt:number}", submissions.receipt, TEAM, ORGANISER),
     # The font and style of formulas, shared with the search pages.
     Mount("/shared", StaticFiles(directory=Path(__file__).parents[1] / "static")),
     Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static"),

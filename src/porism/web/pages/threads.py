@@ -13,6 +13,7 @@ from porism.web.pages.citation import bibtex_entry
 from porism.web.pages.images import image
 from porism.web.pages.routes import TAB, TEXT, SearchState, render
 from porism.web.pages.thread_page import similar_questions, thread_page
+from porism.web.server import numbers
 
 
 async def thread(request: Request) -> Response:
@@ -56,10 +57,11 @@ async def cite(request: Request) -> Response:
 
 def routes() -> list[Route]:
     """Return the routes of threads, posts and their pictures."""
+    numbers.register()
     return [
-        Route("/threads/{id:int}", thread),
-        Route("/threads/{id:int}/related", related),
-        Route("/posts/{id:int}", post),
-        Route("/posts/{id:int}/cite", cite),
+        Route("/threads/{id:number}", thread),
+        Route("/threads/{id:number}/related", related),
+        Route("/posts/{id:number}", post),
+        Route("/posts/{id:number}/cite", cite),
         Route("/images/{name}", image),
     ]
