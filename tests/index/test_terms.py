@@ -79,7 +79,7 @@ def test_ids_are_given_in_the_order_of_first_appearance_and_kept(tmp_path: Path)
     writer.save(tmp_path / "words")
     known = Dictionary(tmp_path / "words")
     assert known.find(["a", "missing", "b"]).tolist() == [1, -1, 0]
-    assert [known.text(0), known.text(1)] == ["b", "a"]
+    assert known.texts(np.array([1, 0])) == ["a", "b"]
 
 
 def test_a_dictionary_grows_beyond_its_first_table() -> None:

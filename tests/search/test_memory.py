@@ -40,7 +40,7 @@ class SameVectors:
         self._family = family
 
     def query(self, codes: npt.NDArray[np.int64], weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        terms = [Term(self._family, self._memory.text(self._family, code)) for code in codes.tolist()]
+        terms = [Term(self._family, text) for text in self._memory.texts(self._family, codes)]
         own = self._engine.index.terms.statistics(terms, EVERY_FIELD).codes
         return self._engine.index.vectors[self._family].query(own, weights)
 

@@ -170,9 +170,13 @@ class MemoryTermIndex:
         counts = (self._counts(Term(family, names[code]), EVERY_FIELD) for code in codes.tolist())
         return np.array([len(found) for found in counts], np.int64)
 
-    def text(self, family: str, code: int) -> str:
-        """Return the term with a code."""
-        return self._names[family][code]
+    def texts(self, family: str, codes: Ints) -> list[str]:
+        """Return the terms with these codes."""
+        return [self._names[family][code] for code in codes.tolist()]
+
+    def numbers(self, family: str, codes: Ints) -> Ints:
+        """Return the terms with these codes as integers."""
+        return np.array([int(text) for text in self.texts(family, codes)], np.int64)
 
     def search(
         self,

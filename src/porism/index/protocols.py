@@ -84,8 +84,12 @@ class TermIndex(Protocol):
         """Return how many threads contain each term, by the codes that documents use."""
         ...
 
-    def text(self, family: str, code: int) -> str:
-        """Return the term with a code; empty if the family keeps no texts."""
+    def texts(self, family: str, codes: Ints) -> list[str]:
+        """Return the terms with these codes. Words, tags and visual ids have texts; those of other families may be empty."""
+        ...
+
+    def numbers(self, family: str, codes: Ints) -> Ints:
+        """Return the terms with these codes, which are decimal numbers such as visual ids, as integers."""
         ...
 
     def search(

@@ -59,9 +59,21 @@ class LengthBias(Protocol):
 
 
 @compiled
+def length_factor(length: Any, mean_length: Any, k1: Any, b: Any) -> Any:
+    """BM25's part of a document's length: k1 (1 - b + b length / mean length)."""
+    return k1 * (1.0 - b + b * length / mean_length)
+
+
+@compiled
+def saturate(count: Any, length_factor: Any, k1: Any) -> Any:
+    """BM25's part of a term count: (k1 + 1) tf / (tf + length factor)."""
+    return (k1 + 1.0) * count / (count + length_factor)
+
+
+@compiled
 def saturation(count: Any, length: Any, mean_length: Any, k1: Any, b: Any) -> Any:
-    """BM25's part of a term count: (k1 + 1) tf / (tf + k1 (1 - b + b length / mean length)). The only copy of this formula."""
-    return (k1 + 1.0) * count / (count + k1 * (1.0 - b + b * length / mean_length))
+    """BM25 of a count in a document of some length, without idf: (k1 + 1) tf / (tf + k1 (1 - b + b length / mean length))."""
+    return saturate(count, length_factor(length, mean_length, k1, b), k1)
 
 
 def lucene_idf(documents: Any, frequency: Any) -> Any:

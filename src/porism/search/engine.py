@@ -187,7 +187,7 @@ class Engine:
     def score(self, query: ReadQuery, kind: Kind) -> ScoredQuery:
         """Find and score the candidates of a query."""
         reranker = self._rerankers[kind]
-        return reranker.score(query, reranker.rows(self._candidates.search(query, MOST_THREADS)))
+        return reranker.score(query, reranker.choose(self._candidates.search(query, MOST_THREADS)))
 
     @_explain_damage
     def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> RankedQuery:
@@ -209,13 +209,13 @@ class Engine:
     def features(self, query: ReadQuery, kind: Kind) -> FeatureTable:
         """Compute every feature of the candidates of a query, also those without a weight: what training needs."""
         reranker = self._rerankers[kind]
-        return reranker.score(query, reranker.rows(self._candidates.search(query, MOST_THREADS)), every=True).table
+        return reranker.score(query, reranker.choose(self._candidates.search(query, MOST_THREADS)), every=True).table
 
     def _filtered(self, query: ReadQuery, kind: Kind, allow: Filter) -> RankedQuery:
         """Rank the candidates that a filter allows. The filter decides which posts are compared, not how they score."""
         reranker = self._rerankers[kind]
         found = self._candidates.search(query, MOST_THREADS, allow)
-        return reranker.score_more(self.ranked(query, kind).scoring, reranker.rows(found)).ranked(kind, allow)
+        return reranker.score_more(self.ranked(query, kind).scoring, reranker.choose(found).ranked).ranked(kind, allow)
 
     def _restricted(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
         """Return the hits that the phrases, excluded words and authors of a query allow, or those of a moment ago."""

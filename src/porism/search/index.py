@@ -19,7 +19,7 @@ from porism.index.segments.opening import open_segments
 from porism.index.vocabulary import Vocabulary
 from porism.integrity import Verify, check_opened
 from porism.search.answers.concept_matches import ConceptTable
-from porism.search.formulas.overlap import SimilarFormulas, similar_formulas
+from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery
 
@@ -48,9 +48,13 @@ class Index:
         """Whether there are answers. A collection of notes has none: a search for answers then returns the notes themselves."""
         return self.documents.size("answer") > 0
 
-    def similar_formulas(self, query: ReadQuery) -> tuple[SimilarFormulas, ...]:
-        """Return formulas of the collection that are similar to those of a query."""
-        return similar_formulas(query, self.formulas, self.terms)
+    def compare_formulas(self, query: ReadQuery, codes: npt.NDArray[np.int64]) -> tuple[SimilarFormulas, ...]:
+        """Compare the formulas of a query with formulas of posts, given by the codes by which posts name them."""
+        return compare_formulas(query, codes, self.formulas, self.terms)
+
+    def bound_formulas(self, query: ReadQuery) -> tuple[BoundFormulas, ...]:
+        """Return formulas of the collection that are similar to those with wildcards of a query."""
+        return bound_formulas(query, self.formulas, self.terms)
 
 
 @dataclass(frozen=True)

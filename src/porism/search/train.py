@@ -19,7 +19,6 @@ from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.records import Topic
 from porism.search.answers.model import Model, save_model
-from porism.search.answers.reranker import scales
 from porism.search.engine import Engine
 from porism.search.features import all_features
 from porism.search.features.feature import Kind
@@ -64,10 +63,10 @@ def make_examples(
         if not relevant:
             continue
         table = engine.features(read_query(topic.title, topic.question, topic.tags), kind)
-        ids, matrix = table.batch.ids(kind), table.matrix(kind)
         posts = engine.index.documents.size("question" if kind == "questions" else "answer")
-        features = (matrix / scales(matrix, posts)).astype(np.float64)
-        found.append(Example(topic.id, features, np.isin(ids, list(relevant)), len(relevant)))
+        ranked = slice(table.batch.ranked_count(kind))
+        features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
+        found.append(Example(topic.id, features, np.isin(table.batch.ids(kind)[ranked], list(relevant)), len(relevant)))
     return found
 
 

@@ -21,7 +21,8 @@ from porism.index.terms.dictionary import Hashes
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
 FIELD_NUMBER = {field: number for number, field in enumerate(FIELDS)}
-NAMED_FAMILIES = ("words", TAG_FAMILY)  # families whose terms are shown to people
+# Families whose texts are kept: terms that are shown to people, and visual ids, by which the formulas of a post are found.
+NAMED_FAMILIES = ("words", TAG_FAMILY, VISUAL_FAMILY)
 
 
 class VisualUse(NamedTuple):

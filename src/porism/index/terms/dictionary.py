@@ -6,7 +6,9 @@ with their ids; a family whose terms are shown to people also keeps their texts 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from porism.compiled import compiled
 from porism.index.storage.columns import read_array
+from porism.index.storage.rows import mapped_bytes
 
 Hashes = npt.NDArray[np.uint64]
 Ids = npt.NDArray[np.int64]
@@ -67,6 +70,16 @@ def local_codes(hashes: Hashes) -> LocalCodes:
     return LocalCodes(codes, hashes[fresh])
 
 
+@compiled
+def _parse_decimals(ends: Any, data: Any, ids: Any, out: Any) -> None:
+    """Write the numbers whose decimal digits are the texts of ids."""
+    for at in range(len(ids)):
+        value = np.int64(0)
+        for place in range(ends[ids[at] - 1] if ids[at] else 0, ends[ids[at]]):
+            value = value * 10 + np.int64(data[place]) - 48
+        out[at] = value
+
+
 class DictionaryWriter:
     """Assign ids to hashes of terms. Memory: 24 to 48 bytes a term."""
 
@@ -74,7 +87,8 @@ class DictionaryWriter:
         self._slots: Hashes = np.zeros(_FIRST_SLOTS, np.uint64)
         self._ids = np.zeros(_FIRST_SLOTS, np.uint32)
         self._by_id: list[Hashes] = []
-        self._texts: list[str] = []
+        self._text = bytearray()
+        self._text_sizes = array("I")
         self.size = 0
 
     def intern(self, hashes: Hashes, texts: Sequence[str] = ()) -> npt.NDArray[np.uint32]:
@@ -85,8 +99,13 @@ class DictionaryWriter:
         self.size = _intern(hashes, self._slots, self._ids, self.size, ids, fresh)
         if fresh.any():
             self._by_id.append(hashes[fresh])
-            self._texts += [texts[at] for at in np.flatnonzero(fresh).tolist()] if texts else []
+            self._keep([texts[at] for at in np.flatnonzero(fresh).tolist()] if texts else ())
         return ids
+
+    def _keep(self, texts: Sequence[str]) -> None:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        self._text += b"".join(encoded)
+        self._text_sizes.extend(map(len, encoded))
 
     def _make_room(self, more: int) -> None:
         """Keep the table at most half full."""
@@ -113,10 +132,16 @@ class DictionaryWriter:
         order = np.argsort(hashes, kind="stable")
         np.save(f"{path}.hash.npy", hashes[order])
         np.save(f"{path}.id.npy", order.astype(np.uint32))
-        if self._texts:
-            encoded = [text.encode("utf-8", "surrogatepass") for text in self._texts]
-            np.save(f"{path}.text_end.npy", np.cumsum([len(text) for text in encoded], dtype=np.int64))
-            Path(f"{path}.text").write_bytes(b"".join(encoded))
+        if self._text_sizes:
+            np.save(f"{path}.text_end.npy", np.cumsum(self._text_sizes, dtype=np.int64))
+            Path(f"{path}.text").write_bytes(self._text)
+
+
+class _Texts(NamedTuple):
+    """The texts of a dictionary, one after another, and where each ends."""
+
+    ends: Ids
+    data: npt.NDArray[np.uint8]
 
 
 class Dictionary:
@@ -149,13 +174,25 @@ class Dictionary:
         hashes[self._ids] = self._hashes
         return hashes
 
-    def text(self, number: int) -> str:
-        """Return the text of an id; empty if the dictionary keeps none."""
+    def texts(self, ids: Ids) -> list[str]:
+        """Return the texts of ids; empty if the dictionary keeps none."""
+        if self._stored_texts is None:
+            return [""] * len(ids)
+        ends, data = self._stored_texts
+        starts = np.where(ids > 0, ends[ids - 1], 0)
+        spans = zip(starts.tolist(), ends[ids].tolist(), strict=True)
+        return [data[start:end].tobytes().decode("utf-8", "surrogatepass") for start, end in spans]
+
+    def numbers(self, ids: Ids) -> Ids:
+        """Return the texts of ids, which are decimal numbers, as integers."""
+        values = np.zeros(len(ids), np.int64)
+        if self._stored_texts is not None:
+            _parse_decimals(*self._stored_texts, ids, values)
+        return values
+
+    @cached_property
+    def _stored_texts(self) -> _Texts | None:
         end_path = Path(f"{self._path}.text_end.npy")
         if not end_path.exists():
-            return ""
-        ends = read_array(end_path)
-        start = int(ends[number - 1]) if number else 0
-        with Path(f"{self._path}.text").open("rb") as file:
-            file.seek(start)
-            return file.read(int(ends[number]) - start).decode("utf-8", "surrogatepass")
+            return None
+        return _Texts(read_array(end_path), mapped_bytes(Path(f"{self._path}.text")))

@@ -16,12 +16,13 @@ from porism.index.schema import View
 from porism.index.storage.columns import read_array
 from porism.index.terms.dictionary import Dictionary
 from porism.index.terms.inversion import PostingLists, document_frequencies
-from porism.index.terms.scoring import UnitMap, add_bm25, best, unit_counts
+from porism.index.terms.scoring import UnitMap, add_bm25_lists, best, unit_counts
 from porism.index.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+LISTS_AT_ONCE = 16  # posting lists that are added between two checks of the time limit
 VIEWS_KEPT = 64  # pairs of a view and a family whose lengths are kept: 8 bytes a document
 
 
@@ -173,19 +174,22 @@ class EmbeddedTermIndex:
         units, weights = self._units[view.unit], np.array(view.vector(self.fields))
         found = self.statistics(terms, view)
         frequencies = found.documents if totals is None else totals.documents
-        for term, code, documents in zip(terms, found.codes.tolist(), frequencies.tolist(), strict=True):
-            if code == UNKNOWN:
-                continue
-            check()
-            family, lengths = self._families[term.family], self._view_lengths(term.family, view)
-            counts = lengths.counts if totals is None else totals.views[term.family]
-            start, end = family.lists.span(code)
-            factor = term.weight * float(IDFS[weighting.idf](counts.documents, documents))
-            mean = max(counts.mean_length, 1e-9)
-            add_bm25(
-                family.lists.data, start, end, units.units, units.identity, weights, lengths.lengths, mean,
-                weighting.k1, weighting.b, weighting.delta, factor, scores, matched,
-            )  # fmt: skip
+        term_weights = np.array([term.weight for term in terms])
+        for name, places in _by_family(terms).items():
+            own = np.array(places, np.int64)
+            own = own[found.codes[own] != UNKNOWN]
+            family, lengths = self._families[name], self._view_lengths(name, view)
+            counts = lengths.counts if totals is None else totals.views[name]
+            starts, ends = family.lists.spans(found.codes[own])
+            factors = term_weights[own] * IDFS[weighting.idf](counts.documents, frequencies[own].astype(np.float64))
+            for at in range(0, len(own), LISTS_AT_ONCE):
+                check()
+                some = slice(at, at + LISTS_AT_ONCE)
+                add_bm25_lists(
+                    family.lists.data, starts[some], ends[some], units.units, units.identity, weights, lengths.lengths,
+                    max(counts.mean_length, 1e-9), weighting.k1, weighting.b, weighting.delta, factors[some], scores,
+                    matched,
+                )  # fmt: skip
 
     def _add_any(
         self,
@@ -240,9 +244,13 @@ class EmbeddedTermIndex:
         """Return how many documents of the main unit contain each term, by code."""
         return self._families[family].document_counts(codes)
 
-    def text(self, family: str, code: int) -> str:
-        """Return the text of a term, where the dictionary keeps texts."""
-        return self._families[family].dictionary.text(code)
+    def texts(self, family: str, codes: Ints) -> list[str]:
+        """Return the terms with these codes, where the dictionary keeps texts."""
+        return self._families[family].dictionary.texts(codes)
+
+    def numbers(self, family: str, codes: Ints) -> Ints:
+        """Return the terms with these codes, which are decimal numbers, as integers."""
+        return self._families[family].dictionary.numbers(codes)
 
 
 def _by_family(terms: Sequence[Term]) -> dict[str, list[int]]:

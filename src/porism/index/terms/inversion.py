@@ -36,6 +36,11 @@ class PostingLists:
         """Return where the bytes of a list start and end."""
         return (int(self.ends[number - 1]) if number else 0), int(self.ends[number])
 
+    def spans(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """Return where the bytes of several lists start and end."""
+        starts = np.where(numbers > 0, self.ends[numbers - 1], 0)
+        return starts.astype(np.int64), self.ends[numbers].astype(np.int64)
+
 
 @compiled
 def _count(codes: Any, counts: Any) -> None:

@@ -62,6 +62,18 @@ def add_bm25(
 
 
 @compiled
+def add_bm25_lists(
+    data: Any, starts: Any, ends: Any, units: Any, identity: bool, weights: Any, lengths: Any, mean: float, k1: float,
+    b: float, delta: float, factors: Any, scores: Any, matched: Any,
+) -> None:  # fmt: skip
+    """Add the posting lists of several terms of one family, each with its factor."""
+    for at in range(len(starts)):
+        add_bm25(
+            data, starts[at], ends[at], units, identity, weights, lengths, mean, k1, b, delta, factors[at], scores, matched
+        )  # fmt: skip
+
+
+@compiled
 def _combine(
     rows: Any, cells: Any, size: int, units: Any, identity: bool, weights: Any, found: Any, counts: Any
 ) -> int:

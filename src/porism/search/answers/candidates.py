@@ -27,16 +27,14 @@ SOURCES = (
 )
 PRESENCE = BM25(k1=0.0)  # a formula counts once
 DEPTH = 1000  # threads of each source
-MOST_THREADS = DEPTH * len(
-    SOURCES
-)  # the largest number of threads that is re-ranked, whatever the size of the collection
+MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whatever the size of the collection
 
 
 def _with_bound_formulas(context: QueryContext, allow: Filter | None) -> list[Candidates]:
     """Return the threads with formulas to which a query with wildcards binds: none of its terms finds them."""
     if not any(formula.has_wildcards for formula in context.query.formulas):
         return []
-    ids = dict.fromkeys(number for found in context.similar_formulas for number in found.bound)
+    ids = dict.fromkeys(number for found in context.bound_formulas for number in found.visual_ids)
     terms = [Term(VISUAL_FAMILY, str(number)) for number in ids]
     return [context.index.terms.search(terms, EVERY_FIELD, PRESENCE, DEPTH, allow=allow)] if terms else []
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from porism.index.analysis.features import RENAMED
-from porism.index.analysis.terms import formula_terms
+from porism.index.analysis.terms import feature_terms
 from porism.index.analysis.words import FORMULA, stems
 from porism.index.concepts.concept import Concept, find_names
 from porism.index.protocols import TermIndex
 from porism.search.answers.terms import QueryTerms, known_terms
 from porism.search.query import ReadQuery
+from porism.search.query_features import query_features
 
 CONCEPT_FAMILIES = ("parts", "pairs")
 MOST_CONCEPTS = 5  # of each direction that a query uses
@@ -50,9 +51,8 @@ class ConceptTable:
         named = [concept for name in names for concept in self._by_name.get(name, ())]
         parts = dict.fromkeys(
             term
-            for formula in query.formulas
-            if formula.field == "title"
-            for term in formula_terms(formula.parsed)["parts"][:2]
+            for features in query_features([formula.parsed for formula in query.formulas if formula.field == "title"])
+            for term in feature_terms(features)["parts"][:2]
             if term.startswith(RENAMED)
         )
         contained = [concept for part in parts for concept in self._by_formula.get(part, ())]

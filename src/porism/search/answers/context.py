@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from porism.index.weighting import lucene_idf
 from porism.search.answers.concept_matches import ConceptMatch, concept_terms
 from porism.search.answers.term_scores import contributions, score_batch, view_table
 from porism.search.answers.terms import QueryTerms, query_terms
-from porism.search.formulas.overlap import SimilarFormulas
+from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery
 
@@ -29,10 +30,11 @@ THREAD_VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "links": L
 
 @dataclass(frozen=True)
 class QueryContext:
-    """A query against an index: its terms with statistics, its concepts, formulas similar to its own, and feedback terms."""
+    """A query against an index: its terms with statistics and its concepts. `similar_formulas` and `feedback` come from its best threads."""
 
     query: ReadQuery
     index: Index
+    similar_formulas: tuple[SimilarFormulas, ...] = ()
     feedback: Mapping[str, QueryTerms] = field(default_factory=dict)
 
     @cached_property
@@ -51,15 +53,15 @@ class QueryContext:
         return concept_terms(self.concepts, self.index.terms)
 
     @cached_property
-    def similar_formulas(self) -> tuple[SimilarFormulas, ...]:
-        """The formulas of the collection that are most similar to the largest ones of the query."""
-        return self.index.similar_formulas(self.query)
+    def bound_formulas(self) -> tuple[BoundFormulas, ...]:
+        """The formulas of the collection that are most similar to those with wildcards of the query."""
+        return self.index.bound_formulas(self.query)
 
     @property
     def unmatched(self) -> int:
         """How many formulas were not matched with those of the query for lack of time."""
-        found: tuple[SimilarFormulas, ...] = self.__dict__.get("similar_formulas", ())
-        return sum(similar.unmatched for similar in found)
+        found: tuple[BoundFormulas, ...] = self.__dict__.get("bound_formulas", ())
+        return sum(bound.unmatched for bound in found)
 
     def query_vector(self, family: str) -> Values:
         """Return the vector of the query's terms in a family."""
@@ -71,10 +73,18 @@ class QueryContext:
         documents = self.index.terms.frequencies(family, codes).astype(np.float64)
         return np.asarray(lucene_idf(self.index.documents.size("thread"), documents), np.float32)
 
+    def with_similar_formulas(self, codes: Ints) -> QueryContext:
+        """Return the same context with the similar ones among these formulas of posts; what was computed stays."""
+        bound = tuple(found.similar for found in self.bound_formulas)
+        return self._with(similar_formulas=(*bound, *self.index.compare_formulas(self.query, codes)))
+
     def with_feedback(self, feedback: Mapping[str, QueryTerms]) -> QueryContext:
         """Return the same context with feedback terms; what was computed stays."""
-        context = QueryContext(self.query, self.index, feedback)
-        context.__dict__.update({name: value for name, value in self.__dict__.items() if name != "feedback"})
+        return self._with(feedback=feedback)
+
+    def _with(self, **fields: Any) -> QueryContext:
+        context = replace(self, **fields)
+        context.__dict__.update({name: value for name, value in self.__dict__.items() if name not in fields})
         return context
 
 
@@ -101,11 +111,19 @@ class Contexts:
 
 
 class CandidateBatch:
-    """Candidate threads with their documents. Scores of terms are computed once, when a feature first needs them."""
+    """Candidate threads with their documents. Scores of terms are computed once, when a feature first needs them.
 
-    def __init__(self, context: QueryContext, documents: Threads) -> None:
+    The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for `sample_weight` threads in
+    the standard deviations of the features.
+    """
+
+    def __init__(
+        self, context: QueryContext, documents: Threads, ranked: int | None = None, sample_weight: float = 1.0
+    ) -> None:
         self.context = context
         self.documents = documents
+        self.ranked = len(documents.rows) if ranked is None else ranked
+        self.sample_weight = sample_weight
         self.answer_posts, self.thread_of_answer = documents.answers()
         self._term_scores: dict[str, tuple[Values, Values]] = {}
 
@@ -118,6 +136,10 @@ class CandidateBatch:
         """Return the ids of the questions or answers, in the order of the feature values."""
         posts = self.documents.starts if kind == "questions" else self.answer_posts
         return self.documents.post_ids[posts]
+
+    def ranked_count(self, kind: str) -> int:
+        """Return how many questions or answers are ranked; they come before those of the sample."""
+        return self.ranked if kind == "questions" else int(np.searchsorted(self.thread_of_answer, self.ranked))
 
     def term_scores(self, family: str, view: str) -> Values:
         """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others."""

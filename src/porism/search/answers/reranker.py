@@ -1,9 +1,13 @@
-"""Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a linear model."""
+"""Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a linear model.
+
+The best RERANKED candidates are ranked. A sample of the others is fetched with them, because features are measured in standard deviations
+over all posts. Costly features (formulas compared as wholes) are computed after the cheap ones, from the best threads only."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +17,19 @@ from porism.index.protocols import UNKNOWN, Filter
 from porism.search.answers.candidates import MOST_THREADS
 from porism.search.answers.context import CandidateBatch, Contexts, QueryContext
 from porism.search.answers.model import Model
-from porism.search.answers.terms import QueryTerms
 from porism.search.features import all_features
 from porism.search.features.feature import Feature, Kind
 from porism.search.features.feedback import BEST, feedback_terms
+from porism.search.features.formula_overlap import formulas_of
+from porism.search.formulas.overlap import THREADS_COMPARED
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker
 
 Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
+RERANKED = 500  # candidate threads that are ranked by features, whatever the size of the collection
+SAMPLED = 100  # further candidates, for the standard deviations of the features
+NO_ROWS: Ints = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,17 @@ class FeatureTable:
             else:
                 matrix[:, column] = own if feature.level == "answer" else own[self.batch.thread_of_answer]
         return matrix
+
+    def scales(self, kind: Kind, posts: int) -> Matrix:
+        """Return the standard deviation of each feature over so many posts; posts that are no candidates have the value 0. A deviation
+        of 0 becomes 1."""
+        matrix = self.matrix(kind).astype(np.float64)
+        counts = np.ones(len(matrix))
+        counts[self.batch.ranked_count(kind) :] = self.batch.sample_weight
+        number = max(1.0, posts, counts.sum())
+        mean, square = counts @ matrix / number, counts @ matrix**2 / number
+        deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
+        return np.where(deviation > 1e-9, deviation, 1.0).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +117,19 @@ class ScoredQuery:
         """Return all questions or answers with a positive score that a filter allows, best first."""
         batch, scores = self.table.batch, self.scores(kind)
         kept = scores > 0
+        kept[batch.ranked_count(kind) :] = False
         if allow:
             posts = batch.documents.starts if kind == "questions" else batch.answer_posts
             kept &= allow.passes(batch.documents.years[posts], batch.documents.accepted[posts])
         return Ranking.sorted(batch.ids(kind)[kept], scores[kept])
+
+
+class ChosenThreads(NamedTuple):
+    """Rows of threads: the candidates that are ranked, a sample of the others, and how many candidates each thread of the sample counts for."""
+
+    ranked: Ints
+    sample: Ints = NO_ROWS
+    sample_weight: float = 1.0
 
 
 class FeatureReranker(Reranker):
@@ -120,50 +148,78 @@ class FeatureReranker(Reranker):
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the answers or questions of the threads, best first."""
-        return self.score(query, self.rows(ranking)).ranking(self.kind)
+        return self.score(query, self.choose(ranking)).ranking(self.kind)
 
-    def rows(self, ranking: Ranking) -> Ints:
-        """Return the rows of the threads of a ranking, at most `depth`."""
-        threads = self.index.documents.locate(ranking.ids[: self.depth]).threads
+    def choose(self, ranking: Ranking) -> ChosenThreads:
+        """Return the threads of a ranking that are fetched: at most RERANKED + SAMPLED."""
+        others = ranking.ids[RERANKED : self.depth]
+        sample = others[:: max(1, -(-len(others) // SAMPLED))]
+        return ChosenThreads(
+            self._rows(ranking.ids[:RERANKED]), self._rows(sample), len(others) / len(sample) if len(sample) else 1.0
+        )
+
+    def _rows(self, ids: Ints) -> Ints:
+        threads = self.index.documents.locate(ids).threads
         return np.asarray(threads[threads != UNKNOWN])
 
-    def score(self, query: ReadQuery, threads: Ints, *, every: bool = False) -> ScoredQuery:
+    def score(self, query: ReadQuery, threads: ChosenThreads, *, every: bool = False) -> ScoredQuery:
         """Score threads by the features that have a weight, or by every feature (for training)."""
         weights = self.model.vector(self.kind)
         features = self._used(weights, every)
-        context = self.contexts.of(query)
-        batch = self._batch(context, threads, features)
-        table = FeatureTable(batch, _values([one for one in features if one.stage == 0], batch))
-        later = [one for one in features if one.stage > 0]
-        if later:
-            context = batch.context = context.with_feedback(self._feedback(context, table, weights))
-            table.values.update(_values(later, batch))
-        factors = weights / scales(table.matrix(self.kind), self._size(self.kind))
-        return ScoredQuery(QueryScoring(context, tuple(features), factors), table)
+        table = FeatureTable(self._batch(self.contexts.of(query), threads, features), {})
+        for stage in sorted({feature.stage for feature in features}):
+            if stage in PREPARATIONS:
+                table.batch.context = PREPARATIONS[stage](self, table, weights)
+            table.values.update(_values([one for one in features if one.stage == stage], table.batch))
+        factors = weights / table.scales(self.kind, self._size(self.kind))
+        return ScoredQuery(QueryScoring(table.batch.context, tuple(features), factors), table)
 
     def score_more(self, scoring: QueryScoring, threads: Ints) -> ScoredQuery:
         """Score further threads of a query that was scored before, by the same features and factors."""
-        batch = self._batch(scoring.context, threads, scoring.features)
+        batch = self._batch(scoring.context, ChosenThreads(threads[:RERANKED]), scoring.features)
         return ScoredQuery(scoring, FeatureTable(batch, _values(scoring.features, batch)))
 
     def _used(self, weights: Matrix, every: bool) -> list[Feature]:
         pairs = zip(all_features(), weights.tolist(), strict=True)
         return [feature for feature, weight in pairs if every or weight > 0]
 
-    def _batch(self, context: QueryContext, threads: Ints, features: Collection[Feature]) -> CandidateBatch:
+    def _batch(self, context: QueryContext, threads: ChosenThreads, features: Collection[Feature]) -> CandidateBatch:
         families = {family for feature in features for family in feature.families}
         vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
-        return CandidateBatch(context, self.index.documents.fetch(threads, sorted(families), sorted(vectors)))
+        rows = np.concatenate((threads.ranked, threads.sample))
+        documents = self.index.documents.fetch(rows, sorted(families), sorted(vectors))
+        return CandidateBatch(context, documents, len(threads.ranked), threads.sample_weight)
 
-    def _feedback(self, context: QueryContext, table: FeatureTable, weights: Matrix) -> dict[str, QueryTerms]:
-        """Return feedback terms from the best threads by the features so far."""
-        matrix = table.matrix("questions")
-        scores = matrix @ (weights / scales(matrix, self._size("questions")))
-        best = table.batch.documents.rows[np.argsort(-scores, kind="stable")[:BEST]]
-        return feedback_terms(context, self.index.documents.fetch(best, ("words", "tuples")))
+    def with_similar_formulas(self, table: FeatureTable, weights: Matrix) -> QueryContext:
+        """Return the context with the formulas of the best threads by the features so far that are similar to those of the query."""
+        batch = table.batch
+        best = self._best_threads(table, weights, self.kind, THREADS_COMPARED)
+        return batch.context.with_similar_formulas(formulas_of(batch.documents, best))
+
+    def with_feedback(self, table: FeatureTable, weights: Matrix) -> QueryContext:
+        """Return the context with feedback terms from the best threads by the features so far."""
+        context = table.batch.context
+        best = table.batch.documents.rows[self._best_threads(table, weights, "questions", BEST)]
+        return context.with_feedback(feedback_terms(context, self.index.documents.fetch(best, ("words", "tuples"))))
+
+    def _best_threads(self, table: FeatureTable, weights: Matrix, kind: Kind, number: int) -> Ints:
+        """Return the positions of the threads with the best questions or answers, best first."""
+        ranked = table.batch.ranked_count(kind)
+        scores = table.matrix(kind)[:ranked] @ (weights / table.scales(kind, self._size(kind)))
+        order = np.argsort(-scores, kind="stable")
+        threads = order if kind == "questions" else table.batch.thread_of_answer[order]
+        first = np.unique(threads, return_index=True)[1]
+        return np.asarray(threads[np.sort(first)[:number]])
 
     def _size(self, kind: Kind) -> int:
         return self.index.documents.size("question" if kind == "questions" else "answer")
+
+
+# What the features of a stage need of the stages before it.
+PREPARATIONS: Mapping[int, Callable[[FeatureReranker, FeatureTable, Matrix], QueryContext]] = {
+    1: FeatureReranker.with_similar_formulas,
+    2: FeatureReranker.with_feedback,
+}
 
 
 def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Matrix]:
@@ -172,12 +228,3 @@ def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Mat
         check()
         values[feature.name] = feature.compute(batch)
     return values
-
-
-def scales(matrix: Matrix, posts: int) -> Matrix:
-    """Return the standard deviation of each feature over all posts; posts that are no candidates have the value 0. A deviation of 0 becomes 1."""
-    number = max(1, posts, len(matrix))
-    mean = matrix.sum(0, np.float64) / number
-    square = (matrix.astype(np.float64) ** 2).sum(0) / number
-    deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
-    return np.where(deviation > 1e-9, deviation, 1.0).astype(np.float32)

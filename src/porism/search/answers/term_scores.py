@@ -15,7 +15,7 @@ from porism.compiled import compiled
 from porism.index.protocols import TermIndex, TermRows, Threads
 from porism.index.schema import FIELDS, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.index.weighting import BM25, saturation
+from porism.index.weighting import BM25, length_factor, saturate, saturation
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
 DEFAULT = BM25()
@@ -55,17 +55,6 @@ def view_table(index: TermIndex, family: str, views: Sequence[View]) -> ViewTabl
 
 
 @compiled
-def _flush(counts: Any, touched: Any, size: int, length: float, mean: float, scores: Any, k1: float, b: float) -> float:
-    """Return the BM25 sum of the touched terms."""
-    total = 0.0
-    for at in range(size):
-        place = touched[at]
-        if counts[place] > 0.0:
-            total += scores[place] * saturation(counts[place], length, mean, k1, b)
-    return total
-
-
-@compiled
 def _score(
     threads_start: Any, threads_end: Any, starts: Any, ends: Any, codes: Any, cells: Any, lengths: Any, slots: Any,
     slot_codes: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, post_weights: Any, post_mean: float,
@@ -73,7 +62,8 @@ def _score(
 ) -> None:  # fmt: skip
     """Fill `out` (a row a view, a column a thread) and `out_posts` with BM25 scores."""
     views, terms = len(view_weights), len(scores)
-    counts, own = np.zeros((views, terms)), np.zeros(terms)
+    last = views  # the last column of counts is that of the post itself
+    counts, factors = np.zeros((terms, views + 1)), np.zeros(views + 1)
     touched, own_touched = np.empty(terms, np.int64), np.empty(terms, np.int64)
     seen, own_seen = np.zeros(terms, np.bool_), np.zeros(terms, np.bool_)
     length = np.zeros(views)
@@ -98,27 +88,31 @@ def _score(
                     if not seen[place]:
                         seen[place], touched[size] = True, place
                         size += 1
-                    if not own_seen[place]:
-                        own_seen[place], own_touched[own_size] = True, place
-                        own_size += 1
-                    own[place] += post_weights[field] * times
+                    if post_weights[field] > 0.0:
+                        if not own_seen[place]:
+                            own_seen[place], own_touched[own_size] = True, place
+                            own_size += 1
+                        counts[place, last] += post_weights[field] * times
                     for view in range(views):
-                        counts[view, place] += view_weights[view, field] * times
+                        if view_weights[view, field] > 0.0:
+                            counts[place, view] += view_weights[view, field] * times
             if own_size:
-                if post_mean > 0.0:
-                    out_posts[post] = _flush(own, own_touched, own_size, own_length, post_mean, scores, k1, b)
+                own_factor = length_factor(own_length, post_mean, k1, b) if post_mean > 0.0 else 0.0
+                total = 0.0
                 for at in range(own_size):
-                    own[own_touched[at]] = 0.0
-                    own_seen[own_touched[at]] = False
-        if size:
+                    place = own_touched[at]
+                    total += scores[place] * saturate(counts[place, last], own_factor, k1)
+                    counts[place, last], own_seen[place] = 0.0, False
+                out_posts[post] = total if post_mean > 0.0 else 0.0
+        for view in range(views):
+            factors[view] = length_factor(length[view], view_means[view], k1, b) if view_means[view] > 0.0 else 0.0
+        for at in range(size):
+            place = touched[at]
             for view in range(views):
-                if view_means[view] > 0.0:
-                    out[view, thread] = _flush(
-                        counts[view], touched, size, length[view], view_means[view], scores, k1, b
-                    )
-            for at in range(size):
-                counts[:, touched[at]] = 0.0
-                seen[touched[at]] = False
+                if counts[place, view] > 0.0:
+                    out[view, thread] += scores[place] * saturate(counts[place, view], factors[view], k1)
+                    counts[place, view] = 0.0
+            seen[place] = False
 
 
 def score_batch(
@@ -132,7 +126,7 @@ def score_batch(
 ) -> tuple[Floats, Floats]:
     """Return BM25 of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
     weight x idf of the query terms with these codes."""
-    out = np.zeros((len(views.means), len(batch.rows)), np.float32)
+    out = np.zeros((len(views.means), len(batch.rows)))
     out_posts = np.zeros(len(batch.post_ids), np.float32)
     if len(codes):
         table = make_lookup(codes)
@@ -141,7 +135,7 @@ def score_batch(
             table.codes, table.places, scores.astype(np.float64), views.weights, views.means, posts.weights[0],
             float(posts.means[0]), weighting.k1, weighting.b, out, out_posts,
         )  # fmt: skip
-    return out, out_posts
+    return out.astype(np.float32), out_posts
 
 
 def contributions(

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.deadline import check
-from porism.index.analysis.terms import formula_terms, text_terms
+from porism.index.analysis.terms import feature_terms, text_terms
 from porism.index.posts.pieces import tag_text
 from porism.index.protocols import UNKNOWN, Term, TermIndex
 from porism.index.schema import TAG_FAMILY, TERM_FAMILIES, THREAD
 from porism.index.weighting import lucene_idf
 from porism.search.query import ReadQuery
+from porism.search.query_features import query_features
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
 FIELD_WEIGHTS = {"title": 3.0, "body": 1.0}
@@ -65,13 +66,14 @@ def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
         for family, terms in text_terms(text).items():
             for term in terms:
                 counts[family][term] += FIELD_WEIGHTS[field]
-    for number, formula in enumerate(query.formulas):
+    analysed = query_features([formula.parsed for formula in query.formulas])
+    for number, (formula, features) in enumerate(zip(query.formulas, analysed, strict=True)):
         check()
         if formula.field == "body" and len(formula.parsed.latex.strip()) < SHORTEST:
             continue
         # Tuples and paths of a wildcard are in many formulas, to most of which the query does not bind; `formula_overlap` binds it.
         bound_apart = BOUND_APART if formula.has_wildcards else ()
-        for family, terms in formula_terms(formula.parsed).items():
+        for family, terms in feature_terms(features).items():
             for term in terms if family not in bound_apart else ():
                 counts[family][term] += FIELD_WEIGHTS[formula.field]
                 formulas[family].setdefault(term, number)

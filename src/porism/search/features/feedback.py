@@ -26,7 +26,7 @@ TEXTS = {"words": "words that the best hits share: {}", "tuples": "formulas like
 class Feedback(Feature):
     """BM25 of the feedback terms of one family."""
 
-    stage: ClassVar[int] = 1
+    stage: ClassVar[int] = 2
     # It did not help to find answers to topics that it was not fitted on (docs/results).
     fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
 
@@ -84,5 +84,5 @@ def _heaviest(context: QueryContext, family: str, codes: list[Ints], strengths: 
     shares = (weight[top] / max(float(weight[top].sum()), 1e-9)).astype(np.float32)
     kept = found[shortlist[top]]
     order = np.argsort(kept, kind="stable")
-    texts = tuple(context.index.terms.text(family, code) for code in kept[order].tolist())
+    texts = tuple(context.index.terms.texts(family, kept[order]))
     return QueryTerms(family, kept[order], shares[order], context.idf(family, kept[order]), texts, (-1,) * len(kept))

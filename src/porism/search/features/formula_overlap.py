@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.index.protocols import TermRows
+from porism.index.protocols import TermRows, Threads
 from porism.index.schema import FIELDS, VISUAL_FAMILY
 from porism.index.storage.rows import FIELD_SHIFT
 from porism.search.answers.context import CandidateBatch, Values
@@ -45,10 +45,27 @@ def best_similarity(rows: TermRows, found: SimilarFormulas) -> npt.NDArray[np.fl
     return out
 
 
+def formulas_of(documents: Threads, threads: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the codes of the formulas in the compared fields of some threads of a batch, ascending."""
+    rows = documents.terms[VISUAL_FAMILY]
+    posts = _expand(documents.starts[threads], documents.ends[threads])
+    places = _expand(rows.starts[posts], rows.ends[posts])
+    compared = places[COMPARED_FIELDS[rows.cells[places] >> FIELD_SHIFT]]
+    return np.asarray(np.unique(rows.codes[compared]), np.int64)
+
+
+def _expand(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return all integers of the spans, one span after another."""
+    sizes = ends - starts
+    before = np.cumsum(sizes) - sizes
+    return np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
+
+
 class FormulaOverlap(Feature):
     """For each formula of the query the square of the best similarity found in the thread or answer, times the logarithm of its size."""
 
     families = (VISUAL_FAMILY,)
+    stage: ClassVar[int] = 1
 
     def __init__(self, level: Level) -> None:
         self.name = f"formula_overlap.{level}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.index.schema import FIELDS
@@ -33,6 +34,14 @@ def _title_entries(posts: Any, starts: Any, ends: Any, cells: Any, out_thread: A
     return count
 
 
+def _known(codes: npt.NDArray[np.int64], ascending: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which codes are among others in ascending order."""
+    if not len(ascending):
+        return np.zeros(len(codes), np.bool_)
+    at = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
+    return np.asarray(ascending[at] == codes)
+
+
 class TitleIdentity(Feature):
     """The overlap (Dice coefficient by idf) of the query's terms with those of the title, to a high power: 1 for the same words and formulas."""
 
@@ -53,9 +62,9 @@ class TitleIdentity(Feature):
             count = _title_entries(batch.documents.starts, rows.starts, rows.ends, rows.cells, threads, entries)
             threads, codes = threads[:count], rows.codes[entries[:count]].astype(np.int64)
             idf = weight * batch.context.idf(family, codes)
-            np.add.at(total, threads, idf)
-            known = np.isin(codes, terms.codes)
-            np.add.at(shared, threads[known], idf[known])
+            total += np.bincount(threads, idf, batch.thread_count)
+            known = _known(codes, terms.codes)
+            shared += np.bincount(threads[known], idf[known], batch.thread_count)
         overlap = 2 * shared / np.maximum(asked + total, 1e-9)
         return np.asarray(np.where(overlap >= LEAST, np.minimum(overlap, 1.0) ** SHARPNESS, 0.0), np.float32)
 

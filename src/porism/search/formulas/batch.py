@@ -37,7 +37,7 @@ class FormulaBatch(NamedTuple):
         bounds = np.linspace(0, len(self.rows), count + 1).astype(int).tolist()
         return [self.select(slice(a, b)) for a, b in pairwise(bounds)]
 
-    def select(self, part: slice | npt.NDArray[np.bool_]) -> FormulaBatch:
+    def select(self, part: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> FormulaBatch:
         """Return some of the candidates; the columns are shared."""
         layout, operators, paths = self.layout, self.operators, self.paths
         return FormulaBatch(

@@ -154,6 +154,7 @@ FEATURES: tuple[FormulaFeature, ...] = (
 )
 OCCURRENCE = -1  # the column of the last feature
 WEIGHTS: Scores = np.array([feature.weight for feature in FEATURES])
+TREE_SHARE = 0.75  # of the weights of the first four features, those that compare trees: all but that of tuples
 
 
 def compute_features(context: FormulaContext, batch: FormulaBatch) -> Scores:

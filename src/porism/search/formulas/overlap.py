@@ -1,4 +1,8 @@
-"""Formulas of the collection that are similar to those of a query, as terms by which posts are compared with it."""
+"""Formulas of posts that are similar to those of a query, as terms by which posts are compared with it.
+
+Only formulas of the best candidate threads are compared, so that the cost does not depend on the size of the collection. A formula with
+wildcards is searched in the whole index, since no other term finds what it binds to.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +17,74 @@ from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery, has_wildcards
 
-MAX_FORMULAS = 5  # of a query that are searched, the largest ones
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+MAX_FORMULAS = 5  # of a query that are compared, the largest ones
 MIN_NODES = 3  # smaller formulas occur everywhere
-DEPTH = 300  # similar formulas of each
+THREADS_COMPARED = 200  # best candidate threads whose formulas are compared with each formula of the query
+FORMULAS_COMPARED = 100  # formulas of them, those with the most common symbols, whose trees are aligned
+# Formulas with this similarity count, and if there are none, those with this share of the largest similarity.
+SIMILAR, NEAREST_SHARE = 0.75, 0.8
+DEPTH = 300  # formulas that are found for one with wildcards
 BINDS = 1.0  # the similarity from which on a query with wildcards occurs in a formula; without an occurrence it is less
 MAX_THREADS = 100  # more frequent formulas do not distinguish threads
 
 
 class SimilarFormulas(NamedTuple):
-    """Formulas similar to one of the query: the size of that one, the codes by which posts name them, and the similarity of each.
-
-    `bound` are the visual ids of those to which a query with wildcards binds; `unmatched` counts those that were not matched for lack of time.
-    """
+    """Formulas similar to one of the query: the size of that one, the codes by which posts name them, and the similarity of each."""
 
     size: int
-    codes: npt.NDArray[np.int64]
+    codes: Ints
     similarities: npt.NDArray[np.float64]
-    bound: tuple[int, ...] = ()
+
+
+class BoundFormulas(NamedTuple):
+    """Formulas similar to one with wildcards, the visual ids of those to which it binds, and how many were not matched for lack of time."""
+
+    similar: SimilarFormulas
+    visual_ids: tuple[int, ...]
     unmatched: int = 0
 
 
-def similar_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[SimilarFormulas, ...]:
-    """Return the formulas most similar to each of the largest formulas of a query."""
+def largest_formulas(query: ReadQuery, *, wildcards: bool) -> list[Parsed]:
+    """Return those of the largest formulas of a query that have wildcards, or those that have none."""
     formulas = [one.parsed for one in query.formulas if one.parsed.operators.size() >= MIN_NODES]
     largest = sorted(formulas, key=lambda formula: -formula.operators.size())[:MAX_FORMULAS]
-    return tuple(_similar(formula, searcher, index) for formula in largest)
+    return [formula for formula in largest if has_wildcards(formula) == wildcards]
 
 
-def _similar(formula: Parsed, searcher: FormulaSearcher, index: TermIndex) -> SimilarFormulas:
+def compare_formulas(
+    query: ReadQuery, codes: Ints, searcher: FormulaSearcher, index: TermIndex
+) -> tuple[SimilarFormulas, ...]:
+    """Compare the largest formulas of a query with formulas of posts, given by their codes."""
+    formulas = largest_formulas(query, wildcards=False)
+    if not formulas or not len(codes):
+        return ()
+    codes = codes[index.frequencies(VISUAL_FAMILY, codes) <= MAX_THREADS]
+    rows = searcher.store.rows(index.numbers(VISUAL_FAMILY, codes))
+    order = np.argsort(rows, kind="stable")
+    order = order[rows[order] != UNKNOWN]
+    codes, rows = codes[order], rows[order]
+    compared = searcher.comparison(rows, FORMULAS_COMPARED)
+    return tuple(_most_similar(formula, codes, *compared.compare(formula)) for formula in formulas)
+
+
+def _most_similar(formula: Parsed, codes: Ints, positions: Ints, similarities: Floats) -> SimilarFormulas:
+    """Keep the formulas that are similar, or if none is, those that come nearest."""
+    least = min(SIMILAR, NEAREST_SHARE * float(similarities.max(initial=0.0)))
+    kept = np.flatnonzero(similarities >= least)
+    return SimilarFormulas(formula.operators.size(), codes[positions[kept]], similarities[kept])
+
+
+def bound_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[BoundFormulas, ...]:
+    """Return the formulas of the whole index that are most similar to those with wildcards of a query."""
+    return tuple(_bound(formula, searcher, index) for formula in largest_formulas(query, wildcards=True))
+
+
+def _bound(formula: Parsed, searcher: FormulaSearcher, index: TermIndex) -> BoundFormulas:
     hits = searcher.most_similar(formula, DEPTH)
     found = index.statistics([Term(VISUAL_FAMILY, str(number)) for number in hits.visual_ids.tolist()], EVERY_FIELD)
     kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MAX_THREADS))
-    kept = kept[np.argsort(found.codes[kept], kind="stable")]
-    bound = hits.visual_ids[kept][hits.scores[kept] >= BINDS].tolist() if has_wildcards(formula) else ()
-    return SimilarFormulas(formula.operators.size(), found.codes[kept], hits.scores[kept], tuple(bound), hits.unmatched)
+    similar = SimilarFormulas(formula.operators.size(), found.codes[kept], hits.scores[kept])
+    bound = hits.visual_ids[kept][hits.scores[kept] >= BINDS].tolist()
+    return BoundFormulas(similar, tuple(bound), hits.unmatched)

@@ -10,11 +10,12 @@ import numpy as np
 from porism.formula import Parsed, parse
 from porism.formula.match.backtracking import is_wildcard
 from porism.index.analysis.classes import symbol_kind
-from porism.index.analysis.features import Features, features
+from porism.index.analysis.features import Features
 from porism.index.analysis.flat import FlatLayout
 from porism.index.protocols import FormulaStore
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.structure import PathGroups, group_paths
+from porism.search.query_features import query_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class FormulaQuery:
 def analyse_query(formula: str | Parsed, store: FormulaStore) -> FormulaQuery:
     """Analyse a formula for an index: LaTeX, which may be any string, or a parsed formula."""
     parsed = parse(formula, wildcards=True) if isinstance(formula, str) else formula
-    found = features(parsed.layout, parsed.operators)
+    found = query_features([parsed])[0]
     label_ids = _LabelIds(store)
     operators = label_ids.intern(found.operators.labels)
     weights = label_ids.weights(operators, store.operator_weights)

@@ -20,11 +20,12 @@ from porism.index.protocols import UNKNOWN, FormulaStore
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
-from porism.search.formulas.batch import FormulaBatch, read_batch
+from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, read_batch
 from porism.search.formulas.candidates import find_candidates
+from porism.search.formulas.common_symbols import most_common_symbols
 from porism.search.formulas.diversity import ranks_within_shape
 from porism.search.formulas.explain import explain_hit
-from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
+from porism.search.formulas.features import OCCURRENCE, TREE_SHARE, WEIGHTS, FormulaContext, Scores, compute_features
 from porism.search.formulas.occurrence import (
     Occurrence,
     find_by_shape,
@@ -89,6 +90,28 @@ class ScoredFormulas(NamedTuple):
     unmatched: int = 0
 
 
+class ComparedFormulas(NamedTuple):
+    """Formulas that were compared with a query: their positions, ascending, and their similarities by their trees alone."""
+
+    positions: npt.NDArray[np.int64]
+    similarities: Scores
+
+
+class Comparison(NamedTuple):
+    """Formulas with which others are compared."""
+
+    searcher: FormulaSearcher
+    batch: FormulaBatch
+    limit: int
+
+    def compare(self, formula: str | Parsed) -> ComparedFormulas:
+        """Compare a formula with the `limit` formulas that have the most symbols in common with it."""
+        context = self.searcher.analyse(formula)
+        chosen = most_common_symbols(context.query.operators, self.batch.operators, context.operator_labels, self.limit)
+        contributions = compute_features(context, self.batch.select(chosen)) * WEIGHTS
+        return ComparedFormulas(chosen, contributions.sum(axis=1) / TREE_SHARE)
+
+
 class FormulaSearcher:
     """Searches an open formula index. Several threads may use it at once."""
 
@@ -137,6 +160,12 @@ class FormulaSearcher:
         order = scored.order()[:k]
         visual_ids = self.store.visual_ids(scored.batch.rows[order])
         return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1), scored.unmatched)
+
+    def comparison(self, rows: npt.NDArray[np.int64], limit: int) -> Comparison:
+        """Return the comparison with the formulas at some rows, of which at most `limit` are aligned with a query."""
+        found = self.store.fetch(rows)
+        unranked = np.zeros(len(rows)), np.full(len(rows), NO_LEVEL, np.int8)
+        return Comparison(self, FormulaBatch(rows, *unranked, found.layout, found.operators, found.paths), limit)
 
     def analyse(self, formula: str | Parsed) -> FormulaContext:
         """Analyse a query: a parsed formula, or LaTeX, which may be any string."""
