@@ -60,10 +60,18 @@ class SegmentedTermIndex:
             total[known] += segment.frequencies(family, own[known])
         return total
 
-    def text(self, family: str, code: int) -> str:
-        """Return the text of a term, where the dictionary keeps texts."""
-        segment, own = self.codes[family].local(code)
-        return self._segments[segment].text(family, own)
+    def texts(self, family: str, codes: Ints) -> list[str]:
+        """Return the terms with these codes, where the dictionaries keep texts."""
+        places = [self.codes[family].local(code) for code in codes.tolist()]
+        return [self._segments[one.segment].texts(family, np.array([one.code]))[0] for one in places]
+
+    def numbers(self, family: str, codes: Ints) -> Ints:
+        """Return the terms with these codes, which are decimal numbers, as integers."""
+        values = np.zeros(len(codes), np.int64)
+        for number, segment in enumerate(self._segments):
+            own = self.codes[family].to_segment(number, codes)
+            values[own != UNKNOWN] = segment.numbers(family, own[own != UNKNOWN])
+        return values
 
     def search(
         self,

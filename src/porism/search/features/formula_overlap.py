@@ -58,7 +58,7 @@ def _expand(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.N
     """Return all integers of the spans, one span after another."""
     sizes = ends - starts
     before = np.cumsum(sizes) - sizes
-    return np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes))
 
 
 class FormulaOverlap(Feature):
