@@ -13,7 +13,7 @@ from porism.formula import parse
 from porism.formula.match.matcher import find
 from porism.search.display.highlight import MIN_SHARE, Highlighter, highlight, query_pattern
 from porism.search.display.parsed_formulas import parsed_formula
-from porism.search.display.sentences import expression_ids, piece_segment, split_pieces
+from porism.search.display.sentences import expression_ids, joined_segments, split_pieces
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
@@ -53,7 +53,9 @@ def plainly_split(text: Text) -> list[Segment]:
 
 def test_pieces_are_the_sentences_and_formulas(engine: Engine) -> None:
     for post in engine.collection.posts():
-        assert [piece_segment(piece) for piece in split_pieces(post.body)] == plainly_split(post.body)
+        assert [one for piece in split_pieces(post.body) for one in joined_segments([piece])] == plainly_split(
+            post.body
+        )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,17 @@ def test_pieces_are_the_sentences_and_formulas(engine: Engine) -> None:
 )
 def test_pieces_of_small_texts(segments: list[Segment]) -> None:
     text = Text.of(segments)
-    assert [piece_segment(piece) for piece in split_pieces(text)] == plainly_split(text)
+    assert [one for piece in split_pieces(text) for one in joined_segments([piece])] == plainly_split(text)
+
+
+def test_neighbouring_sentences_are_one_text() -> None:
+    text = Text.of([Segment("text", "One. Two:\nthree "), Segment("formula", "x", 1, 1), Segment("text", ". Four")])
+    assert joined_segments(split_pieces(text)) == [
+        Segment("text", "One. Two: three "),
+        Segment("formula", "x", 1, 1),
+        Segment("text", ". Four"),
+    ]
+    assert joined_segments([]) == []
 
 
 def test_expression_ids_are_those_of_the_formulas(engine: Engine) -> None:
@@ -86,11 +98,14 @@ def test_needed_parts_rule_out_no_occurrence(engine: Engine, query: str) -> None
     occurrences = ruled_out = 0
     for expression in engine.collection.expressions():
         codes = store.part_codes([expression.id])[0]
-        may_occur = pattern.needed.are_among(codes)
-        ruled_out += not may_occur
-        if codes and find(pattern.operators, parsed_formula(expression.latex).operators).match is not None:
+        impossible = pattern.needed.impossible_levels(codes)
+        ruled_out += len(impossible)
+        target = parsed_formula(expression.latex).operators
+        found = find(pattern.operators, target).match if codes else None
+        if found is not None:
             occurrences += 1
-            assert may_occur, expression.latex
+            assert found.level not in impossible, expression.latex
+            assert find(pattern.operators, target, skip=impossible).match == found
     assert occurrences or ruled_out
 
 
@@ -114,6 +129,19 @@ def test_the_best_match_is_that_of_all_comparisons(engine: Engine) -> None:
             best = max(matches, key=lambda match: (match.share, len(match.item_nodes)))
             assert highlighter.best_nodes(segment, range(len(formulas))) == best.item_nodes
             assert best.share == 0 or best.share >= MIN_SHARE
+
+
+def test_the_most_similar_formula_is_the_first_with_the_largest_share(engine: Engine) -> None:
+    store = engine.formula_searcher.store
+    formulas = [parse(query.strip("$"), wildcards=True) for query in QUERIES]
+    highlighter = Highlighter(formulas, store, 1)
+    for post in list(engine.collection.posts())[::3]:
+        for number, formula in enumerate(formulas):
+            pattern = query_pattern(formula, store)  # type: ignore[arg-type]
+            shares = [highlight(pattern, parsed_formula(segment.text)).share for segment in post.body.formulas]
+            best = highlighter.most_similar(number, post.body.formulas)
+            expected = post.body.formulas[shares.index(max(shares))] if any(shares) else None
+            assert best == expected
 
 
 def test_words_match_by_their_stems_also_with_punctuation(engine: Engine) -> None:

@@ -130,8 +130,10 @@ def latex_to_mathml(latex: str) -> str:
     if made.path == "opaque":
         return _opaque_mathml(xml_text(latex))
     source = _source(made)
-    # Only a large formula can turn out to be opaque when its layout tree is built.
-    return clean_converted(source) if source.count("<") - source.count("</") <= MAX_DEPTH else parse(latex).mathml
+    # Only a deeply nested formula can turn out to be opaque when its layout tree is built. A level of nesting takes at least one element,
+    # and identifiers and numbers contain none.
+    levels = source.count("<") - source.count("</") - source.count("<mi") - source.count("<mn")
+    return clean_converted(source) if levels <= MAX_DEPTH else parse(latex).mathml
 
 
 def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:

@@ -7,6 +7,7 @@ of a commutative operator (`a+b` in `x+y+z`), or a part of a chain of relations.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,13 +90,17 @@ def find(
     level: Level = "renamed",
     whole: bool = False,
     budget: int = BUDGET,
+    skip: Collection[Level] = (),
 ) -> MatchResult:
-    """Do what `match` does, and also report when the search ran out of steps, or of time (`porism.deadline`)."""
+    """Do what `match` does, and also report when the search ran out of steps, or of time (`porism.deadline`).
+
+    `skip` names levels that are known not to match.
+    """
     wanted = pattern if isinstance(pattern, PreparedTree) else PreparedTree(pattern)
     formula = target if isinstance(target, PreparedTree) else PreparedTree(target)
     steps = budget
     for name in LEVELS[: LEVELS.index(level) + 1]:
-        if not wanted.required(name) <= formula.labels(name):
+        if name in skip or not wanted.required(name) <= formula.labels(name):
             continue
         search = Backtracking(name, wanted.nodes(name), formula.nodes(name), steps)
         try:

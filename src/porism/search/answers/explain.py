@@ -109,9 +109,8 @@ class Explainer:
         """Return the formula of the post that is most similar to a formula of the query, and the match."""
         formulas = [formula for field in fields for formula in field.formulas]
         formulas.sort(key=lambda formula: -self._shared_weight(formula, number))
-        found = [(segment.text, self._highlighter.match(number, segment.text)) for segment in formulas[:COMPARED]]
-        best = max(found, key=lambda pair: pair[1].share, default=("", NO_HIGHLIGHT))
-        return best if best[1].share > 0 else ("", NO_HIGHLIGHT)
+        best = self._highlighter.most_similar(number, formulas[:COMPARED])
+        return ("", NO_HIGHLIGHT) if best is None else (best.text, self._highlighter.match(number, best.text))
 
     def _shared_weight(self, formula: Segment, number: int) -> float:
         """Return the weight of the sub-expressions that a formula of the post shares with a formula of the query."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from porism.deadline import TimeLimitExceeded, check, remaining, shorten, time_limit
 from porism.formula import Parsed
+from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.matcher import Match, find
 from porism.index.analysis.terms import formula_terms
 from porism.index.formulas.store import WHOLE
@@ -62,9 +63,9 @@ class QueryPattern(ComparableFormula):
         self.symbols: SymbolSequence = layout_symbols(self.layout, store)
         self.needed = needed_parts(self.operators, store)
 
-    def occurrence(self, item: ComparableFormula) -> Match | None:
-        """Return the occurrence of the whole query formula in a formula; None if there is none."""
-        return find(self.operators, item.operators).match
+    def occurrence(self, item: ComparableFormula, skip: Collection[Level] = ()) -> Match | None:
+        """Return the occurrence of the whole query formula in a formula, at none of the levels to skip; None if there is none."""
+        return find(self.operators, item.operators, skip=skip).match if len(skip) < len(LEVELS) else None
 
     def most_aligned(self, item: ComparableFormula) -> float:
         """Return an upper bound of the share of an alignment: what matches if the order of symbols does not matter."""
@@ -119,12 +120,14 @@ class MatchedNodes(NamedTuple):
 NOTHING_MATCHED = MatchedNodes(0.0, 0, ())
 
 
-def matched_nodes(pattern: QueryPattern, item: ComparableFormula, may_occur: bool, least: float) -> MatchedNodes:
+def matched_nodes(
+    pattern: QueryPattern, item: ComparableFormula, skip: Collection[Level], least: float
+) -> MatchedNodes:
     """Return the share and the elements of `highlight`, but nothing for an alignment with a smaller share than the least one.
 
-    Unless the pattern may occur, no occurrence is searched for.
+    The pattern is known not to occur at the levels to skip.
     """
-    found = pattern.occurrence(item) if may_occur else None
+    found = pattern.occurrence(item, skip)
     if found is not None:
         nodes = [place for pair in found.pairs for place in pair.target_places]
         return MatchedNodes(1.0, len(nodes), tuple(nodes))
@@ -160,7 +163,8 @@ class SharedParts:
         }
         self._known = frozenset(self._parts)
         self._found: dict[int, list[SharedPart]] = {}
-        self._weights: dict[int, float] = {}
+        self._whole: dict[int, set[int]] = {0: set()}
+        self.weights = SharedWeights(self)
 
     def of(self, expression: int) -> list[SharedPart]:
         """Return the sub-expressions that an expression of the collection shares with the query, each once."""
@@ -170,14 +174,28 @@ class SharedParts:
         if found is None:
             codes = self._known.intersection(self._store.part_codes([expression])[0])
             found = self._found[expression] = [self._parts[code] for code in codes]
+            self._whole[expression] = {part.whole for part in found if part.whole >= 0}
         return found
 
-    def weight(self, expression: int) -> float:
-        """Return the weight of the sub-expressions that an expression of the collection shares with the query."""
-        found = self._weights.get(expression)
-        if found is None:
-            found = self._weights[expression] = sum([part.weight for part in self.of(expression)])
-        return found
+    def contained(self, expressions: Iterable[int]) -> set[int]:
+        """Return the formulas of the query that are among expressions of the collection, perhaps with other names of variables."""
+        if not self._parts:
+            return set()
+        for expression in expressions:
+            if expression not in self._found:
+                self.of(expression)
+        return set().union(*map(self._whole.__getitem__, expressions))
+
+
+class SharedWeights(dict[int, float]):
+    """The weight of the sub-expressions that an expression of the collection shares with the query, computed on first use."""
+
+    def __init__(self, parts: SharedParts) -> None:
+        self._parts = parts
+
+    def __missing__(self, expression: int) -> float:
+        weight = self[expression] = sum([part.weight for part in self._parts.of(expression)])
+        return weight
 
 
 class Highlighter:
@@ -233,19 +251,35 @@ class Highlighter:
             self._nodes[key] = found.nodes
         return self._nodes[key]
 
+    def most_similar(self, number: int, formulas: Iterable[Segment]) -> Segment | None:
+        """Return the formula of a post with the largest share of a query formula, the first of equals; None if none is similar."""
+        best, least = None, 0.0
+        for formula in formulas:
+            found = self._within_time(partial(self._matched, number, formula, least))
+            if found is None:
+                break
+            if found.share > least:
+                best, least = formula, found.share
+            if least == 1.0:
+                break
+        return best
+
     def _best(self, formula: Segment, numbers: Sequence[int]) -> MatchedNodes:
-        item = parsed_formula(formula.text)
-        # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the item.
-        indexed = item.parsed.latex == formula.text and len(item.layout.labels) <= MAX_SYMBOLS
-        codes = self._store.part_codes([formula.expression_id])[0] if indexed else None
         best = NOTHING_MATCHED
         for number in numbers:
-            pattern = self._pattern(number)
-            may_occur = codes is None or pattern.needed.are_among(codes)
-            found = matched_nodes(pattern, item, may_occur, best.share)
+            found = self._matched(number, formula, best.share)
             if found[:2] > best[:2]:
                 best = found
         return best
+
+    def _matched(self, number: int, formula: Segment, least: float) -> MatchedNodes:
+        """Match a query formula with a formula of a post. It need not be found if its share is less than the least one."""
+        pattern, item = self._pattern(number), parsed_formula(formula.text)
+        # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the item.
+        indexed = formula.expression_id and item.parsed.latex == formula.text and len(item.layout.labels) <= MAX_SYMBOLS
+        codes = self._store.part_codes([formula.expression_id])[0] if indexed else ()
+        skip = pattern.needed.impossible_levels(codes) if indexed else ()
+        return matched_nodes(pattern, item, skip, least)
 
     def _pattern(self, number: int) -> QueryPattern:
         return query_pattern(self._formulas[number], self._store)  # type: ignore[arg-type] # stores compare by identity

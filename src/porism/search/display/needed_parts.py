@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.canonical.hashed import HashedNode
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree
-from porism.index.analysis.features import RENAMED, WRITTEN
+from porism.index.analysis.features import COMMUTATIVE, RENAMED
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import UNKNOWN, FormulaStore, Term
 
@@ -21,27 +22,35 @@ from porism.index.protocols import UNKNOWN, FormulaStore, Term
 _WHOLE = frozenset(("O!SUP", "O!SUB", "O!divide", "O!divide-slash", "O!root", "O!apply", "O!int", "O!sum"))
 
 
+_NAMED: tuple[Level, ...] = ("written", "normalised", "commutative")  # levels at which names of variables must agree
+
+
 @dataclass(frozen=True, slots=True)
 class NeededParts:
-    """The codes of the needed sub-expressions as written, and up to renaming. None if no formula of the index has them all."""
+    """The codes of the needed sub-expressions at level `commutative`, and up to renaming. None if no formula of the index has them all."""
 
-    written: frozenset[int] | None = frozenset()
+    commutative: frozenset[int] | None = frozenset()
     renamed: frozenset[int] | None = frozenset()
 
-    def are_among(self, codes: Collection[int]) -> bool:
-        """Return whether a formula with these sub-expressions may contain the query formula."""
-        return any(needed is not None and needed.issubset(codes) for needed in (self.written, self.renamed))
+    def impossible_levels(self, codes: Collection[int]) -> tuple[Level, ...]:
+        """Return the levels at which the query formula does not occur in a formula with these sub-expressions."""
+        if self.renamed is None or not self.renamed.issubset(codes):
+            return LEVELS
+        return () if self.commutative is not None and self.commutative.issubset(codes) else _NAMED
 
 
 def needed_parts(pattern: PreparedTree, store: FormulaStore) -> NeededParts:
     """Return the sub-expressions that a query formula needs. A wildcard matches anything, so nothing is needed of a formula with one."""
     if any(map(is_wildcard, pattern.labels("written"))):
         return NeededParts()
-    written = [_term(WRITTEN, node.normalised) for node in _needed(pattern.nodes("written"))]
-    renamed = [_term(RENAMED, node.renamed()) for node in _needed(pattern.nodes("renamed"))]
-    codes = store.terms.statistics([Term("parts", text) for text in (*written, *renamed)], WHOLE).codes.tolist()
-    first, second = codes[: len(written)], codes[len(written) :]
-    return NeededParts(*(None if UNKNOWN in found else frozenset(found) for found in (first, second)))
+    nodes = list(_needed(pattern.nodes("renamed")))
+    texts = [
+        *(_term(COMMUTATIVE, node.commutative) for node in nodes),
+        *(_term(RENAMED, node.renamed()) for node in nodes),
+    ]
+    codes = store.terms.statistics([Term("parts", text) for text in texts], WHOLE).codes.tolist()
+    halves = codes[: len(nodes)], codes[len(nodes) :]
+    return NeededParts(*(None if UNKNOWN in half else frozenset(half) for half in halves))
 
 
 def _needed(root: HashedNode) -> Iterator[HashedNode]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from porism.search.display.unmarked import with_unmarked
@@ -28,7 +28,7 @@ _PIECE = re.compile(
 
 @lru_cache(MAX_POSTS)
 def split_pieces(text: Text) -> tuple[str, ...]:
-    """Split a post into sentences and formulas, in a compact form that `piece_segment` reads.
+    """Split a post into sentences and formulas, in a compact form that `joined_segments` reads.
 
     A sentence is its text with the white space after it. A formula is its mark and stored content. Only the pieces that are shown become
     segments: a post has fifty pieces, a snippet five.
@@ -37,11 +37,19 @@ def split_pieces(text: Text) -> tuple[str, ...]:
     return tuple([piece for found in _PIECE.findall(stored) if (piece := found.replace(WORDS, ""))])
 
 
-def piece_segment(piece: str) -> Segment:
-    """Return a piece as a segment. A line end in text becomes a blank."""
-    if piece[0] in FORMULA_MARKS:
-        return stored_formula(piece[0], piece[1:])
-    return Segment("text", piece.replace("\n", " "))
+def joined_segments(pieces: Iterable[str]) -> list[Segment]:
+    """Return pieces as segments. Neighbouring sentences become one text, and its line ends blanks."""
+    segments: list[Segment] = []
+    words = ""
+    for piece in pieces:
+        if piece[0] not in FORMULA_MARKS:
+            words += piece
+            continue
+        if words:
+            segments.append(Segment("text", words.replace("\n", " ")))
+            words = ""
+        segments.append(stored_formula(piece[0], piece[1:]))
+    return [*segments, Segment("text", words.replace("\n", " "))] if words else segments
 
 
 def expression_ids(text: Text) -> set[int]:

@@ -15,7 +15,7 @@ from porism.search.display.sentences import (
     FORMULA_MARKS,
     best_window,
     expression_ids,
-    piece_segment,
+    joined_segments,
     segment_width,
     split_pieces,
     whole_sentences,
@@ -49,11 +49,13 @@ class MatchingWords:
         """Return the tokens of a text that contain words of the query."""
         tokens = text.split()
         if not self._seen.issuperset(tokens):
-            new = set(tokens) - self._seen
-            self._seen |= new
-            terms = self._weights.keys()
-            self._matching.update([token for token in new if not terms.isdisjoint(token_stems(token))])
+            self._look_up(set(tokens) - self._seen)
         return self._matching.intersection(tokens)
+
+    def _look_up(self, tokens: set[str]) -> None:
+        self._seen |= tokens
+        terms = self._weights.keys()
+        self._matching.update([token for token in tokens if not terms.isdisjoint(token_stems(token))])
 
     def weight(self, text: str) -> float:
         """Return the weight of the query terms in a text, each counted once."""
@@ -96,7 +98,7 @@ class SnippetBuilder:
         """Return the best few sentences of a body, with an ellipsis where something is left out."""
         pieces = split_pieces(text)
         first, last = self._best_window(pieces)
-        shown = list(self._highlighted(map(piece_segment, pieces[first:last])))
+        shown = list(self._highlighted(joined_segments(pieces[first:last])))
         if first > 0:
             shown.insert(0, HighlightedSegment("text", "… "))
         if last < len(pieces):
@@ -126,22 +128,20 @@ class SnippetBuilder:
 
     def contained(self, *texts: Text) -> int:
         """Return how many formulas of the query these texts contain as a whole, perhaps with other names of variables."""
-        found: set[int] = set()
-        for expression in set().union(*map(expression_ids, texts)):
-            found.update([part.whole for part in self._parts.of(expression) if part.whole >= 0])
-        return len(found)
+        return len(self._parts.contained(set().union(*map(expression_ids, texts))))
 
     def _best_window(self, pieces: Sequence[str]) -> tuple[int, int]:
         """Return start and end of the pieces with the largest weight that fit into a snippet."""
+        parts, words = self._parts.weights, self._words.weight
         weights: list[float] = []
         widths: list[float] = []
         for piece in pieces:
             if piece[0] in FORMULA_MARKS:
                 _, expression, latex = piece.split(" ", 2)
-                weights.append(self._parts.weight(int(expression)))
+                weights.append(parts[int(expression)])
                 widths.append(len(latex) * FORMULA_WIDTH + 2)
             else:
-                weights.append(self._words.weight(piece))
+                weights.append(words(piece))
                 widths.append(len(piece))
         return best_window(weights, widths, SNIPPET_LENGTH)
 
@@ -149,7 +149,7 @@ class SnippetBuilder:
         """Return the weight of the query terms in a text or formula."""
         check()
         is_formula = segment.kind == "formula"
-        return self._parts.weight(segment.expression_id) if is_formula else self._words.weight(segment.text)
+        return self._parts.weights[segment.expression_id] if is_formula else self._words.weight(segment.text)
 
     def _highlighted(self, segments: Iterable[Segment]) -> tuple[HighlightedSegment, ...]:
         shown: list[HighlightedSegment] = []
