@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from porism.text.elements import Element, elements
+
 MATH_CLASS = "math-container"
 # The span around the official span of a formula on a line of its own.
 DISPLAY_OPEN = '<span class="display">'
@@ -24,8 +26,9 @@ USUAL_SPAN = re.compile(
 SPAN_EDGE = re.compile(r"<(/?)span\b[^>]*>")
 SPAN_ID = re.compile(r"""\bid=["']([^"']*)["']""")
 
-# A MathML element: its attributes and its content.
-MATHML = re.compile(r"<(?:\w+:)?math\b([^>]*)>(.*?)</(?:\w+:)?math\s*>", re.DOTALL | re.IGNORECASE)
+# A MathML element: its opening tag with its attributes, and its closing tag.
+MATHML_OPEN = re.compile(r"<(?:\w+:)?math\b([^<>]*)>", re.IGNORECASE)
+MATHML_CLOSE = re.compile(r"</(?:\w+:)?math\s*>", re.IGNORECASE)
 
 # Opening and closing sign of LaTeX, and whether they set a formula on a line of its own.
 DELIMITERS = (("$$", "$$", True), ("$", "$", False), ("\\[", "\\]", True), ("\\(", "\\)", False))
@@ -41,6 +44,11 @@ DISPLAY_ENVIRONMENT = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|f
 
 # No formula of a person reaches these bounds; they keep hostile text from taking time that grows with its square.
 LONGEST, DEEPEST = 30_000, 100
+
+
+def mathml_elements(text: str) -> Iterator[Element]:
+    """Yield the MathML elements of a text in order."""
+    return elements(text, MATHML_OPEN, lambda _: MATHML_CLOSE)
 
 
 class MathSpan(NamedTuple):

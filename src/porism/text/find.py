@@ -24,6 +24,7 @@ from porism.text.delimiters import (
     span_end,
     undress,
 )
+from porism.text.elements import without_open_tags
 from porism.text.entities import decode_latex
 from porism.text.macros import self_contained
 from porism.text.sanitize import OPEN, placeholder
@@ -56,7 +57,8 @@ HTML = re.compile(
   | {OPENERS}""",
     re.VERBOSE | re.DOTALL,
 )
-TEXT = re.compile(rf"(?P<code>(?P<ticks>`+)[^`].*?(?P=ticks)) | {OPENERS}", re.VERBOSE | re.DOTALL)
+# Possessive and bounded: a long run of ticks is not tried in parts.
+TEXT = re.compile(rf"(?P<code>(?P<ticks>`{{1,32}}+)[^`].*?(?P=ticks)) | {OPENERS}", re.VERBOSE | re.DOTALL)
 LATEX = re.compile(
     rf"""(?P<code>\\begin\{{(?P<name>verbatim|lstlisting|minted)\*?\}}.*?\\end\{{(?P=name)\*?\}} | \\verb\*?(?P<bar>[^\w\s]).*?(?P=bar)
   | \\\\(?:\[[^\]\n]*\])?)
@@ -135,6 +137,7 @@ class _Reader:
     def __init__(self, text: str, syntax: Syntax, scope: Scope, code: Ranges) -> None:
         self.text = text
         self.pattern = SYNTAXES[syntax]
+        self.searched = without_open_tags(text) if syntax == "html" else text
         self.html = syntax == "html"
         self.has_spans = "span" in self.pattern.groupindex
         self.scope = scope
@@ -145,7 +148,7 @@ class _Reader:
         """Yield all formulas in the order of the text."""
         at = 0
         start, end = next(self.code)
-        while match := self.pattern.search(self.text, at):
+        while match := self.pattern.search(self.searched, at):
             if match.start() >= end:
                 start, end = next(self.code)
                 at = match.start()

@@ -13,16 +13,14 @@ from porism.text.find import Extracted, one_line
 from porism.text.sanitize import OPEN, placeholder
 
 SPAN = f'<span class="{MATH_CLASS}">'
-PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{SPAN}\$\$(.+?)\$\${SPAN_CLOSE}",
-        rf"{SPAN}\$(.+?)\${SPAN_CLOSE}",
-        rf"{SPAN}(.+?){SPAN_CLOSE}",
-        r"\$\$(.+?)\$\$",
-        r"\$(.+?)\$",
-    )
-)
+# The patterns, and the sign that closes what each finds.
+PATTERNS = {
+    re.compile(rf"{SPAN}\$\$(.+?)\$\${SPAN_CLOSE}"): f"$${SPAN_CLOSE}",
+    re.compile(rf"{SPAN}\$(.+?)\${SPAN_CLOSE}"): f"${SPAN_CLOSE}",
+    re.compile(rf"{SPAN}(.+?){SPAN_CLOSE}"): SPAN_CLOSE,
+    re.compile(r"\$\$(.+?)\$\$"): "$$",
+    re.compile(r"\$(.+?)\$"): "$",
+}
 
 
 def lab_formulas(text: str) -> Extracted:
@@ -38,6 +36,8 @@ def lab_formulas(text: str) -> Extracted:
         latex.append(decode_entities(match[1]))
         return placeholder(len(latex) - 1)
 
-    for pattern in PATTERNS:
-        text = pattern.sub(take, text)
+    for pattern, closer in PATTERNS.items():
+        # Up to the last closing sign every opening one is closed; after it, each would be searched to the end.
+        last = text.rfind(closer) + len(closer)
+        text = pattern.sub(take, text[:last]) + text[last:] if closer in text else text
     return Extracted(text, tuple(latex))

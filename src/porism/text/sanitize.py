@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import nh3
 
+from porism.text.elements import limit_depth
 from porism.text.segment import Segment, Text, TextWriter, without_marks
 
 TAGS = frozenset(
@@ -86,6 +87,7 @@ def without_placeholders(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return HTML with only the tags and attributes of the whitelist; everything else is dropped or escaped."""
+    text = limit_depth(text)
     try:
         return CLEANER.clean(text)
     except UnicodeEncodeError:  # lone surrogates, which JSON can bring, are no characters

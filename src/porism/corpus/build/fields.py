@@ -17,12 +17,12 @@ from porism.text.segment import EMPTY, Segment, Text
 MARK = re.compile(r"[`*\[]")
 # The marks that the site supports in comments.
 COMMENT_MARKS = (
-    (re.compile(r"(`+)(.+?)\1"), r"<code>\2</code>"),
+    (re.compile(r"(`{1,8})(.+?)\1"), r"<code>\2</code>"),
     (
         re.compile(r"\[([^\[\]]{1,300})\]\((https?://[^\s()<>\"]+(?:\([^\s()<>\"]*\)[^\s()<>\"]*)*)\)"),
         r'<a href="\2">\1</a>',
     ),
-    (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
+    (re.compile(r"\*\*(?=\S)(.{1,700}?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
     (re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])"), r"<em>\1</em>"),
 )
 
@@ -66,7 +66,8 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     formulas = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex)]
     segmented = segment_html(cleaned, formulas)
     # The lab has ids for formulas without a position, too.
-    lost = [latex for at, latex in enumerate(found.latex) if at not in segmented.numbers] if compat else ()
+    placed = frozenset(segmented.numbers)
+    lost = [latex for at, latex in enumerate(found.latex) if at not in placed] if compat else ()
     return _field(segmented, tuple(lost))
 
 

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from porism.search.display.page_fences import fit_fences
+from porism.search.display.page_lengths import bounded_lengths
 
 _STYLE = re.compile(r' style="([^"]*)"')
 _CLASS = re.compile(r' class="([^"]*)"')
@@ -75,6 +76,7 @@ STRUT = '<mspace height="0.77em"></mspace>'
 @lru_cache(20_000)
 def page_math(mathml: str) -> str:
     """Return clean MathML for a page with a strict content policy."""
+    mathml = bounded_lengths(mathml)
     if " style=" in mathml:
         mathml = _OPEN_WITH_STYLE.sub(_without_style, mathml)
     if "<merror" in mathml:

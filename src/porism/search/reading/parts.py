@@ -11,7 +11,7 @@ from typing import Literal
 from porism.deadline import check
 from porism.search.reading.grammar import latex_readings
 from porism.search.reading.runs import find_runs
-from porism.text.delimiters import MATHML
+from porism.text.delimiters import mathml_elements
 from porism.text.find import formula_matches
 
 _BRACES = re.compile(r"[{}\s]")
@@ -42,10 +42,11 @@ class QueryPart:
 def split_query(text: str, *, typed: bool = True) -> Iterator[QueryPart]:
     """Split a query into text and formulas, in order; without `typed`, only formulas with delimiters are found."""
     at = 0
-    for match in MATHML.finditer(text):
-        yield from _delimited(text[at : match.start()], typed)
-        yield QueryPart("formula", match[0].strip(), mathml=True)
-        at = match.end()
+    for element in mathml_elements(text):
+        start = element.opening.start()
+        yield from _delimited(text[at:start], typed)
+        yield QueryPart("formula", text[start : element.end].strip(), mathml=True)
+        at = element.end
     yield from _delimited(text[at:], typed)
 
 

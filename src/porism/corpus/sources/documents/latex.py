@@ -17,7 +17,7 @@ from porism.text.sanitize import clean, without_placeholders
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
-DEFINITION = re.compile(r"^\s*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
+DEFINITION = re.compile(r"^[ \t]*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
 HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*(?:\[[^\]]*\])?\s*\{")
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
 LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
@@ -60,6 +60,8 @@ LETTERS = {
     "dots": "…",
 }
 DEEPEST = 40
+BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+LABEL = re.compile(r"\[([^\]]{0,2000})\]")
 
 
 @cache
@@ -93,10 +95,10 @@ def _argument_of(text: str, command: str) -> str:
 def _group(text: str, at: int) -> tuple[str, int]:
     """Return the content of the group that opens at `at`, and its end; an unclosed group ends with the text."""
     depth = 0
-    for brace in re.finditer(r"\\.|[{}]", text[at:], re.DOTALL):
+    for brace in BRACE.finditer(text, at):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
         if depth == 0 and brace[0] == "}":
-            return text[at + 1 : at + brace.start()], at + brace.end()
+            return text[at + 1 : brace.start()], brace.end()
     return text[at + 1 :], len(text)
 
 
@@ -157,7 +159,7 @@ def _command(text: str, found: re.Match[str], depth: int) -> tuple[str, int]:
         environment = ENVIRONMENT.match(text, found.start())
         return (html.escape(environment[0]), environment.end()) if environment else ("", at)
     if name == "item":
-        label = re.compile(r"\[([^\]]*)\]").match(text, at)
+        label = LABEL.match(text, at)
         return (f"<li><strong>{_words(label[1])}</strong> ", label.end()) if label else ("<li>", at)
     if name in LETTER_ACCENTS and text[at : at + 1] == "{":
         letter, end = _group(text, at)
@@ -166,12 +168,12 @@ def _command(text: str, found: re.Match[str], depth: int) -> tuple[str, int]:
         return LETTERS.get(name, ""), at
     number, form = commands()[name]
     arguments = []
-    if option := re.compile(r"\[[^\]]*\]").match(text, at):
+    if option := LABEL.match(text, at):
         at = option.end()
     for _ in range(number):
         argument, at = _group(text, at) if text[at : at + 1] == "{" else ("", at)
         arguments.append(_inline(argument, depth + 1) if depth < DEEPEST else "")
-        at += len(text[at:]) - len(text[at:].lstrip()) if text[at : at + 40].lstrip()[:1] == "{" else 0
+        at += 40 - len(text[at : at + 40].ljust(40, "x").lstrip()) if text[at : at + 40].lstrip()[:1] == "{" else 0
     return form.format(*arguments), at
 
 

@@ -7,40 +7,57 @@ import re
 from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
-from porism.text.delimiters import MATHML, math_span
+from porism.text.delimiters import MATHML_CLOSE, MATHML_OPEN, math_span
+from porism.text.elements import Element, elements, replace_elements
 from porism.text.entities import decode_entities
 from porism.text.find import Extracted, find_formulas
 from porism.text.sanitize import TAG, clean, without_placeholders
 
-SCRIPT = re.compile(r"<script\b[^>]*type=[\"']math/tex[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
-ANNOTATION = re.compile(
-    r"<annotation\b[^>]*encoding=[\"']application/x-tex[\"'][^>]*>(.*?)</annotation\s*>", re.DOTALL | re.IGNORECASE
-)
+# Attributes are bounded, so that a tag full of them takes no time that grows with its square.
+MATH_SCRIPT = re.compile(r"<script\b[^<>]{0,500}?type=[\"']math/tex[^<>]{0,500}>", re.IGNORECASE)
+ANNOTATION = re.compile(r"<annotation\b[^<>]{0,500}?encoding=[\"']application/x-tex[\"'][^<>]{0,500}>", re.IGNORECASE)
 ALT = re.compile(r"\balttext=(\"[^\"]*\"|'[^']*')")
-TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.DOTALL | re.IGNORECASE)
-BODY = re.compile(r"<body\b[^>]*>(.*?)(?:</body\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-NOT_TEXT = re.compile(r"<(script|style|nav|noscript|template)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+TITLE = re.compile(r"<title\b[^<>]*>", re.IGNORECASE)
+BODY = re.compile(r"<body\b[^<>]*>(.*?)(?:</body\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+NOT_TEXT = re.compile(r"<(script|style|nav|noscript|template)\b|<!--", re.IGNORECASE)
+CLOSING = {
+    name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
+    for name in ("script", "style", "nav", "noscript", "template", "annotation", "title")
+}
+COMMENT_END = re.compile("-->")
+LONGEST_TITLE = 1000
 HEADING = re.compile(r"<h[1-3]>(.*?)</h[1-3]>", re.DOTALL)
 
 
 def read_page(text: str) -> Document:
     """Split an HTML page into sections at headings of the first three levels."""
-    title = TITLE.search(text)
+    title = next(elements(text, TITLE, lambda _: CLOSING["title"]), None)
     body = BODY.search(text)
     inner = without_placeholders(body[1] if body else text)
-    inner = MATHML.sub(_mathml, SCRIPT.sub(lambda match: math_span(html.unescape(match[1])), inner))
-    found = find_formulas(NOT_TEXT.sub(" ", inner), "html")
+    inner = replace_elements(inner, MATH_SCRIPT, lambda _: CLOSING["script"], _script)
+    inner = replace_elements(inner, MATHML_OPEN, lambda _: MATHML_CLOSE, _mathml)
+    found = find_formulas(replace_elements(inner, NOT_TEXT, _end_of_hidden, lambda _: " "), "html")
     sections = list(_sections(clean(found.text), found))
-    return Document(" ".join(decode_entities(TAG.sub("", title[1])).split()) if title else "", (), sections)
+    name = decode_entities(TAG.sub("", title.content[:LONGEST_TITLE])) if title else ""
+    return Document(" ".join(name.split()), (), sections)
 
 
-def _mathml(match: re.Match[str]) -> str:
+def _end_of_hidden(opening: re.Match[str]) -> re.Pattern[str]:
+    return CLOSING[opening[1].lower()] if opening[1] else COMMENT_END
+
+
+def _script(element: Element) -> str:
+    return math_span(html.unescape(element.content))
+
+
+def _mathml(element: Element) -> str:
     """Replace a MathML element by the LaTeX that it carries; without any, its text stays."""
-    if annotation := ANNOTATION.search(match[2]):
-        return math_span(html.unescape(annotation[1]))
-    if alt := ALT.search(match[1]):
+    if annotation := next(elements(element.content, ANNOTATION, lambda _: CLOSING["annotation"]), None):
+        return math_span(html.unescape(annotation.content))
+    if alt := ALT.search(element.opening[1]):
         return math_span(html.unescape(alt[1][1:-1]))
-    return match[0]
+    opening = element.opening
+    return opening.string[opening.start() : element.end]
 
 
 def _sections(text: str, found: Extracted) -> Iterator[Section]:

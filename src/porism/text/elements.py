@@ -1,0 +1,111 @@
+"""Elements of HTML found by their opening and closing tags, in time that grows linearly with the text.
+
+A pattern like `<math.*?</math>` reads to the end of the text at every opening tag that is never closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from porism.limits import limit
+
+# Tags that HTML closes by itself where the next one opens, and tags without content: they do not nest.
+FLAT = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+        "p",
+        "li",
+        "dt",
+        "dd",
+        "tr",
+        "td",
+        "th",
+        "thead",
+        "tbody",
+        "tfoot",
+        "option",
+    ]
+)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")
+_FEW_TAGS = 100  # a text with fewer cannot be deep
+
+
+class Element(NamedTuple):
+    """An element: the match of its opening tag, its content, and where it ends."""
+
+    opening: re.Match[str]
+    content: str
+    end: int
+
+
+def elements(
+    text: str, opening: re.Pattern[str], closing: Callable[[re.Match[str]], re.Pattern[str]]
+) -> Iterator[Element]:
+    """Yield elements in order; each ends at the next closing tag. One that is never closed is skipped."""
+    at = 0
+    never_closed: set[str] = set()
+    while found := opening.search(text, at):
+        at = found.end()
+        close = closing(found)
+        if close.pattern in never_closed:
+            continue
+        end = close.search(text, at)
+        if end is None:
+            never_closed.add(close.pattern)
+            continue
+        yield Element(found, text[at : end.start()], end.end())
+        at = end.end()
+
+
+def replace_elements(
+    text: str,
+    opening: re.Pattern[str],
+    closing: Callable[[re.Match[str]], re.Pattern[str]],
+    replacement: Callable[[Element], str],
+) -> str:
+    """Replace each element."""
+    pieces: list[str] = []
+    at = 0
+    for element in elements(text, opening, closing):
+        pieces += (text[at : element.opening.start()], replacement(element))
+        at = element.end
+    return "".join((*pieces, text[at:]))
+
+
+def without_open_tags(text: str) -> str:
+    """Return a text of the same length in which a `<` that no `>` follows is a blank: searching for tags then takes linear time."""
+    last = text.rfind(">") + 1
+    return text[:last] + text[last:].replace("<", " ") if "<" in text[last:] else text
+
+
+def limit_depth(text: str) -> str:
+    """Leave out the tags of elements that are nested too deeply: parsers of HTML take time that grows with the square of the depth."""
+    if text.count("<") <= _FEW_TAGS or text.count("<") <= (most := limit("tag_depth")):
+        return text
+    depth = 0
+
+    def tag(match: re.Match[str]) -> str:
+        nonlocal depth
+        if match[2].lower() in FLAT:
+            return match[0]
+        if not match[1]:
+            depth += 1
+            return match[0] if depth <= most else ""
+        depth -= 1 if depth else 0
+        return match[0] if depth < most else ""
+
+    return _TAG.sub(tag, without_open_tags(text))

@@ -1,0 +1,65 @@
+"""Hostile texts of a megabyte are read in seconds. If the time of a reader grew with the square of the text, these tests would take hours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from porism.corpus.build.fields import make_field
+from porism.corpus.sources.documents.latex import read_latex
+from porism.corpus.sources.documents.markdown import read_markdown
+from porism.corpus.sources.documents.page import read_page
+from porism.search.reading.parts import split_query
+from porism.text.elements import limit_depth
+from porism.text.sanitize import clean
+
+READERS: dict[str, Callable[[str], object]] = {
+    "markdown": read_markdown,
+    "page": read_page,
+    "latex": read_latex,
+    "html": lambda text: make_field(text, "html", False),
+    "text": lambda text: make_field(text, "text", False),
+    "compat": lambda text: make_field(text, "html", True),
+}
+HOSTILE = {
+    "markdown": ("`", "<div>", "<ul><li>"),
+    "page": ("<math>", "<math", "<div>", "<script>", "<script", "<!--", "<nav>", "<title>", "<a", "<"),
+    "html": ("<div>", "<a", "<", "<span>", "<!--", "<pre>", "$", "\\begin{align}"),
+    "text": ("`", "**a ", "*a ", "[a](", "$a "),
+    "latex": ("\\item[", "\n", "\\textbf{a} ", "\\section{", "{", "%"),
+    "compat": ("$", '<span class="math-container">$$'),
+}
+
+
+@pytest.mark.parametrize(("reader", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
+def test_a_megabyte_of_hostile_text_is_read(reader: str, piece: str) -> None:
+    size = {"markdown": 300_000, "text": 100_000}.get(reader, 1_000_000)
+    READERS[reader](piece * (size // len(piece)))
+
+
+def test_closed_elements_before_hostile_ones_are_found() -> None:
+    page = read_page(
+        "<body><math><annotation encoding='application/x-tex'>x^2</annotation></math>" + "<math>" * 100_000
+    )
+    assert "x^2" in page.sections[0].body
+
+
+def test_mathml_of_a_query_is_found_among_tags_that_are_never_closed() -> None:
+    parts = list(split_query("<math><mi>x</mi></math> and " + "<math>" * 3000))
+    assert parts[0].source == "<math><mi>x</mi></math>"
+
+
+def test_depth_is_limited_and_text_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = "<div>" * 2000 + "text" + "</div>" * 2000 + "<p>after</p>"
+    assert limit_depth(deep).count("<div>") == limit_depth(deep).count("</div>") == 500
+    assert clean(deep).endswith("<p>after</p>")
+    monkeypatch.setenv("PORISM_TAG_DEPTH", "3")
+    cleaned = clean("<ul><li>" * 200 + "text" + "</li></ul>" * 200)
+    assert cleaned.count("<ul>") == 3
+    assert "text" in cleaned
+
+
+def test_a_long_list_is_not_deep() -> None:
+    flat = "<ul>" + "<li>one<p>two" * 5000 + "</ul>"
+    assert limit_depth(flat) == flat
