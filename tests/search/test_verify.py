@@ -15,10 +15,13 @@ import pytest
 from starlette.testclient import TestClient
 
 import porism
+from index.segments.site import index_site, make_site
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments.writer import IndexWriter
 from porism.integrity import DamageError
-from porism.search.verify import index_damages, verify_place
+from porism.search.verify import collection_of, index_damages, verify_place
 from porism.web.server.app import create_app
 from porism.web.server.integrity import IntegrityCheck
 
@@ -152,3 +155,31 @@ def test_the_command(place: Path) -> None:
     assert found["damages"][0]["part"] == str(place / "collection/collection.sqlite")
     assert "porism build" in found["damages"][0]["fix"]
     assert "neither an index nor a collection" in run(str(place)).stderr
+
+
+def test_no_flipped_byte_of_a_changed_index_is_unnoticed(tmp_path: Path) -> None:
+    site = make_site(5, 12)
+    index = index_site(site, tmp_path / "site")
+    with IndexWriter(index, "site") as writer:
+        site.change(writer)
+        writer.commit()
+    assert index_damages(index) == ()
+    home = collection_of(index)
+    named = set(read_manifest(index, SEARCH).files) | {"manifest.json"}
+    with Collection.open(home) as collection:
+        stored = {(home / name).resolve() for name in (*collection.files, "manifest.json")}
+    chosen = random.Random(3)
+    for path in sorted({(index / name).resolve() for name in named} | stored):
+        if path.stat().st_size:
+            with flipped(path, chosen.randrange(path.stat().st_size), 1 << chosen.randrange(8)):
+                assert str(path) in _named(index), path
+                with pytest.raises(PorismError):
+                    porism.open(index, verify="all")
+
+
+def _named(index: Path) -> str:
+    """Return what `porism verify` says of an index, damage of its kind and format included."""
+    try:
+        return "\n".join(str(Path(damage.part).resolve()) for damage in index_damages(index))
+    except PorismError as error:
+        return f"{Path(error.where).resolve()}\n{Path(error.where).resolve() / 'manifest.json'}"

@@ -78,8 +78,23 @@ def collection_of(path: Path) -> Path:
 
 
 def index_damages(path: Path, progress: Progress | None = None) -> tuple[Damage, ...]:
-    """Read an index and its collection, and return what is damaged in either."""
-    return tuple(damage for one in verify_place(path, progress) for damage in one.damages)
+    """Read an index and its collection, and return what is damaged in either.
+
+    An update may replace files while they are read: then the later state is read, too.
+    """
+    while True:
+        before = _commit(path)
+        damages = tuple(damage for one in verify_place(path, progress) for damage in one.damages)
+        if not damages or _commit(path) == before:
+            return damages
+
+
+def _commit(path: Path) -> bytes:
+    """Return the manifest as it is: an update changes it."""
+    try:
+        return (path / MANIFEST).read_bytes()
+    except OSError:
+        return b""
 
 
 def index_bytes(path: Path) -> int:

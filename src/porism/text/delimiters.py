@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from porism.text.elements import Element, elements
+from porism.text.elements import Element, elements, replace_elements
 
 MATH_CLASS = "math-container"
 # The span around the official span of a formula on a line of its own.
@@ -49,6 +49,11 @@ LONGEST, DEEPEST = 30_000, 100
 def mathml_elements(text: str) -> Iterator[Element]:
     """Yield the MathML elements of a text in order."""
     return elements(text, MATHML_OPEN, lambda _: MATHML_CLOSE)
+
+
+def replace_mathml(text: str, replacement: Callable[[Element], str]) -> str:
+    """Replace each MathML element of a text."""
+    return replace_elements(text, MATHML_OPEN, lambda _: MATHML_CLOSE, replacement)
 
 
 class MathSpan(NamedTuple):

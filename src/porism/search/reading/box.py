@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from porism.search.reading.runs import find_runs
 from porism.search.reading.tokens import names
-from porism.text.delimiters import MATHML
+from porism.text.delimiters import mathml_elements, replace_mathml
 
 FIRST_YEAR, LAST_YEAR = 0, 9999
 _PHRASE = re.compile(r'["“”]([^"“”$]{2,200})["“”]')
@@ -51,8 +51,8 @@ def read_box(typed: str) -> Box:
     """
     if not any(sign in typed for sign in ':"“”-'):
         return Box(typed)
-    elements = [match[0] for match in MATHML.finditer(typed)]
-    text = MATHML.sub(_PLACE, typed)
+    elements = [typed[one.opening.start() : one.end] for one in mathml_elements(typed)]
+    text = replace_mathml(typed, lambda _: _PLACE)
     found = _Found([match.span() for match in _DELIMITED.finditer(text)])
     text = _OPERATOR.sub(found.operator, text)
     text = _EXCLUDED.sub(found.exclude, text)

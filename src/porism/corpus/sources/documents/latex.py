@@ -61,7 +61,7 @@ LETTERS = {
 }
 DEEPEST = 40
 BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-LABEL = re.compile(r"\[([^\]]{0,2000})\]")
+LABEL = re.compile(r"\[([^\]]{0,300})\]")
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
-from porism.text.delimiters import MATHML_CLOSE, MATHML_OPEN, math_span
+from porism.text.delimiters import math_span, replace_mathml
 from porism.text.elements import Element, elements, replace_elements
 from porism.text.entities import decode_entities
 from porism.text.find import Extracted, find_formulas
@@ -35,7 +35,7 @@ def read_page(text: str) -> Document:
     body = BODY.search(text)
     inner = without_placeholders(body[1] if body else text)
     inner = replace_elements(inner, MATH_SCRIPT, lambda _: CLOSING["script"], _script)
-    inner = replace_elements(inner, MATHML_OPEN, lambda _: MATHML_CLOSE, _mathml)
+    inner = replace_mathml(inner, _mathml)
     found = find_formulas(replace_elements(inner, NOT_TEXT, _end_of_hidden, lambda _: " "), "html")
     sections = list(_sections(clean(found.text), found))
     name = decode_entities(TAG.sub("", title.content[:LONGEST_TITLE])) if title else ""
