@@ -1,8 +1,8 @@
 """Formula search: quality on judged topics, and speed of indexing and searching, compared with Approach Zero (pya0) if it is installed.
 
-PORISM_PYA0 names a Python that has pya0 0.3.7. PORISM_BENCH_FORMULAS limits the number of formulas for the measurement of speed. The two
-systems answer each query one after the other, so that other load on the machine affects both. Rates are also given per processor second (of
-all processes), which other load affects less.
+PORISM_PYA0 names a Python that has pya0 0.3.7. PORISM_BENCH_FORMULAS limits the number of formulas for the measurement of speed. Both
+systems index on disk and in memory (/dev/shm), where neither waits for a disk. They answer each query one after the other, so that other
+load on the machine affects both. Rates are also given per processor second (of all processes), which other load affects less.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import resource
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ from porism.index.formulas.build import build_formula_index
 from porism.search.formulas.searcher import FormulaSearcher
 
 K = 1000
+MEMORY = Path("/dev/shm")
 SCRIPT = Path(__file__).with_name("_pya0.py")
 
 
@@ -74,6 +76,7 @@ def speed() -> None:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     built = porism_build(place, latex)
+    built |= in_memory(latex)
     searcher = FormulaSearcher.open(place / "index")
     python = os.environ.get("PORISM_PYA0")
     if not python:
@@ -83,6 +86,18 @@ def speed() -> None:
     with pya0(python, place, latex) as other:
         built["pya0, from LaTeX to an index"] = other.built
         report(len(latex), built, alternate(searcher, other, queries))
+
+
+def in_memory(latex: list[str]) -> dict[str, Used]:
+    """Measure indexing by both systems in a file system in memory, where there is one: neither waits for a disk there."""
+    if not MEMORY.is_dir():
+        return {}
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        built = {f"{what}, in memory": used for what, used in porism_build(Path(name), latex).items()}
+        if python := os.environ.get("PORISM_PYA0"):
+            with pya0(python, Path(name), latex) as other:
+                built["pya0, from LaTeX to an index, in memory"] = other.built
+    return built
 
 
 def report(formulas: int, built: dict[str, Used], times: dict[str, list[float]]) -> None:
