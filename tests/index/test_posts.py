@@ -67,7 +67,7 @@ def made(folder: Path, collection: Collection, *latex: str, links: bool = True) 
     occurrences = Occurrences()
     thread = collection.thread(1)
     pieces = split_thread(thread, [read_plain("Squares")], links)
-    occurrences.add(thread, pieces, [VisualUse(1, "answer", 42), VisualUse(0, "title", 42)])
+    occurrences.add(thread, pieces, [VisualUse(1, "answer", [42]), VisualUse(0, "title", [42])])
     return occurrences.rows(known(folder, collection, *latex), collection)
 
 

@@ -99,6 +99,13 @@ def test_a_dictionary_grows_beyond_its_first_table() -> None:
     assert writer.intern(hash_terms(terms)).tolist() == list(range(len(terms)))
 
 
+def test_the_hash_of_a_term_does_not_depend_on_the_others() -> None:
+    terms = ["a", "", "b\0c", "\ud800", "é"]
+    assert hash_terms(terms).tolist() == [int(hash_terms([term])[0]) for term in terms]
+    assert len(set(hash_terms(terms).tolist())) == len(terms)
+    assert hash_terms([]).tolist() == []
+
+
 def test_an_empty_dictionary_finds_nothing(tmp_path: Path) -> None:
     DictionaryWriter().save(tmp_path / "empty")
     assert Dictionary(tmp_path / "empty").find(["a"]).tolist() == [-1]

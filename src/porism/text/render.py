@@ -28,7 +28,7 @@ def prose(text: Text) -> list[Segment]:
         if mark == WORDS:
             words.append(content)
         elif mark == TAG:
-            if _ends_line(content):
+            if ends_line(content):
                 words.append("\n")
         else:
             if words:
@@ -41,7 +41,8 @@ def prose(text: Text) -> list[Segment]:
 
 
 @lru_cache(1000)
-def _ends_line(tag: str) -> bool:
+def ends_line(tag: str) -> bool:
+    """Return whether a tag ends a line of plain text."""
     return BLOCK.match(tag) is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -20,11 +21,29 @@ def _stemmer() -> Any:
     return Stemmer.Stemmer("english", 0)  # without its own cache: ours is shared and bounded
 
 
-@lru_cache(STEMS_KEPT)
+class _Stems(dict[str, str]):
+    """Stems by word. A look-up is cheaper than a call of a cached function."""
+
+    def __missing__(self, word: str) -> str:
+        """Compute a stem and keep it."""
+        if len(self) >= STEMS_KEPT:
+            self.clear()
+        found: str = _stemmer().stemWord(word.lower())
+        self[word] = found
+        return found
+
+
+_stems = _Stems()
+
+
 def stem(word: str) -> str:
     """Return the stem of a word in any case."""
-    found: str = _stemmer().stemWord(word.lower())
-    return found
+    return _stems[word]
+
+
+def stems_of(words: Iterable[str]) -> list[str]:
+    """Return the stems of words."""
+    return list(map(_stems.__getitem__, words))
 
 
 @lru_cache(1)
@@ -40,9 +59,4 @@ def stems(text: str) -> list[str]:
     >>> stems("Proving the Cauchy-Schwarz inequality")
     ['prove', 'the', 'cauchi', 'schwarz', 'inequ']
     """
-    return [stem(word) for word in WORD.findall(text)]
-
-
-def tokens(text: str) -> list[str]:
-    """Return all words of a text in lower case, one for each of its stems."""
-    return [word.lower() for word in WORD.findall(text)]
+    return stems_of(WORD.findall(text))

@@ -7,13 +7,13 @@ and a formula form a concept when they occur in the same posts far more often th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.index.analysis.words import FORMULA, stems, stopwords, tokens
+from porism.index.analysis.words import FORMULA, WORD, stems, stems_of, stopwords
 
 NAME = "concepts.tsv"
 LONGEST_NAME = 3  # words
@@ -47,28 +47,46 @@ def head_nouns() -> frozenset[str]:
     return frozenset(stems(files("porism.index.concepts").joinpath("concept_heads.txt").read_text("utf-8")))
 
 
-def find_names(text: str, all_stems: list[str] | None = None) -> Iterator[ConceptName]:
-    """Yield the names in a text: each head noun with the one or two words before it. Pass the stems of the text if you have them.
+def find_names(text: str) -> Iterator[ConceptName]:
+    """Yield the names in a text: each head noun with the one or two words before it.
 
     >>> [tuple(name) for name in find_names("by Fermat's theorem, the quadratic formulas")]
     [('fermat theorem', 'fermat theorem'), ('quadrat formula', 'quadratic formulas')]
     """
-    found_stems = stems(text) if all_stems is None else all_stems
-    stop, heads = stopwords(), head_nouns()
-    if heads.isdisjoint(found_stems):
+    words = WORD.findall(text)
+    return names_of(words, stems_of(words))
+
+
+def names_of(words: Sequence[str], stems: Sequence[str]) -> Iterator[ConceptName]:
+    """Yield the names in a text, given its words and their stems."""
+    heads = head_nouns()
+    if heads.isdisjoint(stems):
         return
-    phrase: list[tuple[str, str]] = []  # stem and word
-    for stem, word in zip(found_stems, tokens(text), strict=True):
-        if stem == "s":  # of Fermat's
-            continue
-        if stem == FORMULA or stem in stop or stem.isdigit():
-            phrase = []
-            continue
-        phrase.append((stem, word))
-        if stem in heads and len(phrase) > 1:
-            for size in range(2, min(LONGEST_NAME, len(phrase)) + 1):
+    for at, found in enumerate(stems):
+        if found in heads and not _separates(found):
+            phrase = _phrase(at, stems)
+            for size in range(2, len(phrase) + 1):
                 tail = phrase[-size:]
-                yield ConceptName(" ".join(stem for stem, _ in tail), " ".join(word for _, word in tail))
+                name = " ".join([stems[place] for place in tail])
+                yield ConceptName(name, " ".join([words[place].lower() for place in tail]))
+
+
+def _phrase(end: int, stems: Sequence[str]) -> list[int]:
+    """Return the positions of the words before a head noun that may belong to its name, and its own."""
+    phrase = [end]
+    while end > 0 and len(phrase) < LONGEST_NAME:
+        end -= 1
+        if stems[end] == "s":  # of Fermat's
+            continue
+        if _separates(stems[end]):
+            break
+        phrase.insert(0, end)
+    return phrase
+
+
+def _separates(found: str) -> bool:
+    """Return whether a stem is part of no name."""
+    return found == FORMULA or found in stopwords() or found.isdigit()
 
 
 def log_likelihood_ratio(both: int, left: int, right: int, total: int) -> float:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from porism.corpus.post import Thread
 from porism.hashing import hash64
-from porism.index.concepts.concept import find_names
+from porism.index.concepts.concept import names_of
 from porism.index.formulas.codes import FormulaCodes
 from porism.index.posts.pieces import Piece, Pieces, make_piece, tag_text
 from porism.index.storage.columns import ColumnWriter, OpenFiles, read_columns
@@ -62,7 +62,7 @@ class ConceptCollector:
 
     def add(self, thread: Thread, pieces: Pieces) -> None:
         """Collect from the posts of a thread."""
-        shared = dict(find_names(pieces.title.text, pieces.title.stems))
+        shared = dict(names_of(pieces.title.words, pieces.title.stems))
         for tag in thread.question.tags:
             if "-" in tag:
                 words = make_piece(tag_text((tag,)), [])
@@ -72,7 +72,7 @@ class ConceptCollector:
             self._add_post(shared, answer, answer.formulas)
 
     def _add_post(self, shared: dict[str, str], body: Piece, formulas: list[Segment]) -> None:
-        for name, text in (shared | dict(find_names(body.text, body.stems))).items():
+        for name, text in (shared | dict(names_of(body.words, body.stems))).items():
             key = hash64(name) & MASK
             self._names.append((key, self._posts))
             self._texts.setdefault(key, f"{name}\t{text}")

@@ -44,7 +44,7 @@ def _tuples(table: FeatureTable) -> LocalTerms:
     if not analyser.brackets:
         indexed[[numbers[term] for term in BRACKETS if term in numbers]] = False
     sizes = np.array([len(terms) for terms in table.tuples], np.int64)
-    return _indexed_first(sizes, codes, hash_terms(numbers, len(numbers)), indexed)
+    return _indexed_first(sizes, codes, hash_terms(numbers), indexed)
 
 
 def _paths(table: FeatureTable) -> LocalTerms:

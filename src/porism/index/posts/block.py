@@ -4,6 +4,8 @@ collection themselves."""
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,9 +107,9 @@ def _visuals(collection: Collection, thread: Thread) -> list[VisualUse]:
     """Return where formulas occur in the posts of a thread."""
     found: list[VisualUse] = []
     for position, post in enumerate((thread.question, *thread.answers)):
-        for use in collection.visuals_of(post.id):
-            field = f"{post.kind}_comments" if use.kind == "comment" else use.kind
-            found.append(VisualUse(position, field, use.visual_id))
+        for kind, uses in groupby(collection.visuals_of(post.id), itemgetter(0)):
+            field = f"{post.kind}_comments" if kind == "comment" else kind
+            found.append(VisualUse(position, field, [use.visual_id for use in uses]))
     return found
 
 

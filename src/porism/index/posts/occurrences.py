@@ -16,7 +16,7 @@ from porism.index.posts.pieces import Piece, Pieces
 from porism.index.schema import FIELDS, FORMULA_FAMILIES, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
 from porism.index.storage.rows import fold_rows
 from porism.index.terms.blocks import LocalRows, Vocabulary
-from porism.index.terms.dictionary import Hashes
+from porism.index.terms.dictionary import Hashes, local_codes
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
@@ -26,11 +26,11 @@ NAMED_FAMILIES = ("words", TAG_FAMILY, VISUAL_FAMILY)
 
 
 class VisualUse(NamedTuple):
-    """A formula of a post: the position of the post in its thread, the field, and the visual id."""
+    """Formulas of a field of a post: the position of the post in its thread, the field, and the visual ids."""
 
     post: int
     field: str
-    visual_id: int
+    visual_ids: list[int]
 
 
 class _FamilyOccurrences:
@@ -79,7 +79,7 @@ class Occurrences:
             for comment in pieces.comments.get(post.id, ()):
                 self._add(number, "answer_comments", comment)
         for use in visuals:
-            self._terms[VISUAL_FAMILY].add(row + use.post, FIELD_NUMBER[use.field], [str(use.visual_id)])
+            self._terms[VISUAL_FAMILY].add(row + use.post, FIELD_NUMBER[use.field], [*map(str, use.visual_ids)])
         self.posts += 1 + len(thread.answers)
 
     def _add(self, row: int, field: str, piece: Piece) -> None:
@@ -143,13 +143,22 @@ def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
     return out_rows, out_fields, out_codes
 
 
+def _distinct(codes: Codes) -> tuple[Ints, Ints]:
+    """Return the distinct codes in ascending order, and the position of each code among them. Faster than sorting all codes."""
+    found = local_codes(codes.astype(np.uint64) + np.uint64(1))  # no key is 0
+    order = np.argsort(found.hashes)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return (found.hashes[order] - np.uint64(1)).astype(np.int64), ranks[found.codes]
+
+
 def _formula_rows(rows: Ints, fields: Ints, numbers: Ints, sources: Sequence[_CodeSource], documents: int) -> LocalRows:
     """Return the rows of one family of formula terms."""
     all_rows, all_fields, all_codes, hashes = [], [], [], []
     before = 0
     for source in sources:
         found_rows, found_fields, codes = _expand(source.items[numbers], rows, fields, source.ends, source.codes)
-        used, local = np.unique(codes, return_inverse=True)
+        used, local = _distinct(codes)
         all_rows.append(found_rows)
         all_fields.append(found_fields)
         all_codes.append((local + before).astype(np.uint32))

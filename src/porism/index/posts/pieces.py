@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from porism.corpus.post import Comment, Thread
 from porism.index.analysis.terms import stem_terms
-from porism.index.analysis.words import FORMULA, stems
-from porism.text.render import prose
-from porism.text.segment import Segment, Text
+from porism.index.analysis.words import FORMULA, WORD, stems_of
+from porism.text.render import ends_line
+from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 
 # A comment that points to another question, by its address or as its duplicate.
+_FORMULA_MARK = f" {FORMULA} "
 POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 
 
@@ -20,12 +21,14 @@ def text_and_formulas(text: Text) -> tuple[str, list[Segment]]:
     """Return the text of a field, in which the mark FORMULA replaces each formula, and the formulas."""
     words: list[str] = []
     formulas: list[Segment] = []
-    for segment in prose(text):
-        if segment.is_formula:
-            formulas.append(segment)
-            words.append(f" {FORMULA} ")
-        else:
-            words.append(segment.text)
+    for mark, content in STORED.findall(text.stored):  # as `prose` reads it, without a segment for every piece of text
+        if mark == WORDS:
+            words.append(content)
+        elif mark != TAG:
+            formulas.append(stored_formula(mark, content))
+            words.append(_FORMULA_MARK)
+        elif ends_line(content):
+            words.append("\n")
     return "".join(words), formulas
 
 
@@ -35,9 +38,10 @@ def tag_text(tags: tuple[str, ...]) -> str:
 
 
 class Piece(NamedTuple):
-    """A piece of text: the text, its stems, its terms in each family, and its formulas."""
+    """A piece of text: the text, its words, their stems, its terms in each family, and its formulas."""
 
     text: str
+    words: list[str]
     stems: list[str]
     terms: dict[str, list[str]]
     formulas: list[Segment]
@@ -45,8 +49,9 @@ class Piece(NamedTuple):
 
 def make_piece(text: str, formulas: list[Segment]) -> Piece:
     """Analyse a text whose formulas are replaced by the mark FORMULA."""
-    text_stems = stems(text)
-    return Piece(text, text_stems, stem_terms(text_stems), formulas)
+    words = WORD.findall(text)
+    stems = stems_of(words)
+    return Piece(text, words, stems, stem_terms(stems), formulas)
 
 
 class Pieces(NamedTuple):

@@ -42,7 +42,7 @@ class Vocabulary:
 
     def hashes(self) -> Hashes:
         """Return the hashes of all terms in the order of codes."""
-        return hash_terms(self._numbers, len(self._numbers))
+        return hash_terms(self._numbers)
 
     def texts(self) -> list[str]:
         """Return all terms in the order of codes."""

@@ -26,15 +26,15 @@ _FIRST_SLOTS = 1 << 16
 _EMPTY = np.uint64(0)
 
 
-def hash_terms(terms: Iterable[str], count: int = -1) -> Hashes:
+def hash_terms(terms: Iterable[str]) -> Hashes:
     """Return the 64-bit hashes of terms. 0 marks an empty slot of the table, so no term has it."""
-    hashed = np.fromiter(map(_hash, terms), np.uint64, count)
+    texts = list(terms)
+    encoded = "\0".join(texts).encode("utf-8", "surrogatepass").split(b"\0") if texts else []
+    if len(encoded) != len(texts):  # a term contains the separator
+        encoded = [term.encode("utf-8", "surrogatepass") for term in texts]
+    hashed = np.fromiter(map(xxh3_64_intdigest, encoded), np.uint64, len(encoded))
     hashed[hashed == 0] = 1
     return hashed
-
-
-def _hash(term: str) -> int:
-    return xxh3_64_intdigest(term.encode("utf-8", "surrogatepass"))
 
 
 @compiled
@@ -157,7 +157,7 @@ class Dictionary:
 
     def find(self, terms: Sequence[str]) -> Ids:
         """Return the ids of terms, -1 for those that the dictionary does not have."""
-        return self.find_hashes(hash_terms(terms, len(terms)))
+        return self.find_hashes(hash_terms(terms))
 
     def find_hashes(self, hashes: Hashes) -> Ids:
         """Return the ids of terms by their hashes, -1 for those that the dictionary does not have."""
