@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,32 +40,28 @@ class Store:
         cursor = self._connection.cursor()
         cursor.arraysize = CHUNK
         try:
-            with self._damage_reported():
-                cursor.execute(query, values)
+            cursor.execute(query, values)
+            while rows := cursor.fetchmany():
+                yield from rows
+                if len(rows) < CHUNK:
+                    return
         except OverflowError:
             return
-        while rows := self._fetch(cursor):
-            yield from rows
-
-    def _fetch(self, cursor: sqlite3.Cursor) -> list[Any]:
-        with self._damage_reported():
-            return cursor.fetchmany()
+        except (sqlite3.DatabaseError, UnicodeError) as error:
+            raise self._damage(error) from error
 
     def one(self, query: str, values: Sequence[object] = ()) -> Any:
         """Return the first row of a query, or None."""
         try:
-            with self._damage_reported():
-                return self._connection.execute(query, values).fetchone()
+            return self._connection.execute(query, values).fetchone()
         except OverflowError:
             return None
-
-    @contextmanager
-    def _damage_reported(self) -> Iterator[None]:
-        """Report what SQLite cannot read as damage."""
-        try:
-            yield
         except (sqlite3.DatabaseError, UnicodeError) as error:
-            raise DamageError(f"is damaged: {error}", where=str(self._path), fix=self._fix) from error
+            raise self._damage(error) from error
+
+    def _damage(self, error: Exception) -> DamageError:
+        """Return the error that reports what SQLite cannot read."""
+        return DamageError(f"is damaged: {error}", where=str(self._path), fix=self._fix)
 
     def hide(self, removed: set[int]) -> None:
         """Hide the rows of removed posts: temporary views with the names of the tables come before the tables."""
