@@ -64,6 +64,11 @@ def part_names(manifest: dict[str, Any]) -> list[str]:
     return [str(part) for part in manifest.get("parts", ["."])]
 
 
+def part_folders(path: Path) -> list[Path]:
+    """Return the folders of the parts of a collection that is not opened."""
+    return [(path / part).resolve() for part in part_names(read_sealed(path / MANIFEST, REBUILD).document)]
+
+
 class Collection:
     """A built collection, opened read-only. Every stream is in the order of ids."""
 

@@ -26,9 +26,7 @@ from porism.files import atomic_file
 from porism.integrity import describe_file, seal
 from porism.text.segment import Text
 
-FIRST_LIVE = (
-    "SELECT id, post_id, expression_id FROM formulas WHERE visual_id = ? AND issue NOT IN ('d', 'dv') ORDER BY id"
-)
+FIRST_LIVE = "SELECT id, post_id, expression_id FROM formulas WHERE visual_id = ? AND issue NOT IN ('d', 'dv') ORDER BY id LIMIT ?"
 
 
 @dataclass
@@ -216,10 +214,10 @@ class DeltaWriter:
     def _visual(self, before: Visual, old: list[FoundFormula], new: list[FoundFormula]) -> Visual:
         formulas = before.formulas - len(old) + len(new)
         posts = before.posts - len({one.post_id for one in old} - {0}) + len({one.post_id for one in new} - {0})
-        if not formulas:
-            return Visual(before.id, before.expression_id, 0, 0)
+        if not formulas or (before.formulas and not old):  # new formulas have higher ids than those before
+            return Visual(before.id, before.expression_id, formulas, posts)
         removed = {number for rows in self._old.values() for number in rows.posts}
-        live = (row for row in self._parts.rows(FIRST_LIVE, (before.id,)) if row[1] not in removed)
+        live = (row for row in self._parts.rows(FIRST_LIVE, (before.id, len(old) + 1)) if row[1] not in removed)
         first = next(live, None)
         candidates = [(one.id, one.expression_id) for one in new]
         candidates += [] if first is None else [(first[0], first[2])]

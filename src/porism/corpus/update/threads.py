@@ -176,7 +176,7 @@ class ThreadEditor:
     ) -> str:
         """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as they are."""
         found = make_field(text, form, self._compat)
-        if before is not None and _same(found.text, Text(before)):
+        if before is not None and same_text(found.text, Text(before)):
             new.formulas += formulas.get(place, [])
             return before
         segments = found.text.formulas
@@ -196,7 +196,7 @@ class ThreadEditor:
         return formula._replace(formula_id=number, expression_id=expression)
 
 
-def _same(new: Text, old: Text) -> bool:
+def same_text(new: Text, old: Text) -> bool:
     """Return whether two texts are equal but for the ids of their formulas."""
     return [one._replace(formula_id=0, expression_id=0) for one in new.segments] == [
         one._replace(formula_id=0, expression_id=0) for one in old.segments

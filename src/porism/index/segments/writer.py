@@ -18,7 +18,7 @@ from types import TracebackType
 import numpy as np
 
 from porism.corpus.sources.raw import RawLink, Record
-from porism.corpus.store.collection import Collection
+from porism.corpus.store.collection import Collection, part_folders
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.index.build import collection_counts
@@ -199,10 +199,9 @@ def used_names(index: Path, manifest: Manifest) -> set[str]:
     names = {entry.name for entry in manifest.segments} | {entry.deletions for entry in manifest.segments}
     home = (index / str(manifest.options["collection"])).resolve()
     root = (index / FOLDER).resolve()
-    with Collection.open(home) as collection:
-        for place in (home, *(folder.resolve() for folder in collection.part_folders)):
-            if place.is_relative_to(root):
-                names.add(f"{FOLDER}/{place.relative_to(root).parts[0]}")
+    for place in (home, *part_folders(home)):
+        if place.is_relative_to(root):
+            names.add(f"{FOLDER}/{place.relative_to(root).parts[0]}")
     return names - {"", "."}
 
 

@@ -1,0 +1,39 @@
+"""porism update: bring an index to the state of a source."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "add, replace and delete posts of an index: a newer dump, a changed folder of documents, or JSON Lines"
+EXAMPLE = "porism update notes-index notes"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("index", metavar="INDEX", help="an index")
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="the source that the index was built from, in its present state, or - for JSON Lines on standard input",
+    )
+    parser.add_argument(
+        "--source-kind", default="", metavar="KIND", help="the kind of the source, if it is detected wrongly"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Update the index and report what changed."""
+    from porism.corpus.sources.detect import open_source
+    from porism.index.segments.updating import update_from_lines, update_from_source
+
+    if args.source == "-":
+        delta = update_from_lines(args.index, sys.stdin, "standard input")
+    else:
+        delta = update_from_source(args.index, open_source(Path(args.source), args.source_kind))
+    for one in delta.skipped:
+        print(f"skipped: {one.what} {one.where}: {one.why}", file=sys.stderr)
+    changed = ", ".join(f"{what} {number:,}" for what, number in sorted(delta.counts.items()) if number)
+    print(f"{args.index}: {changed or 'nothing has changed'}")
+    return 0

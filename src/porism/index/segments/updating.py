@@ -1,0 +1,36 @@
+"""Bring an index to the state of a source, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from porism.corpus.sources.raw import Source
+from porism.corpus.update.delta import Delta
+from porism.corpus.update.sources import SourceComparison, read_json_lines
+from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments.merging import merge
+from porism.index.segments.writer import IndexWriter, open_collection_of
+
+
+def update_from_source(index: str | Path, source: Source) -> Delta:
+    """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing."""
+    place = Path(index)
+    with IndexWriter(place) as writer:
+        with open_collection_of(place, read_manifest(place, SEARCH)) as collection:
+            comparison = SourceComparison(collection, source)
+            writer.changes = comparison.changes()
+        writer.source = comparison.name
+        delta = writer.commit()
+    delta.skipped += comparison.dropped
+    merge(place)
+    return delta
+
+
+def update_from_lines(index: str | Path, lines: Iterable[str], where: str) -> Delta:
+    """Make the changes of JSON Lines in one commit; return what changed."""
+    with IndexWriter(index) as writer:
+        writer.changes = read_json_lines(lines, where)
+        delta = writer.commit()
+    merge(index)
+    return delta

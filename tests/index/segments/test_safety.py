@@ -1,0 +1,178 @@
+"""Updates are safe: a killed writer leaves the last commit, a reader never sees half a commit, one process writes at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import random
+import shutil
+import threading
+import time
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import porism
+from index.segments.answers import answers_of, assert_same
+from index.segments.site import index_site, make_site
+from porism.corpus.sources.raw import RawPost
+from porism.errors import PorismError
+from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments.merging import merge, merge_start
+from porism.index.segments.writer import FOLDER, IndexWriter
+
+KILLS = 20
+MOMENT = 0.6  # seconds at most until a writer is killed
+UPDATES = int(os.environ.get("PORISM_UPDATES", "25"))  # that a reader watches; 100 take a minute or two
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    return index_site(make_site(3, 5), tmp_path / "site")
+
+
+def note(number: int, text: str) -> RawPost:
+    return RawPost(number, "question", None, text, f"<p>{text} $x^2+1$</p>", "html", "algebra")
+
+
+def write_without_end(index: Path, first: int, reports: Connection) -> None:
+    """Add one thread of two posts with each commit, and merge now and then; report each commit after it is made."""
+    for number in range(first, first + 1_000, 2):
+        answer = replace(note(number + 1, "an answer"), kind="answer", parent_id=number, title="", tags="")
+        with IndexWriter(index, "site") as writer:
+            writer.put([note(number, f"thread {number}"), answer])
+            writer.commit()
+        reports.send(number)
+        if number % 3 == 0:
+            merge(index)
+
+
+def test_a_killed_writer_loses_nothing_that_it_reported(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("porism.index.segments.merging.MOST_SEGMENTS", 4)
+    chance = random.Random(1)
+    fork = multiprocessing.get_context("fork")
+    reported: list[int] = []
+    for kill in range(KILLS):
+        receive, send = fork.Pipe(duplex=False)
+        process = fork.Process(target=write_without_end, args=(index, 10_000 * (kill + 1), send))
+        process.start()
+        send.close()
+        if kill % 2:
+            reported.append(receive.recv())  # after its first commit; the others are killed before or after
+        time.sleep(chance.random() * MOMENT)
+        process.kill()
+        process.join()
+        with contextlib.suppress(EOFError):
+            while True:
+                reported.append(receive.recv())
+        documents = porism.open(index).index.documents
+        posts = np.array([(number, number + 1) for number in reported], np.int64).ravel()
+        assert (documents.locate(posts).threads >= 0).all()
+    assert reported
+    with IndexWriter(index) as writer:  # removes what the killed ones left
+        writer.put([note(5, "last word")])
+        writer.commit()
+    assert not [path.name for path in (index / FOLDER).iterdir() if path.name.startswith("merge-")]
+    assert porism.open(index).search("last word", kind="questions").hits[0].id == 5
+
+
+def test_a_reader_never_sees_half_a_commit(index: Path) -> None:
+    """Each commit changes two posts together; a reader always finds both in the same state."""
+    stop = threading.Event()
+    seen: list[str] = []
+    errors: list[Exception] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                documents = porism.open(index).index.documents
+                posts = documents.posts([5001, 5002]) if (documents.locate(np.array([5001])).threads >= 0).all() else []
+                texts = {one.post.title.plain() for one in posts}
+                assert len(texts) <= 1, texts
+                seen.extend(texts)
+            except Exception as error:
+                errors.append(error)
+                return
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("porism.index.segments.merging.MOST_SEGMENTS", 3)
+            for number in range(UPDATES):
+                with IndexWriter(index) as writer:
+                    writer.put([note(5001, f"state {number}"), note(5002, f"state {number}")])
+                    writer.commit()
+                if number % 10 == 9:
+                    merge(index, everything=number == UPDATES // 2 - UPDATES // 2 % 10 + 9)
+    finally:
+        stop.set()
+        reader.join()
+    assert not errors
+    assert len(set(seen)) > 1
+
+
+def test_an_open_reader_stays_at_its_commit_until_it_is_refreshed(index: Path) -> None:
+    engine = porism.open(index)
+    before = answers_of(engine)
+    assert engine.refresh() is engine
+    with IndexWriter(index) as writer:
+        writer.put([note(6001, "zeppelin flight")])
+        writer.commit()
+    merge(index, everything=True)
+    assert answers_of(engine) == before
+    fresh = engine.refresh()
+    assert fresh is not engine
+    assert fresh.name == engine.name
+    assert [hit.id for hit in fresh.search("zeppelin flight", kind="questions").hits] == [6001]
+
+
+def test_two_writers_exclude_each_other(index: Path) -> None:
+    with IndexWriter(index), pytest.raises(PorismError) as error, IndexWriter(index):
+        pass
+    assert "is writing it now" in str(error.value)
+
+
+def test_changes_that_change_nothing_make_no_commit(index: Path) -> None:
+    for _ in range(2):
+        with IndexWriter(index) as writer:
+            writer.put([note(7001, "the same")])
+            writer.delete([99_999])
+            delta = writer.commit()
+    assert not delta
+    assert read_manifest(index, SEARCH).generation == 1
+
+
+def test_what_cannot_be_changed_is_reported(index: Path) -> None:
+    with IndexWriter(index) as writer:
+        writer.put([replace(note(7002, "an answer"), kind="answer", parent_id=88_888, title="")])
+        delta = writer.commit()
+    assert [(one.what, one.where) for one in delta.skipped] == [("posts", "7002")]
+
+
+def test_merges_in_any_order_give_the_same_answers(index: Path, tmp_path: Path) -> None:
+    for number in range(4):
+        with IndexWriter(index) as writer:
+            writer.put([note(8000 + number, f"prime proof {number}"), note(8010, f"circle {number}")])
+            writer.commit()
+    for name in ("tail first", "at once"):
+        shutil.copytree(index.parent, tmp_path / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("porism.index.segments.merging.MOST_SEGMENTS", 2)
+        merge(tmp_path / "tail first" / "index")
+    assert_same(tmp_path / "tail first" / "index", index)
+    for name in ("tail first", "at once"):
+        merge(tmp_path / name / "index", everything=True)
+    assert_same(tmp_path / "tail first" / "index", tmp_path / "at once" / "index")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "start"),
+    [([1000, 5], None), ([1000, 1, 1, 1, 1, 1, 1, 1], 1), ([1000, 100, 40, 1, 1, 1, 1, 1], 3), ([1000] + [9] * 7, 1)],
+)
+def test_the_small_segments_at_the_end_are_merged(sizes: list[int], start: int | None) -> None:
+    assert merge_start(sizes, len(sizes)) == start
