@@ -27,7 +27,7 @@ from porism.index.segments.writer import FOLDER, IndexWriter
 
 KILLS = 20
 MOMENT = 0.6  # seconds at most until a writer is killed
-UPDATES = int(os.environ.get("PORISM_UPDATES", "25"))  # that a reader watches; 100 take a minute or two
+UPDATES = int(os.environ.get("PORISM_UPDATES", "12"))  # that a reader watches; 100 take a minute or two
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def test_a_reader_never_sees_half_a_commit(index: Path) -> None:
                 with IndexWriter(index) as writer:
                     writer.put([note(5001, f"state {number}"), note(5002, f"state {number}")])
                     writer.commit()
-                if number % 10 == 9:
-                    merge(index, everything=number == UPDATES // 2 - UPDATES // 2 % 10 + 9)
+                if number % 5 == 4:
+                    merge(index, everything=number == 9)
     finally:
         stop.set()
         reader.join()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from porism.web.server.app import create_app
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, is_small
 from porism.web.server.serving import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
+
+FOLLOW_SECONDS = 2.0  # between two looks for a newer commit of the index
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +83,25 @@ def open_engine(settings: Settings) -> Engine:
     return engine
 
 
+def follow_index(app: Starlette) -> None:
+    """Switch to the newest commit of the index whenever there is one. Requests that are under way finish on the engine they have."""
+    while True:
+        time.sleep(FOLLOW_SECONDS)
+        try:
+            fresh = app.state.engine.refresh()
+            if fresh is not app.state.engine:
+                warm_up(fresh)
+                app.state.engine = fresh
+                logging.info("the index has changed: a newer commit is served")
+        except (PorismError, OSError) as error:
+            logging.warning("a newer commit of the index cannot be opened: %s", error)
+
+
 def make_app(engine: Engine, settings: Settings) -> Starlette:
     """Create the application around an engine. A large index is verified in the background."""
     check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index))
     check.start()
-    return create_app(
+    app = create_app(
         engine,
         cors=settings.cors,
         seconds=settings.seconds,
@@ -96,6 +114,8 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
         running=settings.running,
         waiting=settings.waiting,
     )
+    threading.Thread(target=follow_index, args=(app,), daemon=True).start()
+    return app
 
 
 def open_service(settings: Settings) -> Service:
