@@ -83,6 +83,12 @@ def test_a_truncated_file_makes_no_collection(tmp_path: Path) -> None:
     assert built(tmp_path / "c", source).count("posts") == 2
 
 
+@pytest.mark.parametrize("encoding", ["ut-8", "utf-7", "utf-32", "idna", "rot13", "utf-8\x00"])
+def test_an_encoding_that_cannot_be_read_is_reported(encoding: str) -> None:
+    with pytest.raises(PorismError):
+        read(f'<?xml version="1.0" encoding="{encoding}"?><posts><row Id="1"/></posts>'.encode())
+
+
 @pytest.mark.parametrize(("name", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
 def test_a_truncated_compressed_file_is_reported_with_its_line(
     name: str, pack: Callable[[bytes], bytes], tmp_path: Path

@@ -135,6 +135,9 @@ class _Reader:
             if not self._root or self._root == "row":
                 raise fault from None
             reason = "not well-formed XML"
+        except (LookupError, ValueError) as error:  # of Python's codecs
+            where, fix = f"{self._where}:{self.line}", "convert the file to UTF-8"
+            raise PorismError(f"is in an encoding that cannot be read: {error}", where=where, fix=fix) from None
         self._good += len(self._rows)
         self._trim(self._last - self._trimmed, self._rows[-1].line if self._rows else self._first_line)
         unfinished = len(self._held) + self._trimmed - max(self._parser.CurrentByteIndex, 0)
