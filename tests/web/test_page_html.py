@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import cast
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -13,6 +14,7 @@ from porism.text.read import read_official
 from porism.text.segment import Segment, Text
 from porism.web.pages.comment_marks import with_comment_marks
 from porism.web.pages.filters import duration, formula_link, signed, threads
+from porism.web.pages.routes import SearchState
 from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer
 
 
@@ -100,3 +102,13 @@ def test_a_formula_links_to_similar_formulas_whatever_it_contains() -> None:
         '<a class="math-link" href="/search?q=%24a%3Cb%22%26%3F%27%24&amp;tab=formulas" title="Similar formulas"'
         ' data-latex="a&lt;b&#34;&amp;\ud800&#39;"><math></math></a>'
     )
+
+
+def test_addresses_keep_a_query_whatever_it_contains() -> None:
+    query = 'a&b=c #1 + "é" \ud800'
+    state = SearchState({"q": query, "tab": "questions", "offset": 0, "expand": True, "accepted": True})
+    for address in (state.link(), state.thread_link(5, 7), state.why_link(7)):
+        found = parse_qs(urlsplit(address).query)
+        assert found["q"] == [query.replace("\ud800", "?")]
+    assert parse_qs(urlsplit(state.link(tags="algebra")).query)["tags"] == ["algebra"]
+    assert parse_qs(urlsplit(state.why_link(7)).query)["id"] == ["7"]

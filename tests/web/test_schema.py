@@ -53,3 +53,12 @@ def test_nan_and_infinity_become_null() -> None:
     nested = {"data": (Pair(1, (0.5,)), Pair(None, ())), "ok": True, "word": "é\ud800"}
     assert json.loads(encode(nested)) == {**to_json(nested), "word": "é?"}
     assert json.loads(encode(Pair(1, (float("nan"), float("inf"), 2.0))))["right"] == [None, None, 2.0]
+
+
+def test_a_record_with_one_field_is_an_object() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Single:
+        values: tuple[int, ...]
+
+    assert encode(Single((1, 2))) == b'{"values":[1,2]}'
+    assert encode([Single(())]) == b'[{"values":[]}]'

@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from porism.text.segment import Text
@@ -33,7 +34,17 @@ def _dumps(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
 def _fields_of(record: Any) -> dict[str, Any] | str:
     if isinstance(record, Text):
         return record.html()
-    return {name: getattr(record, name) for name in field_names(type(record))}  # type: ignore[arg-type]
+    names, values_of = _reader(type(record))  # type: ignore[arg-type]
+    return dict(zip(names, values_of(record), strict=True))
+
+
+@lru_cache
+def _reader(record_type: Hashable) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the names of the fields of a dataclass, and a function that reads them all at once."""
+    names = field_names(record_type)
+    if len(names) < 2:  # attrgetter then returns no tuple
+        return names, lambda record: tuple(getattr(record, name) for name in names)
+    return names, attrgetter(*names)
 
 
 def to_json(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote_plus
 
 from markupsafe import Markup, escape
@@ -17,14 +18,17 @@ from porism.search.display.segments_html import segments_html
 from porism.search.reading.parts import split_query
 
 
-def formula_link(latex: str, mathml: str) -> Markup:
+def formula_link(latex: str, mathml: str) -> str:
     """Return a formula as a link to similar formulas."""
+    return f"{_link_start(latex)}{page_math(mathml)}</a>"
+
+
+@lru_cache(5_000)
+def _link_start(latex: str) -> str:
+    source = readable_latex(latex)
     # Percent-encoding leaves nothing in the address that HTML would have to escape.
-    address = f"/search?q={quote_plus(f'${readable_latex(latex)}$', errors='replace')}&amp;tab=formulas"
-    source = escape(readable_latex(latex))
-    return Markup(
-        f'<a class="math-link" href="{address}" title="Similar formulas" data-latex="{source}">{page_math(mathml)}</a>'
-    )
+    address = f"/search?q={quote_plus(f'${source}$', errors='replace')}&amp;tab=formulas"
+    return f'<a class="math-link" href="{address}" title="Similar formulas" data-latex="{escape(source)}">'
 
 
 def segments(pieces: Iterable[HighlightedSegment], links: bool = True) -> Markup:

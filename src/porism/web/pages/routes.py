@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -74,6 +76,16 @@ EXAMPLES = (
 )
 
 
+@lru_cache(2_000)
+def _quoted(text: str, safe: str, encoding: str | None, errors: str | None) -> str:
+    return quote_plus(text, safe, encoding, errors)
+
+
+def encoded(values: Mapping[str, Any]) -> str:
+    """Return parameters as the query of an address. A page has fifty addresses with the same query, which is quoted once."""
+    return urlencode(values, errors="replace", quote_via=_quoted)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchState:
     """The parameters of the current search, with links that keep them."""
@@ -90,12 +102,16 @@ class SearchState:
             if value not in (None, "", defaults.get(name))
         }
         query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in kept.items()}
-        return f"{self.path}?{urlencode(query, errors='replace')}"
+        return f"{self.path}?{encoded(query)}"
 
     def thread_link(self, thread_id: int, post_id: int) -> str:
         """Return the address of a post on the page of its thread, which highlights the query and leads back to the results."""
         query = {name: value for name in ("q", "tab") if (value := self.values.get(name)) and value != TAB.default}
-        return f"/threads/{thread_id}{'?' + urlencode(query, errors='replace') if query else ''}#post-{post_id}"
+        return f"/threads/{thread_id}{'?' + encoded(query) if query else ''}#post-{post_id}"
+
+    def why_link(self, post_id: int) -> str:
+        """Return the address of the explanation of a hit."""
+        return f"/why?{encoded({'q': self.values['q'], 'id': post_id})}"
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
