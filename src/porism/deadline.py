@@ -20,13 +20,17 @@ Result = TypeVar("Result")
 
 
 class Limit:
-    """A time limit: its end by time.monotonic(), and whether something was left out to keep it."""
+    """A time limit: its end by time.monotonic(), and whether something was left out to keep it.
 
-    __slots__ = ("_outer", "end", "shortened")
+    `give_way` is called by every check, so that a long computation can let shorter ones go first.
+    """
 
-    def __init__(self, end: float, outer: Limit | None = None) -> None:
+    __slots__ = ("_outer", "end", "give_way", "shortened")
+
+    def __init__(self, end: float, outer: Limit | None = None, give_way: Callable[[], None] | None = None) -> None:
         self.end = end
         self.shortened = False
+        self.give_way = give_way
         self._outer = outer
 
     def shorten(self) -> None:
@@ -49,10 +53,11 @@ class TimeLimitExceeded(PorismError, TimeoutError):
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[Limit]:
+def time_limit(seconds: float, give_way: Callable[[], None] | None = None) -> Iterator[Limit]:
     """Limit the time of a block. A limit inside another one can only be shorter."""
     outer = _current.get(_NONE)
-    limit = Limit(min(outer.end, time.monotonic() + seconds), None if outer is _NONE else outer)
+    end = min(outer.end, time.monotonic() + seconds)
+    limit = Limit(end, None if outer is _NONE else outer, give_way or outer.give_way)
     token = _current.set(limit)
     try:
         yield limit
@@ -67,13 +72,19 @@ def remaining() -> float:
 
 def passed() -> bool:
     """Return whether the time limit has passed."""
-    return time.monotonic() > _current.get(_NONE).end
+    limit = _current.get(_NONE)
+    if limit.give_way is not None:
+        limit.give_way()
+    return time.monotonic() > limit.end
 
 
 def check() -> None:
     """Raise TimeLimitExceeded if the time limit has passed. Costs less than a microsecond."""
-    if time.monotonic() > _current.get(_NONE).end:
+    limit = _current.get(_NONE)
+    if time.monotonic() > limit.end:
         raise TimeLimitExceeded
+    if limit.give_way is not None:
+        limit.give_way()
 
 
 def shorten() -> None:

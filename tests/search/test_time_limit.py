@@ -57,3 +57,9 @@ def test_highlighting_that_takes_too_long_is_left_out_with_a_note(
     assert [hit.id for hit in found.hits] == [hit.id for hit in complete.hits]
     assert not any(piece.highlighted_nodes for hit in found.hits for piece in hit.snippet)
     assert highlight_module.NOT_HIGHLIGHTED in found.notes
+
+
+def test_a_long_formula_with_wildcards_is_searched(engine: Engine) -> None:
+    """The layout of a long formula is a deep tree, for which recursion has no place."""
+    latex = "+".join(f"?a^{number} x_{number}" for number in range(1000))
+    assert engine.formulas(latex).total

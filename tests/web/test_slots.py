@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from porism.deadline import TimeLimitExceeded, check, shorten
 from porism.search.engine import Engine
 from porism.web.api import slots as slots_module
-from porism.web.api.slots import Busy, QuerySlots
+from porism.web.api.slots import Busy, QuerySlots, Turn
 from porism.web.server.app import create_app
 
 
@@ -62,6 +62,25 @@ def test_a_slot_is_taken_until_its_work_has_ended(monkeypatch: pytest.MonkeyPatc
 
 def test_a_result_that_is_cut_short_is_marked() -> None:
     assert not asyncio.run(QuerySlots().run(shorten, 10.0)).complete
+
+
+def test_a_long_computation_lets_short_ones_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    turns: list[Turn] = []
+    monkeypatch.setattr(slots_module, "SHORT_SECONDS", -1.0)
+    monkeypatch.setattr(slots_module, "WORK_SECONDS", 0.0)
+    monkeypatch.setattr("porism.web.api.slots.time.sleep", rests.append)
+    turns += [Turn(0.0, lambda: turns), Turn(0.0, lambda: turns)]
+    older, younger = turns
+    older.give_way()  # it has become long
+    assert (older.is_long, younger.is_long, rests) == (True, False, [])
+    older.give_way()
+    assert len(rests) == 1
+    younger.give_way()
+    older.give_way()
+    assert len(rests) == 1
+    younger.give_way()
+    assert len(rests) == 2
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ PATH_DEPTH, PART_DEPTH = 200, 200
 # index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
 MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
 LARGE_INDEX = 100_000
+MAX_SYMBOLS_IN_THREADS = 200
 MIN_POSTINGS = 20  # for each requested candidate; if the rarer terms have fewer, the frequent ones are searched too
 # A formula outside the list of the tuple search scored less than the last one in it; assume this share of that score.
 UNLISTED_SHARE = 0.5
@@ -35,18 +37,28 @@ class Candidates(NamedTuple):
     tuple_scores: npt.NDArray[np.float64]
 
 
+class _Search(NamedTuple):
+    terms: Sequence[Term]
+    depth: int
+
+
+def _find(store: FormulaStore, search: _Search) -> Found:
+    return store.terms.search(search.terms, WHOLE, WEIGHTING, search.depth)
+
+
 def find_candidates(
     query: FormulaQuery, store: FormulaStore, depth: int, extra_rows: list[int], executor: Executor
 ) -> Candidates:
     """Return the best `depth` formulas by tuples, more by paths and sub-expressions, and the extra rows."""
     searches = (
-        (_selective_terms("tuples", query.tuples, depth, store), depth),
-        (_selective_terms("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
-        (_terms("parts", Counter(query.features.parts)), PART_DEPTH),
+        _Search(_selective_terms("tuples", query.tuples, depth, store), depth),
+        _Search(_selective_terms("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
+        _Search(_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
-    tuples, paths, parts = executor.map(
-        in_threads(lambda search: store.terms.search(search[0], WHOLE, WEIGHTING, search[1])), searches
-    )
+    # The threads are for queries of usual size; a large one would keep others waiting.
+    is_large = len(query.layout.labels) > MAX_SYMBOLS_IN_THREADS
+    find = in_threads(partial(_find, store))
+    tuples, paths, parts = map(find, searches) if is_large else executor.map(find, searches)
     rows = np.unique(np.concatenate((tuples.rows, paths.rows, parts.rows, np.array(extra_rows, np.int64))))
     scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))
     scores[np.searchsorted(rows, tuples.rows)] = tuples.scores

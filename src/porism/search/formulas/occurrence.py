@@ -99,8 +99,15 @@ def find_by_shape(query: FormulaQuery, store: FormulaStore) -> list[int]:
 
 def _without_wildcards(tree: Node, label: str) -> Node:
     """Return a tree with a label in place of its wildcards."""
-    children = [_without_wildcards(child, label) for child in tree.children]
-    return Node(label if is_wildcard(tree.label) else tree.label, children, tree.edges, tree.places)
+    order = [tree]
+    for node in order:
+        order.extend(node.children)
+    done: list[Node] = []
+    for node in reversed(order):  # without recursion, since the layout of a long formula is a deep tree
+        children = done[: len(node.children)][::-1]
+        del done[: len(node.children)]
+        done.append(Node(label if is_wildcard(node.label) else node.label, children, node.edges, node.places))
+    return done[0]
 
 
 class Occurrence(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -179,9 +180,9 @@ class FormulaSearcher:
         possible += find_by_shape(query, self.store) if query.has_wildcards else []
         candidates = find_candidates(query, self.store, depth, [*containing, *possible], self._executor)
         batch = read_batch(self.store, candidates, containing)
-        features = self._executor.map(
-            in_threads(lambda part: compute_features(context, part)), batch.split(_blocks(query, batch))
-        )
+        parts, compute = batch.split(_blocks(query, batch)), in_threads(partial(compute_features, context))
+        # The threads are for queries of usual size; a large one would keep others waiting.
+        features = self._executor.map(compute, parts) if len(parts) <= THREADS else map(compute, parts)
         scored = ScoredCandidates(batch, np.concatenate(list(features)) * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
             return scored.keep(same_formulas(query, self.store, batch.rows, batch.operators))

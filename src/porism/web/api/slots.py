@@ -6,13 +6,15 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from porism.deadline import TimeLimitExceeded, passed, time_limit
 
-RUNNING = 4  # queries that one process computes at the same time; more would only wait for each other
+RUNNING = 8  # queries that one process computes at the same time
+SHORT_SECONDS = 0.05  # of processor time; most queries take less. A longer one lets short ones go first
+WORK_SECONDS, REST_SECONDS = 0.002, 0.005  # how long it works, and how long it rests, while others go first
 WAITING = 32  # queries that may wait for a slot in one process
 GRACE_SECONDS = 0.5  # for a computation to notice that its time is over
 STUCK_SECONDS = 10.0  # after its time limit, when a computation that has not ended never will
@@ -29,6 +31,32 @@ class Computed(NamedTuple):
     complete: bool
 
 
+class Turn:
+    """The turns of one computation. Once it has become long, it rests while short ones and older long ones run.
+
+    The threads of a process share one processor, so that a few long computations would slow all short ones down.
+    """
+
+    def __init__(self, end: float, others: Callable[[], Iterable[Turn]]) -> None:
+        self.end = end
+        self.is_long = False
+        self._others = others
+        self._thread = threading.get_ident()
+        self._began = time.thread_time()
+        self._started = time.monotonic()
+        self._next = 0.0
+
+    def give_way(self) -> None:
+        """Rest a little if this computation is long and others go first."""
+        if time.monotonic() < self._next or threading.get_ident() != self._thread:
+            return
+        if not self.is_long:
+            self.is_long = time.thread_time() - self._began > SHORT_SECONDS
+        elif any(not turn.is_long or turn._started < self._started for turn in self._others()):
+            time.sleep(REST_SECONDS)
+        self._next = time.monotonic() + WORK_SECONDS
+
+
 class QuerySlots:
     """Runs computations in threads. A slot stays taken until its computation has ended, also when nobody waits for it any more."""
 
@@ -37,13 +65,17 @@ class QuerySlots:
         self._capacity = running + waiting
         self._taken = 0
         self._lock = threading.Lock()
-        self._ends: dict[int, float] = {}  # of the running computations, by thread
+        self._turns: dict[int, Turn] = {}  # of the running computations, by thread
 
     async def run(self, work: Callable[[], Any], seconds: float) -> Computed:
         """Return the result, or raise Busy, or TimeLimitExceeded. The time limit includes the time in the queue."""
         future = self._submit(work, time.monotonic() + seconds)
+        waiting = asyncio.wrap_future(future)
+        waiting.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # which nobody may wait for any more
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), seconds + GRACE_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(waiting), seconds + GRACE_SECONDS)
         except TimeLimitExceeded:
             raise
         except TimeoutError:
@@ -67,17 +99,18 @@ class QuerySlots:
     def is_stuck(self) -> bool:
         """Return whether a computation does not end, although its time limit passed long ago."""
         with self._lock:
-            return min(self._ends.values(), default=math.inf) < time.monotonic() - STUCK_SECONDS
+            ends = [turn.end for turn in self._turns.values()]
+        return min(ends, default=math.inf) < time.monotonic() - STUCK_SECONDS
 
     def _compute(self, work: Callable[[], Any], end: float) -> Computed:
-        thread = threading.get_ident()
+        thread, turn = threading.get_ident(), Turn(end, lambda: list(self._turns.values()))
         with self._lock:
-            self._ends[thread] = end
+            self._turns[thread] = turn
         try:
-            with time_limit(end - time.monotonic()) as limit:
+            with time_limit(end - time.monotonic(), turn.give_way) as limit:
                 if passed():
                     raise Busy
                 return Computed(work(), not limit.shortened)
         finally:
             with self._lock:
-                del self._ends[thread]
+                del self._turns[thread]

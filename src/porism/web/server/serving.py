@@ -19,6 +19,7 @@ from porism.web.server.supervisor import BEAT_SECONDS, FROZEN_SECONDS, STOP_SECO
 
 BACKLOG = 1024  # connections that may wait to be accepted
 MAX_HEADERS = 64 * 1024
+SWITCH_SECONDS = 0.001  # after which another thread may run: a short query does not wait long for a long one
 TICKS = round(BEAT_SECONDS * 10)  # uvicorn ticks ten times a second
 
 
@@ -104,6 +105,7 @@ def run_worker(
     settings: ServerSettings,
 ) -> None:
     """Open the service and serve it in a worker process, logging one line per request to stderr."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     service = open_service(*arguments)
     limits = settings.connections.within_files()
     config = uvicorn.Config(
