@@ -44,7 +44,13 @@ addEventListener("DOMContentLoaded", () => {
   if (list) new MutationObserver(() => window.answered.push(performance.now() - window.typed)).observe(list, { childList: true });
 });
 """
-FIRST_CONTENT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
+FIRST_CONTENT = """() => new Promise((done) => {
+  const look = () => {
+    const [found] = performance.getEntriesByName("first-contentful-paint");
+    if (found) done(found.startTime); else setTimeout(look, 20);
+  };
+  look();
+})"""
 
 
 def titles() -> list[str]:
@@ -68,7 +74,6 @@ def first_content(page: Page, url: str, paths: list[str]) -> list[float]:
     found = []
     for path in paths:
         page.goto(url + path)
-        page.wait_for_timeout(50)
         found.append(float(page.evaluate(FIRST_CONTENT)))
     return found
 

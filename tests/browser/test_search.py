@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from chromium import Chromium, chromium, free_port, wait_for
 
@@ -375,3 +375,21 @@ def test_no_serious_accessibility_problem(browser: Chromium, site: str, path: st
     serious = [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")]
     assert not serious
     context.close()
+
+
+WATCH_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => { for (const one of list.getEntries()) window.shifts += one.value; })
+  .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_moves_while_one_types(page: Page, site: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.add_init_script(WATCH_SHIFTS)
+    page.goto(site)
+    page.evaluate("() => { window.shifts = 0; }")
+    page.type("#q", "sqrt(2) irrational")
+    expect(page.locator("#preview .formula")).to_be_visible()
+    assert page.evaluate("() => window.shifts") < 0.005

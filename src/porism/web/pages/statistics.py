@@ -49,7 +49,8 @@ def statistics(engine: Engine) -> Statistics:
 # Computed once, since a collection never changes.
 @lru_cache(maxsize=4)
 def _statistics_of(collection: Collection) -> Statistics:
-    counts = tuple(Count(label, collection.count(name)) for name, label in LABELS.items())
+    # Some sources have no users and no links; a zero would say nothing.
+    counts = tuple(Count(label, number) for name, label in LABELS.items() if (number := collection.count(name)))
     tables = tuple(
         DistributionTable(
             found.title, found.rows, max((row.number for row in found.rows), default=1), "latex" in found.columns
