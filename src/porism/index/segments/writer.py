@@ -56,13 +56,13 @@ class IndexWriter:
         self.index = Path(index)
         self.source = source
         self.changes = Changes()
-        read_manifest(self.index, SEARCH)
         self._stack = ExitStack()
 
     def __enter__(self) -> IndexWriter:
         with ExitStack() as stack:
             stack.enter_context(only_writer(self.index))
-            remove_unused(self.index, read_manifest(self.index, SEARCH))
+            self._manifest = read_manifest(self.index, SEARCH)  # no other process commits while this one holds the lock
+            remove_unused(self.index, self._manifest)
             self._stack = stack.pop_all()
         return self
 
@@ -89,36 +89,34 @@ class IndexWriter:
 
     def commit(self) -> Delta:
         """Make the changes visible to readers that open the index from now on; return what changed."""
-        manifest = read_manifest(self.index, SEARCH)
         changes, self.changes = self.changes, Changes()
-        with open_collection_of(self.index, manifest) as collection:
+        with open_collection_of(self.index, self._manifest) as collection:
             writer = DeltaWriter(collection, changes, self.source)
             delta = writer.apply()
             if delta:
-                self._commit(manifest, collection, writer)
+                self._manifest = self._commit(self._manifest, collection, writer)
         return delta
 
-    def _commit(self, manifest: Manifest, collection: Collection, writer: DeltaWriter) -> None:
+    def _commit(self, manifest: Manifest, collection: Collection, writer: DeltaWriter) -> Manifest:
         delta = writer.delta
         name = new_folder(self.index, manifest)
         folder = self.index / name
         writer.write(folder / COLLECTION)
         vectors = bool(manifest.options.get("vectors", True))
-        segments = [open_segment(self.index, entry, collection, vectors) for entry in manifest.segments]
-        entries = [
-            self._without(segment, delta.replaced, delta.gone_visuals, manifest.generation + 1) for segment in segments
-        ]
+        first, *later = manifest.segments
+        opened = open_segment(self.index, first, collection, vectors)
+        entries = list(manifest.segments)
+        if delta.replaced or delta.gone_visuals:
+            segments = [opened, *(open_segment(self.index, entry, collection, False) for entry in later)]
+            generation = manifest.generation + 1
+            entries = [delete_from(self.index, one, delta.replaced, delta.gone_visuals, generation) for one in segments]
         with Collection.open(folder / COLLECTION) as changed:
             if delta.threads or delta.new_visuals:
                 part = FormulaPart(np.array(delta.new_visuals, np.int64), delta.first_expression)
                 links = bool(manifest.options["links"])
-                write_later_segment(folder, changed, delta.threads, part, links, segments[0].posts)
+                write_later_segment(folder, changed, delta.threads, part, links, opened.posts)
                 entries.append(SegmentEntry(name))
-            commit(self.index, manifest, changed, entries)
-
-    def _without(self, segment: Segment, threads: list[int], visuals: list[int], generation: int) -> SegmentEntry:
-        """Return the entry of a segment after threads and formulas are deleted from it."""
-        return delete_from(self.index, segment, threads, visuals, generation)
+            return commit(self.index, manifest, changed, entries)
 
 
 def delete_from(index: Path, segment: Segment, threads: list[int], visuals: list[int], generation: int) -> SegmentEntry:
@@ -138,6 +136,9 @@ def delete_from(index: Path, segment: Segment, threads: list[int], visuals: list
 def commit(index: Path, before: Manifest, collection: Collection, entries: Sequence[SegmentEntry]) -> Manifest:
     """Replace the manifest of an index: the point from which readers see the change."""
     sync(collection.path.parent)
+    for entry in entries:
+        if entry.deletions and entry.deletions not in before.files:
+            sync(index / entry.deletions)
     place = os.path.relpath(collection.path.resolve(), index.resolve())
     after = replace(
         before,
@@ -235,7 +236,7 @@ def _is_alive(name: str) -> bool:
 
 
 def sync(folder: Path) -> None:
-    """Wait until all files of a folder are on disk."""
+    """Wait until a file, or a folder with all its files, is on disk."""
     for path in (folder, *folder.rglob("*")):
         handle = os.open(path, os.O_RDONLY)
         try:

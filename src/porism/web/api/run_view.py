@@ -26,11 +26,12 @@ async def run_view(request: Request, view: Callable[..., Any], values: dict[str,
     The computation ends soon after the time limit, because it checks the limit itself. Its slot is free when it has ended.
     """
     state = request.app.state
+    cache = state.cache  # before the engine: a new commit of the index brings a new engine, then a new cache
     work = functools.partial(view, state.engine, **values)
     if view in IMMEDIATE_VIEWS:
         return work()
-    key = state.cache.key(view, values) if view in CACHED_VIEWS else None
-    if key is not None and (cached := state.cache.get(key)) is not None:
+    key = cache.key(view, values) if view in CACHED_VIEWS else None
+    if key is not None and (cached := cache.get(key)) is not None:
         return cached
     try:
         result = await state.slots.run(work, state.seconds)
@@ -40,7 +41,7 @@ async def run_view(request: Request, view: Callable[..., Any], values: dict[str,
         message = f"the query took longer than {state.seconds:g} seconds"
         raise BadRequest(message, fix=error.fix, status=503) from None
     if key is not None and result.complete:
-        state.cache.put(key, result.value)
+        cache.put(key, result.value)
     return result.value
 
 

@@ -1,4 +1,4 @@
-"""A cache of the latest results: a repeated query is answered at once. An index never changes, so nothing gets stale."""
+"""A cache of the latest results: a repeated query is answered at once. A new commit of the index gets a new cache, so nothing gets stale."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ class ResponseCache:
     def __init__(self, size: int = CACHE_SIZE) -> None:
         self._size = size
         self._results: LRUCache[Key, Any] = LRUCache(size)
+
+    def cleared(self) -> ResponseCache:
+        """Return an empty cache of the same size, for another commit of the index."""
+        return ResponseCache(self._size)
 
     @staticmethod
     def key(view: Callable[..., Any], values: Mapping[str, Any]) -> Key:

@@ -95,7 +95,7 @@ def follow_index(app: Starlette) -> None:
             fresh = app.state.engine.refresh()
             if fresh is not app.state.engine:
                 warm_up(fresh)
-                app.state.engine = fresh
+                app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
                 logging.info("the index has changed: a newer commit is served")
         except (PorismError, OSError) as error:
             logging.warning("a newer commit of the index cannot be opened: %s", error)
