@@ -196,4 +196,6 @@ def encode_expressions(collection: Collection, expressions: Sequence[int]) -> Ex
     trees = [unpack(collection.expression(number).trees) for number in expressions]
     table = feature_table(trees)
     terms = local_terms(table)
-    return ExtraFormulas(encode(expressions, table, terms), {family: found.hashes for family, found in terms.items()})
+    # Only terms by which posts are indexed, which have the lower codes: these expressions are no documents of the formula index.
+    hashes = {family: found.hashes[found.indexed] for family, found in terms.items()}
+    return ExtraFormulas(encode(expressions, table, terms), hashes)
