@@ -11,7 +11,8 @@ import pytest
 import porism
 from porism.formula import parse
 from porism.formula.match.matcher import find
-from porism.search.display.highlight import MIN_SHARE, Highlighter, highlight, query_pattern
+from porism.index.analysis.terms import formula_terms
+from porism.search.display.highlight import MIN_SHARE, Highlighter, _whole_terms, highlight, query_pattern
 from porism.search.display.parsed_formulas import parsed_formula
 from porism.search.display.sentences import expression_ids, joined_segments, split_pieces
 from porism.search.display.snippet import SnippetBuilder
@@ -115,6 +116,12 @@ def test_alignments_reach_at_most_their_bound(engine: Engine, query: str) -> Non
     for expression in list(engine.collection.expressions())[::7]:
         item = parsed_formula(expression.latex)
         assert pattern.share(pattern.align(item)) <= pattern.most_aligned(item) or len(item.layout.labels) > 80
+
+
+@pytest.mark.parametrize("latex", ["a^2+b^2=c^2", "x", "", r"\frac{1}{n^2}", "b+a", r"\bad{", "?x+1"])
+def test_the_terms_of_a_whole_formula_are_the_first_of_its_parts(latex: str) -> None:
+    formula = parse(latex, wildcards=True)
+    assert list(_whole_terms(formula)) == formula_terms(formula)["parts"][:2]
 
 
 def test_the_best_match_is_that_of_all_comparisons(engine: Engine) -> None:

@@ -11,13 +11,13 @@ from typing import NamedTuple, TypeVar
 from porism.deadline import TimeLimitExceeded, check, remaining, shorten, time_limit
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.formula.match.matcher import Match, find
-from porism.index.analysis.terms import formula_terms
+from porism.formula.match.matcher import Match, PreparedTree, find
+from porism.index.analysis.features import COMMUTATIVE, RENAMED
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import FormulaStore, Term
 from porism.records import Binding
 from porism.search.answers.terms import QueryTerms
-from porism.search.display.needed_parts import needed_parts
+from porism.search.display.needed_parts import needed_parts, part_term
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
@@ -27,7 +27,6 @@ from porism.text.segment import Segment
 
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
-WHOLE_TERMS = 2  # the first terms of a formula are the whole formula: as written, and with variables renamed
 TIME_SHARE = 0.5  # of the time that is left for a query, which its highlights may take
 NOT_HIGHLIGHTED = "there was not enough time to highlight all formulas"
 MIN_SHARE = 0.4  # of the symbols of the query formula that must match
@@ -138,8 +137,9 @@ def matched_nodes(
 
 @lru_cache(FORMULAS_KEPT)
 def _whole_terms(formula: Parsed) -> tuple[str, ...]:
-    """Return the terms of a query formula as a whole. Every page of its query needs them again."""
-    return tuple(formula_terms(formula)["parts"][:WHOLE_TERMS])
+    """Return the terms of a query formula as a whole: as written, and with variables renamed. Every page of its query needs them again."""
+    root = PreparedTree(formula.operators).nodes("renamed")
+    return (part_term(COMMUTATIVE, root.commutative), part_term(RENAMED, root.renamed())) if root.operands else ()
 
 
 class SharedPart(NamedTuple):

@@ -45,8 +45,8 @@ def needed_parts(pattern: PreparedTree, store: FormulaStore) -> NeededParts:
         return NeededParts()
     nodes = list(_needed(pattern.nodes("renamed")))
     texts = [
-        *(_term(COMMUTATIVE, node.commutative) for node in nodes),
-        *(_term(RENAMED, node.renamed()) for node in nodes),
+        *(part_term(COMMUTATIVE, node.commutative) for node in nodes),
+        *(part_term(RENAMED, node.renamed()) for node in nodes),
     ]
     codes = store.terms.statistics([Term("parts", text) for text in texts], WHOLE).codes.tolist()
     halves = codes[: len(nodes)], codes[len(nodes) :]
@@ -61,5 +61,6 @@ def _needed(root: HashedNode) -> Iterator[HashedNode]:
         yield from (operand for operand in root.operands if operand.operands)
 
 
-def _term(level: str, digest: bytes) -> str:
+def part_term(level: str, digest: bytes) -> str:
+    """Return the term of a sub-expression from its hash at a level."""
     return f"{level}0{digest.hex()}"

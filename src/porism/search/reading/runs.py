@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -49,6 +50,7 @@ _ARTICLES = frozenset(("a", "A", "I"))
 _NEED_ARGUMENT = frozenset(("function", "named", "big", "root", "fence", "accent", "binomial"))
 _JOINING = frozenset(("=", "+", "<", ">", "<=", ">=", "!=", "*", "mod", "(mod", "|", "≤", "≥", "≠", "≡", "−"))
 _SHORT_PRODUCT = 3  # letters of a product such as abc that is typed without blanks beside a sign
+KINDS_KEPT = 5_000  # chunks whose kind is kept: most words of a query were in another one
 MAX_LENGTH = (
     4000  # of the text that is searched for formulas; a longer one is a pasted post, whose formulas have delimiters
 )
@@ -106,6 +108,7 @@ def _chunk(found: re.Match[str]) -> _Chunk:
     return _Chunk(found.start(), found.end(), found[0], core, _kind(core or found[0]))
 
 
+@lru_cache(KINDS_KEPT)
 def _kind(core: str) -> Kind:
     if core.lower() in _LINKS:
         return "link"
@@ -157,13 +160,9 @@ def _promoted(chunks: list[_Chunk]) -> list[_Chunk]:
     """Return the chunks with short products beside a sign as mathematics: `x^2 = 49 mod pq`, `y = xy' + 1`."""
     found = list(chunks)
     for at, chunk in enumerate(chunks):
-        product = (
-            chunk.kind == "word"
-            and _PRODUCT.fullmatch(chunk.core.strip("()"))
-            and chunk.core.lower() not in stopwords()
-        )
-        beside = any(_joins(chunks, at, side) for side in (-1, 1)) or (at > 0 and _is_function(chunks[at - 1].core))
-        if product and beside:
+        if chunk.kind != "word" or not _PRODUCT.fullmatch(chunk.core.strip("()")) or chunk.core.lower() in stopwords():
+            continue
+        if any(_joins(chunks, at, side) for side in (-1, 1)) or (at > 0 and _is_function(chunks[at - 1].core)):
             found[at] = chunk._replace(kind="weak")
     return found
 
