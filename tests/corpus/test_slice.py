@@ -207,3 +207,10 @@ def test_the_real_cut_is_built_without_loss(shared_data: Path, tmp_path: Path) -
     assert min(f.id for f in unmarked) >= OWN_IDS
     environments = [f for f in unmarked if f.latex.startswith("\\begin")]
     assert (len(environments), len({f.post_id for f in environments})) == (ENVIRONMENTS, 231)
+
+
+def test_lines_of_a_table_may_end_with_carriage_returns(tmp_path: Path) -> None:
+    path = tmp_path / "formulas.tsv"
+    path.write_bytes(b"id\tlatex\r1\tx\r2\ty\r\n3\tz\n4\tw")
+    made = built(tmp_path / "c", path)
+    assert [formula.latex for formula in made.formulas()] == ["x", "y", "z", "w"]

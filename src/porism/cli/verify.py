@@ -56,7 +56,8 @@ def _verify(path: Path, progress: Progress) -> list[Verification]:
 def _print(found: list[Verification], seconds: float) -> None:
     for one in found:
         state = "damaged" if one.damages else "intact"
-        print(f"{one.path}: {one.kind}, {one.files:,} {one.unit}, {one.bytes / 1e6:,.1f} MB: {state}")
+        parts = f"{one.files:,} {one.unit if one.files != 1 else one.unit[:-1]}"
+        print(f"{one.path}: {one.kind}, {parts}, {one.bytes / 1e6:,.1f} MB: {state}")
         for damage in one.damages:
             print(f"  {damage.part} {damage.fact}\n    fix: {damage.fix}")
         for remark in one.remarks:

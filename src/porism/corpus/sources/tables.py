@@ -103,7 +103,9 @@ def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterato
     with open_bytes(path) as stream:
         lines = LimitedLines(stream)
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-        names = next(reader, [])
+        names = _next(reader) or []
+        if isinstance(names, str):
+            raise PorismError(f"not a table: {names}", where=f"{path}:1", fix="fetch the file again")
         if absent := [name for name in needed if name not in names]:
             raise PorismError(
                 f"the header has no column {', '.join(absent)}", where=f"{path}:1", fix="add the header line"
@@ -134,6 +136,7 @@ class LimitedLines:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._largest = limit("row_bytes")
+        self._rest: list[str] = []  # lines that end with a carriage return alone, in reverse order
         self.number = 0
         self.fault = ""
 
@@ -141,6 +144,9 @@ class LimitedLines:
         return self
 
     def __next__(self) -> str:
+        if self._rest:
+            self.number += 1
+            return self._rest.pop()
         line = self._stream.readline(self._largest)
         if not line:
             raise StopIteration
@@ -155,4 +161,7 @@ class LimitedLines:
         except UnicodeDecodeError:
             self.fault = "not UTF-8"
             text = line.decode("utf-8", "replace")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        text = text.replace("\r\n", "\n")
+        if "\r" in text:
+            *self._rest, text = reversed([f"{part}\n" for part in text.rstrip("\n").split("\r")])
+        return text

@@ -42,7 +42,7 @@ def load_model(path: Path | None = None) -> Model:
             else path.read_text("utf-8")
         )
         raw = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise PorismError(f"cannot be read as a model: {error}", where=where, fix="make one: porism train") from None
     if not all(isinstance(table, dict) and all(_is_weight(one) for one in table.values()) for table in raw.values()):
         raise PorismError("is not a table of weights", where=where, fix="make one: porism train")
