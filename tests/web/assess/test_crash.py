@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
+
+import httpx
 
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.journal import Journal
@@ -69,3 +73,23 @@ def test_no_judgment_is_lost_or_duplicated_when_the_server_is_killed(
         assert one.comment == f"comment of {number}"
     assert len(found) == 1000
     assert journal.read("PRAGMA integrity_check")[0][0] == "ok"
+
+
+def workers_of(pid: int) -> set[int]:
+    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def test_the_server_goes_on_when_its_worker_is_killed(
+    sample_collection: Path, tmp_path: Path, cheap_passwords: None
+) -> None:
+    load = load_driver().prepare(tmp_path, sample_collection)
+    server = load.start()
+    try:
+        (worker,) = workers_of(server.pid)
+        os.kill(worker, signal.SIGKILL)
+        assert httpx.get(load.url + "/login", timeout=60).status_code == 200
+        assert server.poll() is None
+        assert worker not in workers_of(server.pid)
+    finally:
+        server.kill()
+        server.wait()
