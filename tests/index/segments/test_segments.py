@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -109,3 +110,18 @@ def test_after_any_changes_an_index_answers_like_a_new_one(
             else:
                 merge(index, everything=step == "merge all")
             assert_same(index, rebuilt(site, index, folder / f"fresh{number}"))
+
+
+def test_a_new_thread_is_projected_on_the_vectors_that_were_learned(tmp_path: Path) -> None:
+    site = make_site(9, 12)
+    index = index_site(site, tmp_path / "live", vectors=True)
+    lonely = next(post for post in site.posts.values() if post.kind == "question")
+    with IndexWriter(index, "site") as writer:
+        for number in (9_001, 9_002):  # the same text twice, in two segments
+            writer.put([replace(lonely, id=number, accepted_id=None)])
+            writer.commit()
+    documents = porism.open(index).index.documents
+    rows = documents.locate(np.array([9_001, 9_002])).threads
+    first, second = documents.fetch(rows, (), ("words",)).vectors["words"]
+    assert np.linalg.norm(first) == pytest.approx(1.0, abs=0.01)
+    assert first.tolist() == second.tolist()
