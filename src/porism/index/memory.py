@@ -127,6 +127,7 @@ class MemoryTermIndex:
         }
         self._names = {family: list(postings) for family, postings in self._postings.items()}
         self._lengths = cache(self._lengths_of)
+        self._thread_counts = cache(self._frequencies_of)
 
     def units(self, posts: Sequence[MemoryPost]) -> dict[str, list[list[MemoryPost]]]:
         """Return the documents of each unit; a document is one or more posts."""
@@ -166,8 +167,11 @@ class MemoryTermIndex:
 
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many threads contain each term, by code."""
-        names = self._names[family]
-        counts = (self._counts(Term(family, names[code]), EVERY_FIELD) for code in codes.tolist())
+        return self._thread_counts(family)[codes]
+
+    def _frequencies_of(self, family: str) -> Ints:
+        """Return how many threads contain each term of a family."""
+        counts = (self._counts(Term(family, name), EVERY_FIELD) for name in self._names[family])
         return np.array([len(found) for found in counts], np.int64)
 
     def texts(self, family: str, codes: Ints) -> list[str]:

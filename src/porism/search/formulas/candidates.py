@@ -15,7 +15,7 @@ from porism.deadline import in_threads
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import Candidates as Found
 from porism.index.protocols import FormulaStore, Term
-from porism.index.weighting import BM25, TermCounts
+from porism.index.weighting import BM25, lucene_idf, saturation
 from porism.search.formulas.query import FormulaQuery
 
 WEIGHTING = BM25()
@@ -87,10 +87,7 @@ def _lowest_score(found: Found, depth: int) -> float:
 def self_score(tuples: Counter[str], store: FormulaStore) -> float:
     """Return the BM25 score of a formula against itself."""
     view = store.terms.count("tuples", WHOLE)
-    frequencies = store.terms.statistics(_terms("tuples", tuples), WHOLE).documents.tolist()
-    length = np.array([float(tuples.total())])
-    scores = [
-        WEIGHTING.weigh(np.array([float(count)]), length, TermCounts(frequency, 0.0, count), view)[0]
-        for count, frequency in zip(tuples.values(), frequencies, strict=True)
-    ]
-    return max(1e-9, float(sum(scores)))
+    frequencies = store.terms.statistics(_terms("tuples", tuples), WHOLE).documents.astype(np.float64)
+    counts, mean = np.array(list(tuples.values()), np.float64), max(view.mean_length, 1e-9)
+    saturated = saturation(counts, float(tuples.total()), mean, WEIGHTING.k1, WEIGHTING.b)
+    return max(1e-9, float((counts * lucene_idf(view.documents, frequencies)) @ saturated))
