@@ -122,6 +122,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PorismError as error:
         print(f"porism: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # `porism ... | head` ends here: nothing more can be written, and that is no error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except Exception as error:
         # Commands that read stored data without an engine end here when the data are damaged.
         if not _is_unreadable(error):
@@ -129,10 +133,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         fact = f"stored data cannot be read ({error or type(error).__name__})"
         print(f"porism: {PorismError(fact, fix='name the damaged part: porism verify PATH')}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        # `porism ... | head` ends here: nothing more can be written, and that is no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         resume = getattr(args, "resume", "")
         print(f"porism: interrupted{resume and f'; {resume}'}", file=sys.stderr)
