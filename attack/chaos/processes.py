@@ -48,6 +48,9 @@ def _state(pid: int) -> str:
         return "X"
 
 
+START_SECONDS = 300.0  # for a server; in a fresh environment it compiles its loops first
+
+
 class Command:
     """A command of the product in a forked child with a session of its own: its modules are loaded, so a kill hits its work."""
 
@@ -121,7 +124,7 @@ class Server:
         self.address = address
         self._ready = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
-        if not address and not self._ready.wait(90):
+        if not address and not self._ready.wait(START_SECONDS):
             self.stop()
             raise Lost(f"the server did not start: {''.join(self.lines[-5:])}")
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -49,6 +50,8 @@ class Tally:
         known = [at for at, one in enumerate(self.examples) if one.cause == finding.cause]
         if not known:
             self.examples.append(finding)
+            fact = f"{finding.reader}: {finding.kind} in {finding.place} {finding.message}"
+            print(f"\n{fact}\n  {finding.data[:2000]!r}", file=sys.stderr, flush=True)  # a long run may be stopped
         elif len(finding.data) < len(self.examples[known[0]].data):
             self.examples[known[0]] = finding
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,3 +59,14 @@ def test_another_format_is_reported(data: bytes, found: str) -> None:
     with pytest.raises(PorismError) as caught:
         unpack(data)
     assert str(caught.value) == f"the trees {found}; this version reads format 1\n  fix: build the collection again"
+
+
+@pytest.mark.parametrize("edges", [0, 1, 5, 8])
+def test_edges_that_do_not_fit_the_children_are_damage(edges: int) -> None:
+    """A flipped bit in the number of edges, found by fuzzing: the tree was read, and its text failed later."""
+    data = bytearray(pack(parse("a^2+b^2=c^2")))
+    head = struct.unpack_from("<4I", data, 1)
+    struct.pack_into("<4I", data, 1, head[0], head[1], edges, head[3] + head[2] - edges)
+    for read in (unpack, unpack_layout):
+        with pytest.raises(PorismError, match="damaged"):
+            read(bytes(data))

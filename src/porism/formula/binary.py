@@ -44,6 +44,7 @@ def unpack(data: bytes) -> Trees:
     _check(data)
     try:
         layout, at = unpack_tree(data, 1)
+        _check_layout(layout)
         return Trees(layout, unpack_tree(data, at)[0])
     except UNREADABLE:
         raise _damaged() from None
@@ -53,7 +54,7 @@ def unpack_layout(data: bytes) -> Node:
     """Return the layout tree alone."""
     _check(data)
     try:
-        return unpack_tree(data, 1)[0]
+        return _check_layout(unpack_tree(data, 1)[0])
     except UNREADABLE:
         raise _damaged() from None
 
@@ -66,6 +67,13 @@ def unpack_operators(data: bytes) -> Node:
         return unpack_tree(data, 1 + _HEAD.size + 4 * nodes + 2 * places + edges + labels)[0]
     except UNREADABLE:
         raise _damaged() from None
+
+
+def _check_layout(root: Node) -> Node:
+    """Return the root of a layout tree, in which every child has an edge. Edges are stored for all nodes or for none."""
+    if root.children and not root.edges:
+        raise ValueError("a layout tree has no edges")
+    return root
 
 
 def _damaged() -> PorismError:
@@ -142,4 +150,6 @@ def _build(labels: list[str], numbers: list[int], count: int, edges: str) -> Nod
             stack.append(Node(labels[at], None, "", places))
     if len(stack) != 1:
         raise ValueError("there is more than one root, or none")
+    if edges and edge:
+        raise ValueError("there are not as many edges as children")
     return stack[0]
