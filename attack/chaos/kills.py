@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -82,7 +84,52 @@ def kill_indexing(stage: Stage, record: Record) -> None:
     kill_and_repeat(stage, record, ["index", str(collection), "-o", str(target), "--quiet"], target, digests)
 
 
+def answers(index: Path) -> list[object]:
+    """Return what an index answers to a few queries, in a new process."""
+    code = (
+        "import sys, json, porism; engine = porism.open(sys.argv[1]); print(json.dumps([[hit.id, round(hit.score, 5)] "
+        "for query in ('binomial theorem', 'why is $a^2+b^2=c^2$ true') for hit in engine.search(query, k=50).hits]))"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(index)], capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise Lost(f"the index cannot be searched: {run.stderr[-200:]}")
+    return list(json.loads(run.stdout))
+
+
+def kill_updates(stage: Stage, record: Record) -> None:
+    """Kill `porism update`: the index answers as before or as after it, and the update can be run again."""
+    log = stage.folder / "update.log"
+    base = stage.folder / "base"
+    dump = write_dump(stage.folder / "update.dump", threads=20)
+    run_command(["build", str(dump), "-o", str(base / "collection"), "--quiet"], log)
+    run_command(["index", str(base / "collection"), "-o", str(base / "index"), "--quiet"], log)
+    before = answers(base / "index")
+    write_dump(dump, threads=26)
+    place = stage.folder / "updated"
+    shutil.copytree(base, place)
+    began = time.monotonic()
+    run_command(["update", str(place / "index"), str(dump)], log)
+    seconds, after = time.monotonic() - began, answers(place / "index")
+    for number in range(stage.tries):
+        shutil.rmtree(place)
+        shutil.copytree(base, place)
+        with record.attempt(f"kill {number + 1}"):
+            Command(["update", str(place / "index"), str(dump)], log).kill_after(stage.rng.uniform(0, seconds))
+            if number % 3 == 0 and answers(place / "index") not in (before, after):
+                raise Lost("a killed update left an index that answers neither as before nor as after")
+            again = time.monotonic()
+            run_command(["update", str(place / "index"), str(dump)], log)
+            record.measure(time.monotonic() - again)
+            if answers(place / "index") != after:
+                raise Lost("the answers are different")
+
+
 KINDS = (
     Kind("kill build", "run again, the build gives the same digest; nothing is left behind", kill_builds),
+    Kind(
+        "kill update",
+        "the index answers as before or after; run again, the update gives the same answers",
+        kill_updates,
+    ),
     Kind("kill index", "run again, the index has the same bytes; nothing is left behind", kill_indexing),
 )

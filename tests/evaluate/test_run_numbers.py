@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
+from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.check import check_run
 from porism.evaluate.runs.run import read_run
 
@@ -20,3 +21,9 @@ def test_a_rank_of_any_size_is_no_raw_error(tmp_path: Path, rank: str, first: st
     check_run(str(path))
     with contextlib.suppress(PorismError):
         read_run(path)
+
+
+def test_byte_order_marks_of_joined_judgments_are_no_part_of_ids(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text("\ufeffA.1\t0\t12\t3\n \ufeffA.2\t0\t13\t1\n", "utf-8")
+    assert read_qrels(path) == {"A.1": {"12": 3}, "A.2": {"13": 1}}

@@ -16,7 +16,7 @@ from porism.corpus.build.fields import make_field
 from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.dump import FILES, read_rows
 from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record
-from porism.index.analysis.words import tokens
+from porism.index.analysis.words import stems
 from porism.text.page import PageRenderer
 from porism.text.render import escape_text, official_html, plain_text, terminal_text
 from porism.text.segment import Text
@@ -32,7 +32,7 @@ def _shown(text: Text) -> None:
     _PAGE.blocks(text)
     official_html(text)
     terminal_text(text)
-    tokens(plain_text(text))
+    stems(plain_text(text))
 
 
 def read_html(data: bytes) -> Hashable:

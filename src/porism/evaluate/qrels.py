@@ -28,7 +28,7 @@ def read_qrels(path: str | Path) -> Qrels:
     """
     with open_bytes(path) as stream:
         try:
-            text = stream.read().decode("utf-8-sig")
+            text = stream.read().decode("utf-8").replace("\ufeff", "")  # byte order marks, also of joined files
         except UnicodeDecodeError as error:
             raise PorismError(f"not UTF-8: {error.reason}", where=str(path), fix="give a qrels file") from None
     qrels: Qrels = {}
