@@ -25,14 +25,14 @@ class SegmentRows(NamedTuple):
 
 
 class RowMap:
-    """The rows of an index and where they are. Memory: 9 bytes a row."""
+    """The rows of an index and where they are. Memory: 10 bytes a row."""
 
     def __init__(self, keys: Sequence[Ints], deleted: Sequence[Ints]) -> None:
         """Number the rows by `keys`, one array for each segment; `deleted` has the deleted rows of each segment."""
         kept = [np.delete(np.arange(len(own)), gone) for own, gone in zip(keys, deleted, strict=True)]
         sizes = [len(rows) for rows in kept]
         order = np.argsort(np.concatenate([own[rows] for own, rows in zip(keys, kept, strict=True)]), kind="stable")
-        self._segments = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)[order]
+        self._segments = np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes)[order]
         self._rows = np.concatenate(kept).astype(np.int32)[order]
         numbers = np.empty(len(order), np.int32)
         numbers[order] = np.arange(len(order))
