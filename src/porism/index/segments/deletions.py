@@ -19,6 +19,7 @@ from porism.index.formulas.store import DeletedFormulas, EmbeddedFormulas, Label
 from porism.index.posts.store import DeletedThreads, EmbeddedPosts
 from porism.index.protocols import UNKNOWN
 from porism.index.schema import FAMILIES, FORMULA_FAMILIES
+from porism.index.storage.columns import HEADERS
 from porism.index.storage.key_counts import CountedKeys
 from porism.index.terms.embedded import DeletedTerms
 
@@ -121,7 +122,7 @@ def save_deletions(path: Path, deletions: Deletions) -> None:
 
 def read_deletions(path: Path) -> Deletions:
     """Read deletions."""
-    with np.load(path) as arrays:
+    with HEADERS, np.load(path) as arrays:
         posts, formulas = (
             {
                 family: DeletedTerms(arrays[f"{group}/{family}/codes"], arrays[f"{group}/{family}/documents"])

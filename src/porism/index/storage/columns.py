@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -14,6 +15,8 @@ import numpy.typing as npt
 from porism.files import disk_error
 
 SUFFIX = ".bin"
+# numpy reads the header of a file with Python's parser, which in Python 3.11 fails when two threads use it at the same time.
+HEADERS = Lock()
 
 
 class OpenFiles:
@@ -104,7 +107,8 @@ class ArrayWriter:
 def read_array(path: Path) -> npt.NDArray[Any]:
     """Map a `.npy` file into memory. Pages are read when they are used."""
     # A plain array: indexing np.memmap costs more than most look-ups.
-    array: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
+    with HEADERS:
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
     return array
 
 
