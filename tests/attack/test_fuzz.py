@@ -101,9 +101,7 @@ def test_active_content_is_recognised(page: str, active: bool) -> None:
 
 def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
     """Read the whole corpus and some two thousand inputs."""
-    readers = ["latex", "mathml", "typed", "html", "dumps", "notebooks", "documents", "queries", "api"]
-    only = [word for name in readers for word in ("--only", name)]
-    command = [sys.executable, "-m", "attack.fuzz", "--inputs", "2000", "--seed", "ci", "--jobs", "1", "--quick", *only]
+    command = [sys.executable, "-m", "attack.fuzz", "--inputs", "2000", "--seed", "ci", "--jobs", "1", "--quick"]
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PORISM_FUZZ_FOUND": str(tmp_path)}
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert run.returncode == 0, run.stdout + run.stderr[-2000:]
