@@ -111,7 +111,8 @@ def audit() -> int:
             found = read_audit(run.stdout)
             if found.checked:
                 return report(found, service)
-            reason = (run.stderr.strip().splitlines() or ["no package was found there"])[-1]
+            skipped = f"all {found.unchecked} packages were skipped" if found.unchecked else ""
+            reason = skipped or (run.stderr.strip().splitlines() or ["no answer"])[-1]
             print(f"{service}: vulnerability data cannot be reached ({reason[:160]})", file=sys.stderr)
     print("NOT AUDITED: no vulnerability data can be reached from here. This says nothing about the packages.")
     return UNKNOWN

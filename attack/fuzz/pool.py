@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -97,6 +98,10 @@ class Worker:
 
     def end(self) -> str:
         """End the process and return how it ended."""
+        with contextlib.suppress(OSError):
+            self.connection.send(
+                None
+            )  # later workers hold copies of this connection, so closing it alone would tell nothing
         self.connection.close()
         stuck = self.block is not None and self.is_stuck()
         if stuck:

@@ -19,7 +19,9 @@ sys.path.insert(0, str(ROOT))
 from attack.fuzz.grammar import expand  # noqa: E402
 from attack.fuzz.inputs import Inputs  # noqa: E402
 from attack.fuzz.minimise import faults_of, minimise  # noqa: E402
+from attack.fuzz.pool import run  # noqa: E402
 from attack.fuzz.reader import Reader, Wrong, active_content  # noqa: E402
+from attack.fuzz.worker import Block  # noqa: E402
 
 from porism.errors import PorismError  # noqa: E402
 
@@ -72,6 +74,12 @@ def test_a_finding_is_shortened() -> None:
     assert minimise(READER, finding).data == b"raise"
 
 
+def test_several_workers_end(tmp_path: Path) -> None:
+    blocks = [Block("faulty", str(number), 20) for number in range(6)]
+    tally = run({"faulty": READER}, blocks, 3, tmp_path)["faulty"]
+    assert tally.inputs == 120
+
+
 def test_the_same_seed_gives_the_same_inputs() -> None:
     reader = Reader("x", 1, faulty, {"start": ("a«number»", "(«start»)")}, ("+", "x"), longest=500)
     first, second, other = (list(Inputs(reader, [b"seed"], seed).take(50)) for seed in ("1", "1", "2"))
@@ -103,6 +111,6 @@ def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
     """Read the whole corpus and some two thousand inputs."""
     command = [sys.executable, "-m", "attack.fuzz", "--inputs", "2000", "--seed", "ci", "--jobs", "1", "--quick"]
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PORISM_FUZZ_FOUND": str(tmp_path)}
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr[-2000:]
-    assert re.search(r"\| \*\*all\*\* \| [\d,]+ \| 0 \|", run.stdout)
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
+    assert re.search(r"\| \*\*all\*\* \| [\d,]+ \| 0 \|", ended.stdout)
