@@ -9,6 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is slow, which is no failure.
+settings.register_profile("porism", settings(), deadline=None)
+settings.load_profile("porism")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("PORISM_SHARED", ROOT.parent / "shared"))
