@@ -30,6 +30,12 @@ BEFORE = {
     "agreement": JOURNAL,
     "completion": ("mkdir -p ~/.local/share/bash-completion/completions",),
     "qrels": JOURNAL,
+    "update": (
+        "mkdir notes",
+        "echo 'The square root of 2 is irrational.' > notes/root.md",
+        "porism build notes -o notes-collection",
+        "porism index notes-collection -o notes-index",
+    ),
     "turkle": JOURNAL,
 }
 # Examples that run until Ctrl-C, and what they print when they are ready.

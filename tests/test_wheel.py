@@ -92,7 +92,6 @@ def test_a_wheel_installs_and_searches_its_sample(pure: bool, tmp_path: Path) ->
     program = tmp_path / "venv/bin/porism"
     run(program, "demo", "--build-only", cwd=place, env=environment)
     found = run(program, "search", "demo/index", "sum of $1/n^2$", "-k", "3", cwd=place, env=environment)
-    assert " found in " in found
     assert "+5 votes" in found
 
 

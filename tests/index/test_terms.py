@@ -85,7 +85,7 @@ def test_ids_are_given_in_the_order_of_first_appearance_and_kept(tmp_path: Path)
 def test_texts_that_are_numbers_are_read_as_integers(tmp_path: Path) -> None:
     writer = DictionaryWriter()
     texts = ["0", "17", "9007199254740993"]
-    writer.intern(hash_terms(texts, 3), texts)
+    writer.intern(hash_terms(texts), texts)
     writer.save(tmp_path / "numbers")
     assert Dictionary(tmp_path / "numbers").numbers(np.array([2, 0, 1])).tolist() == [9007199254740993, 0, 17]
 

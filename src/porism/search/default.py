@@ -11,11 +11,13 @@ from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.index import Index
 from porism.search.retriever import Retriever
 
+RUN_DEPTH = 1_000  # threads that are ranked for a run, which has up to 1,000 answers a topic; pages show the first few
+
 
 def porism(index: Index, kind: Kind = "answers", model: Model | None = None) -> Retriever:
     """Return the default engine as a retriever of answers or questions."""
     contexts = Contexts(index)
-    return ThreadCandidates(contexts) >> FeatureReranker(contexts, model or load_model(), kind)
+    return ThreadCandidates(contexts) >> FeatureReranker(contexts, model or load_model(), kind, RUN_DEPTH)
 
 
 def porism_formulas(index: Index) -> Retriever:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from porism.files import disk_error
 
 SUFFIX = ".bin"
+SMALL_FILE = 1 << 16  # bytes
 # numpy reads the header of a file with Python's parser, which in Python 3.11 fails when two threads use it at the same time.
 HEADERS = Lock()
 
@@ -105,19 +106,28 @@ class ArrayWriter:
 
 
 def read_array(path: Path) -> npt.NDArray[Any]:
-    """Map a `.npy` file into memory. Pages are read when they are used."""
+    """Map a `.npy` file into memory, or read it if it is small. Pages of a mapped file are read when they are used."""
     # A plain array: indexing np.memmap costs more than most look-ups.
     with HEADERS:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
+        array: npt.NDArray[Any] = np.load(path, mmap_mode=None if _is_small(path) else "r").view(np.ndarray)
+    array.flags.writeable = False
     return array
+
+
+def map_file(path: Path, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Map a file of numbers into memory, or read it if it is small."""
+    array: npt.NDArray[Any] = (
+        np.fromfile(path, dtype) if _is_small(path) else np.memmap(path, dtype, "r").view(np.ndarray)
+    )
+    array.flags.writeable = False  # also where it was read: compiled code has one version for both
+    return array
+
+
+def _is_small(path: Path) -> bool:
+    """Whether a file is read at once. A mapped file keeps a descriptor open, and an index in segments has hundreds of files."""
+    return path.stat().st_size <= SMALL_FILE
 
 
 def read_columns(directory: Path, types: Mapping[str, str]) -> dict[str, npt.NDArray[Any]]:
     """Map the columns of a directory into memory. Pages are read when they are used."""
-    return {name: _column(directory / f"{name}{SUFFIX}", dtype) for name, dtype in types.items()}
-
-
-def _column(path: Path, dtype: str) -> npt.NDArray[Any]:
-    if path.stat().st_size == 0:  # an empty file cannot be mapped
-        return np.empty(0, dtype)
-    return np.memmap(path, dtype, "r").view(np.ndarray)
+    return {name: map_file(directory / f"{name}{SUFFIX}", dtype) for name, dtype in types.items()}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.index.storage.columns import ArrayWriter, OpenFiles, read_array
+from porism.index.storage.columns import ArrayWriter, OpenFiles, map_file, read_array
 
 Codes = npt.NDArray[np.uint32]
 Cells = npt.NDArray[np.uint8]
@@ -113,7 +113,5 @@ class Rows:
 
 
 def mapped_bytes(path: Path) -> npt.NDArray[np.uint8]:
-    """Map a file into memory. An empty file, which cannot be mapped, gives an empty array."""
-    if path.stat().st_size == 0:
-        return np.empty(0, np.uint8)
-    return np.asarray(np.memmap(path, np.uint8, "r"))  # a plain array: indexing np.memmap costs more than most look-ups
+    """Map a file into memory."""
+    return map_file(path, np.uint8)

@@ -137,7 +137,9 @@ class FeatureReranker(Reranker):
 
     depth = MOST_THREADS
 
-    def __init__(self, contexts: Contexts, model: Model, kind: Kind) -> None:
+    def __init__(self, contexts: Contexts, model: Model, kind: Kind, ranked: int | None = None) -> None:
+        """`ranked` is the number of candidates that are ranked, RERANKED unless another is given."""
+        self._ranked = ranked
         self.contexts = contexts
         self.index = contexts.index
         self.model = model
@@ -151,11 +153,12 @@ class FeatureReranker(Reranker):
         return self.score(query, self.choose(ranking)).ranking(self.kind)
 
     def choose(self, ranking: Ranking) -> ChosenThreads:
-        """Return the threads of a ranking that are fetched: at most RERANKED + SAMPLED."""
-        others = ranking.ids[RERANKED : self.depth]
+        """Return the threads of a ranking that are fetched: those that are ranked, and SAMPLED others."""
+        number = self._ranked or RERANKED
+        others = ranking.ids[number : self.depth]
         sample = others[:: max(1, -(-len(others) // SAMPLED))]
         return ChosenThreads(
-            self._rows(ranking.ids[:RERANKED]), self._rows(sample), len(others) / len(sample) if len(sample) else 1.0
+            self._rows(ranking.ids[:number]), self._rows(sample), len(others) / len(sample) if len(sample) else 1.0
         )
 
     def _rows(self, ids: Ints) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import logging
 import os
@@ -81,9 +80,6 @@ def open_engine(settings: Settings) -> Engine:
         model = settings.language_model
         engine.endpoint = Endpoint(model.url, model.name, key=key, seconds=settings.seconds * 0.8)
     warm_up(engine)
-    # What is loaded by now stays: the garbage collector need not look at it again with every full collection.
-    gc.collect()
-    gc.freeze()
     return engine
 
 
