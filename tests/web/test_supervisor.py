@@ -23,6 +23,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from porism.errors import PorismError
+from porism.index.storage.columns import SMALL_FILE
 from porism.web.server.serving import ServerSettings, Service, bind, supervise
 from porism.web.server.supervisor import Beats, Supervisor
 
@@ -62,11 +63,12 @@ def test_a_truncated_file_costs_workers_but_not_the_service(demo: Path, tmp_path
     shutil.copytree(demo, tmp_path / "demo")
     with running(tmp_path / "log", "serve", str(tmp_path / "demo" / "index"), "--workers", "1") as server:
         (first,) = server.workers()
-        mapped = max((tmp_path / "demo/index/posts").glob("words*"), key=lambda path: path.stat().st_size)
+        mapped = max((tmp_path / "demo/index/posts").glob("tuples*"), key=lambda path: path.stat().st_size)
+        assert mapped.stat().st_size > SMALL_FILE
         content = mapped.read_bytes()
         os.truncate(mapped, 0)
         with pytest.raises(OSError, match=r"."):
-            server.get("v1/search?q=theorem+proof+matrix&k=100")
+            server.get("v1/search?q=$a^2%2Bb^2=c^2$&k=100")
         until(lambda: not alive(first))
         os.truncate(mapped, len(content))
         mapped.write_bytes(content)
