@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attack.fuzz.grammar import Grammar
 from attack.fuzz.reader import Reader, Wrong
-from attack.fuzz.readers.texts import HTML
+from attack.fuzz.readers.text_grammars import HTML
 from porism.corpus.sources.formulalist import FormulaList
 from porism.corpus.topics.files import read_topics, write_topics
 from porism.corpus.topics.info import read_topic_info

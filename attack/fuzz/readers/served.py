@@ -13,8 +13,8 @@ from pathlib import Path
 
 from attack.fuzz.grammar import Grammar
 from attack.fuzz.reader import Reader, Wrong, to_text
-from attack.fuzz.readers.formulas import TYPED, TYPED_TOKENS
-from attack.fuzz.readers.texts import HTML
+from attack.fuzz.readers.text_grammars import HTML
+from attack.fuzz.readers.typed_grammars import TYPED, TYPED_TOKENS
 from attack.fuzz.request import answer
 from attack.small import small_index
 from porism.search.engine import Engine

@@ -34,7 +34,7 @@ class Deletions(NamedTuple):
 
 
 def no_deletions(labels: int) -> Deletions:
-    """Return the deletions of a segment from which nothing is deleted; it has so many labels."""
+    """Return empty deletions for a segment with this number of labels."""
     empty = np.empty(0, np.int64)
     counts = LabelCounts(np.zeros(labels, np.int64), np.zeros(labels, np.int64))
     threads = DeletedThreads(empty, {family: DeletedTerms(empty, empty) for family in FAMILIES})

@@ -1,7 +1,7 @@
 """Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a linear model.
 
 The best RERANKED candidates are ranked. A sample of the others is fetched with them, because features are measured in standard deviations
-over all posts. Costly features (formulas compared as wholes) are computed after the cheap ones, from the best threads only."""
+over all posts. Whole formulas are compared last, and only in the threads that the other features rank best."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class FeatureTable:
         return matrix
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
-        """Return the standard deviation of each feature over so many posts; posts that are no candidates have the value 0. A deviation
-        of 0 becomes 1."""
+        """Return the standard deviation of each feature over a number of posts. A post that is no candidate has the value 0. A deviation of 0
+        becomes 1."""
         matrix = self.matrix(kind).astype(np.float64)
         counts = np.ones(len(matrix))
         counts[self.batch.ranked_count(kind) :] = self.batch.sample_weight
