@@ -31,6 +31,7 @@ LEVELS = (
     "parallel",
     "formula",
     "text",
+    "models",
     "corpus",
     "index",
     "evaluate",
@@ -56,6 +57,10 @@ HEAVY = (
     "rich",
     "matplotlib",
     "math_core",
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "onnxruntime",
 )
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 

@@ -1,0 +1,98 @@
+"""Causal language models: a prompt becomes its continuation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from porism.errors import PorismError
+from porism.models.directory import ModelDirectory, ModelRecord
+from porism.models.encoder import loaded
+from porism.models.libraries import library
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """How a continuation is made. A temperature of 0 always takes the most probable token; a seed makes sampling repeatable."""
+
+    max_tokens: int = 570
+    temperature: float = 0.7
+    top_p: float = 1.0
+    top_k: int = 0
+    beams: int = 1
+    length_penalty: float = 1.0
+    repetition_penalty: float = 1.0
+    seed: int = 0
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of `transformers`' generate."""
+        sampling = {"do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
+        beams = {"num_beams": self.beams, "length_penalty": self.length_penalty} if self.beams > 1 else {}
+        return {
+            "max_new_tokens": self.max_tokens,
+            "repetition_penalty": self.repetition_penalty,
+            **(sampling if self.temperature > 0 else {"do_sample": False}),
+            **beams,
+        }
+
+
+class CausalGenerator:
+    """A causal language model. A prompt that leaves no space for the continuation is cut at its beginning; `cut` counts those prompts."""
+
+    def __init__(self, directory: ModelDirectory) -> None:
+        self.directory = directory.require("causal")
+        self.cut = 0
+        transformers = library("transformers")
+        path = str(directory.path)
+        self._tokenizer: Any = loaded(
+            directory, lambda: transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
+        )
+        self._model: Any = loaded(
+            directory, lambda: transformers.AutoModelForCausalLM.from_pretrained(path, local_files_only=True).eval()
+        )
+        config = directory.config
+        self.length = int(config.get("n_positions") or config.get("max_position_embeddings") or 1024)
+
+    @classmethod
+    def open(cls, name_or_path: str | Path) -> CausalGenerator:
+        """Load the causal model of a directory."""
+        return cls(ModelDirectory.open(name_or_path))
+
+    def generate(self, prompt: str, settings: GenerationSettings | None = None) -> str:
+        """Return the continuation of a prompt, without the prompt and without special tokens."""
+        torch = library("torch")
+        settings = settings or GenerationSettings()
+        if settings.max_tokens >= self.length:
+            raise PorismError(
+                f"has {self.length} positions, too few for {settings.max_tokens} new tokens",
+                where=str(self.directory.path),
+                fix=f"request fewer than {self.length} tokens",
+            )
+        tokens = self._tokenizer(prompt, return_tensors="pt", verbose=False)["input_ids"]
+        space = self.length - settings.max_tokens
+        self.cut += int(tokens.shape[1] > space)
+        tokens = tokens[:, -space:]
+        padding = self._tokenizer.pad_token_id
+        torch.manual_seed(settings.seed)
+        with torch.inference_mode():
+            made = self._model.generate(
+                input_ids=tokens,
+                attention_mask=torch.ones_like(tokens),
+                pad_token_id=self._tokenizer.eos_token_id if padding is None else padding,
+                **settings.options(),
+            )
+        return str(self._tokenizer.decode(made[0, tokens.shape[1] :], skip_special_tokens=True))
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text, for counting costs."""
+        return len(self._tokenizer(text, verbose=False)["input_ids"])
+
+    @cached_property
+    def record(self) -> ModelRecord:
+        """What runs record of the model."""
+        return ModelRecord(
+            self.directory.name, "causal", self.directory.digest, "none", self.length,
+            int(self._model.config.vocab_size), "<prompt>", "torch",
+        )  # fmt: skip

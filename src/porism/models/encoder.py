@@ -1,0 +1,145 @@
+"""Bi-encoders: a text becomes one vector of length 1, and the dot product of two vectors is their similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.errors import PorismError
+from porism.models.directory import ModelDirectory, ModelRecord
+from porism.models.libraries import library
+from porism.models.onnx import OnnxEncoder, onnx_encoder
+
+Vectors = npt.NDArray[np.float32]
+Role = Literal["query", "document"]
+BATCH = 32
+CHUNK_BATCHES = 8  # batches that are sorted by length together; progress is reported after each chunk
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RuntimeError, ImportError)
+
+
+class BiEncoder:
+    """A bi-encoder. Texts that are longer than `length` tokens are cut at the end; `cut` counts them."""
+
+    def __init__(self, directory: ModelDirectory, length: int | None = None) -> None:
+        """`length` is the number of tokens that are read of a text, the model's own unless another is given."""
+        self.directory = directory.require("bi-encoder", "sparse")
+        self.cut = 0
+        self._onnx: OnnxEncoder | None = onnx_encoder(directory, length)
+        self._torch: Any = None if self._onnx else _load(directory, length)
+
+    @classmethod
+    def open(cls, name_or_path: str | Path, length: int | None = None) -> BiEncoder:
+        """Load the bi-encoder of a directory or of an installed package."""
+        return cls(ModelDirectory.open(name_or_path), length)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        batch_size: int = BATCH,
+        progress: Callable[[int], None] | None = None,
+        role: Role = "document",
+    ) -> Vectors:
+        """Return one normalised vector a text. `progress` is called with the number of texts encoded since the last call.
+
+        `role` chooses the prompt of models that have different ones for queries and documents.
+        """
+        parts = []
+        for start in range(0, len(texts), batch_size * CHUNK_BATCHES):
+            chunk = list(texts[start : start + batch_size * CHUNK_BATCHES])
+            parts.append(self._encode(chunk, batch_size, role))
+            if progress:
+                progress(len(chunk))
+        return np.concatenate(parts) if parts else np.zeros((0, self.record.dimensions), np.float32)
+
+    def _encode(self, texts: list[str], batch_size: int, role: Role) -> Vectors:
+        if self._onnx:
+            encoded = self._onnx.encode(texts, batch_size)
+            self.cut += encoded.cut
+            return encoded.vectors
+        self.cut += count_longer(self._torch.tokenizer, texts, int(self._torch.max_seq_length))
+        encode = self._torch.encode_query if role == "query" else self._torch.encode_document
+        vectors = encode(texts, batch_size=batch_size, normalize_embeddings=True, show_progress_bar=False)
+        return np.asarray(vectors, np.float32)
+
+    @cached_property
+    def record(self) -> ModelRecord:
+        """What runs and indexes record of the model."""
+        if self._onnx:
+            pooling, length, dimensions = self._onnx.pooling, self._onnx.length, self._onnx.dimensions
+            prompts = {"query": "", "document": ""}
+        else:
+            pooling = pooling_of(self.directory)
+            length, dimensions = int(self._torch.max_seq_length), int(self._torch.get_embedding_dimension())
+            prompts = {role: self._torch.prompts.get(role) or "" for role in ("query", "document")}
+        return ModelRecord(
+            self.directory.name, "bi-encoder", self.directory.digest, pooling, length, dimensions,
+            f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1",
+            "onnx" if self._onnx else "torch",
+        )  # fmt: skip
+
+
+def pooling_of(directory: ModelDirectory) -> str:
+    """Return how the vectors of tokens become one, as the directory says; mean where it says nothing."""
+    config = directory.pooling_config()
+    if isinstance(named := config.get("pooling_mode"), str):
+        return named
+    modes = [
+        name.removeprefix("pooling_mode_") for name, on in config.items() if name.startswith("pooling_mode_") and on
+    ]
+    return "+".join(modes).replace("_tokens", "").replace("_token", "") or "mean"
+
+
+def count_longer(tokenizer: Any, texts: Sequence[str], length: int) -> int:
+    """Return how many texts have more than `length` tokens. Texts that are shorter in bytes are not tokenized."""
+    long = [text for text in texts if len(text.encode()) >= length - 2]
+    if not long:
+        return 0
+    tokens = tokenizer(long, truncation=False, padding=False, return_attention_mask=False, verbose=False)
+    return sum(len(one) > length for one in tokens["input_ids"])
+
+
+def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
+    """Return what a library loads of a directory; whatever it raises is reported with the directory."""
+    library("torch")
+    try:
+        return load()
+    except PorismError:
+        raise
+    except UNREADABLE as error:
+        fact = f"cannot be loaded as a {directory.kind}: {error}".splitlines()[0][:300]
+        raise PorismError(
+            fact, where=str(directory.path), fix="copy the directory again, or name another one"
+        ) from error
+    except Exception as error:  # libraries of compiled code raise classes of their own
+        raise PorismError(
+            f"cannot be loaded: {error}"[:300], where=str(directory.path), fix="copy the directory again"
+        ) from error
+
+
+def _load(directory: ModelDirectory, length: int | None) -> Any:
+    sentence_transformers = library("sentence_transformers")
+    model = loaded(
+        directory,
+        lambda: sentence_transformers.SentenceTransformer(str(directory.path), device="cpu", local_files_only=True),
+    )
+    model.max_seq_length = limited(directory, length, model.max_seq_length)
+    return model
+
+
+def limited(directory: ModelDirectory, length: int | None, own: int | None) -> int:
+    """Return the number of tokens that are read of a text: the requested one, or the model's own. More than the model has positions for is refused."""
+    most = int(directory.config.get("max_position_embeddings") or 512)
+    if str(directory.config.get("model_type", "")) in ("roberta", "xlm-roberta", "camembert"):
+        most -= 2  # two positions are taken by the padding index
+    if length is not None and not 8 <= length <= most:
+        raise PorismError(
+            f"reads at most {most} tokens of a text, not {length}",
+            where=str(directory.path),
+            fix=f"request 8 to {most} tokens",
+        )
+    return min(most, length or own or most)
