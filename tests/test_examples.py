@@ -37,9 +37,10 @@ BEFORE = {
         "porism index notes-collection -o notes-index",
     ),
     "turkle": JOURNAL,
+    "watch": ("mkdir notes", "echo 'The square root of 2 is irrational.' > notes/root.md"),
 }
 # Examples that run until Ctrl-C, and what they print when they are ready.
-SERVERS = {"serve": "http://", "demo": "http://"}
+SERVERS = {"serve": "http://", "demo": "http://", "watch": "built"}
 # Commands with examples of their actions, with what these need; and actions that need a server or run as one.
 ACTIONS = {
     "run": (),
@@ -117,7 +118,8 @@ def test_examples_parse(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name in SERVERS])
 def test_server_of_the_example_starts_and_stops(name: str, folder: Path) -> None:
-    words = [*shlex.split(example(name)), "--port", "0"]
+    assert not failure(BEFORE.get(name, ()), folder)
+    words = shlex.split(example(name)) + (["--port", "0"] if SERVERS[name] == "http://" else [])
     with open(folder / "output", "w+") as output:
         server = subprocess.Popen(words, cwd=folder, env=settings(folder), stdout=output, stderr=output)
         try:

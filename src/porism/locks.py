@@ -22,6 +22,10 @@ class Locked(Exception):
         self.process = process
 
 
+class BusyError(PorismError):
+    """Another process writes the target now."""
+
+
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`, or raise `Locked` at once. The lock ends with the process, however that ends."""
@@ -80,6 +84,6 @@ def only_writer(target: Path, *, wait: bool = False) -> Iterator[None]:
                 if not wait:
                     process = f"process {error.process}" if error.process else "another process"
                     fix = "wait for it, or name another target"
-                    raise PorismError(f"{process} is writing it now", where=str(target), fix=fix) from None
+                    raise BusyError(f"{process} is writing it now", where=str(target), fix=fix) from None
                 time.sleep(PAUSE)
         yield

@@ -26,14 +26,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Update the index and report what changed."""
     from porism.corpus.sources.detect import open_source
-    from porism.index.segments.updating import update_from_lines, update_from_source
+    from porism.index.segments.updating import changes_line, skipped_lines, update_from_lines, update_from_source
 
     if args.source == "-":
         delta = update_from_lines(args.index, sys.stdin, "standard input")
     else:
         delta = update_from_source(args.index, open_source(Path(args.source), args.source_kind))
-    for one in delta.skipped:
-        print(f"skipped: {one.what} {one.where}: {one.why}", file=sys.stderr)
-    changed = ", ".join(f"{what} {number:,}" for what, number in sorted(delta.counts.items()) if number)
-    print(f"{args.index}: {changed or 'nothing has changed'}")
+    for line in skipped_lines(delta):
+        print(line, file=sys.stderr)
+    print(f"{args.index}: {changes_line(delta)}")
     return 0

@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from porism.corpus.build.fields import make_field
+from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.raw import (
     TITLE_FORM,
     Dropped,
@@ -51,6 +52,9 @@ class SourceComparison:
         self._shift = 0 if source.kind == "folder" else known.get(self.name, 0)
         rows = self._parts.rows(f"SELECT id, source FROM posts WHERE {OWN} ORDER BY id", (self.name,) * 3)
         self._stored = {int(number): str(place) for number, place in rows}
+        if isinstance(source, Folder):
+            inside = len(self.name) + 1
+            self._stored = {number: place for number, place in self._stored.items() if source.covers(place[inside:])}
         self._by_file: defaultdict[str, list[int]] = defaultdict(list)
         for number, place in self._stored.items():
             self._by_file[place].append(number)

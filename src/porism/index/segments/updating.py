@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from porism.corpus.sources.raw import Source
@@ -11,6 +12,8 @@ from porism.corpus.update.sources import SourceComparison, read_json_lines
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.merging import merge
 from porism.index.segments.writer import IndexWriter, open_collection_of
+
+EXAMPLES = 5  # records named for each reason why something is skipped
 
 
 def update_from_source(index: str | Path, source: Source) -> Delta:
@@ -34,3 +37,20 @@ def update_from_lines(index: str | Path, lines: Iterable[str], where: str) -> De
         delta = writer.commit()
     merge(index)
     return delta
+
+
+def changes_line(delta: Delta) -> str:
+    """Return what changed, in a few words: "added posts 1, deleted posts 2"."""
+    changed = ", ".join(f"{what} {number:,}" for what, number in sorted(delta.counts.items()) if number)
+    return changed or "nothing has changed"
+
+
+def skipped_lines(delta: Delta) -> Iterator[str]:
+    """Yield what was skipped and why: for each reason the first few records, and the number of the others."""
+    places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for record in delta.skipped:
+        places[record.what, record.why].append(record.where)
+    for (what, why), found in places.items():
+        yield from (f"skipped: {what} {place}: {why}" for place in found[:EXAMPLES])
+        if len(found) > EXAMPLES:
+            yield f"skipped: {what}: {len(found) - EXAMPLES:,} more: {why}"

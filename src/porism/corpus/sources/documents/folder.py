@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 from porism.corpus.sources.documents.images import ImageReader
 from porism.corpus.sources.documents.latex import read_latex
@@ -73,13 +73,23 @@ def printable(path: Path) -> str:
 
 
 class Folder:
-    """A folder of documents. Post ids are 1, 2, 3, ... in the order of files and sections."""
+    """A folder of documents. Post ids are 1, 2, 3, ... in the order of files and sections.
+
+    `only` limits it to some files and folders inside, by their relative paths.
+    """
 
     kind = "folder"
     official = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, only: Collection[str] = ()) -> None:
         self.path = path
+        self._only = frozenset(only)
+
+    def covers(self, file: str) -> bool:
+        """Return whether the source has a say on a file inside the folder."""
+        return not self._only or not self._only.isdisjoint(
+            map(str, (PurePosixPath(file), *PurePosixPath(file).parents))
+        )
 
     def parts(self) -> Sequence[Part]:
         """Return all files as one part, because ids continue from file to file."""
@@ -90,7 +100,7 @@ class Folder:
     def _read(self) -> Iterator[Record]:
         number = 0
         images = ImageReader(self.path)
-        for file in _entries(self.path):
+        for file in self._entries():
             for record in self._file(file, images) if isinstance(file, Path) else (file,):
                 if isinstance(record, RawPost):
                     number += 1
@@ -99,6 +109,13 @@ class Folder:
                     )
                 else:
                     yield record
+
+    def _entries(self) -> Iterator[Path | Dropped]:
+        for entry in _entries(self.path):
+            if not self._only or self.covers(
+                os.path.relpath(entry if isinstance(entry, Path) else entry.where, self.path)
+            ):
+                yield entry
 
     def _file(self, file: Path, images: ImageReader) -> Iterator[Record]:
         try:
