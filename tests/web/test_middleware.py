@@ -68,7 +68,8 @@ def test_a_long_address_is_refused() -> None:
 
 def test_a_page_reports_a_large_request_as_text() -> None:
     answer = CLIENT.post("/", content=b"x" * 101)
-    assert (answer.status_code, answer.text) == (413, "The request is too large: send less.")
+    request_id = answer.headers["x-request-id"]
+    assert (answer.status_code, answer.text) == (413, f"The request is too large: send less. (Request {request_id})")
     assert "script-src 'self'" in answer.headers["content-security-policy"]
 
 

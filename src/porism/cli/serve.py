@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from porism.cli.operations_options import add_operations_options, operations
 from porism.cli.server_options import add_server_options, server_settings
 from porism.cli.values import not_negative, port, positive_seconds
 
@@ -53,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="queries that may wait in each process; more are refused (default: %(default)s)",
     )
     add_server_options(parser)
+    add_operations_options(parser)
     parser.add_argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     )
@@ -88,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         args.site,
         args.remote_images,
         waiting=args.queue,
+        operations=operations(args),
     )
     serve(settings, args.host, args.port, server_settings(args, args.workers or min(MOST_WORKERS, cores())))
     return 0

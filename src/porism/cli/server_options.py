@@ -42,6 +42,13 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
         help="time for requests to finish after SIGTERM (default: %(default)s)",
     )
 
+    parser.add_argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="format of the log on standard error (default: %(default)s)",
+    )
+
 
 def server_settings(args: argparse.Namespace, processes: int = 1, *, trust_proxy: bool = False) -> ServerSettings:
     """Return the settings that the options give."""
@@ -49,4 +56,6 @@ def server_settings(args: argparse.Namespace, processes: int = 1, *, trust_proxy
     from porism.web.server.serving import ServerSettings
 
     limits = ConnectionLimits(idle_seconds=args.idle_seconds, connections=args.connections)
-    return ServerSettings(max(1, processes), limits, args.frozen_seconds, args.stop_seconds, trust_proxy)
+    return ServerSettings(
+        max(1, processes), limits, args.frozen_seconds, args.stop_seconds, trust_proxy, args.log_format
+    )

@@ -36,6 +36,7 @@ from porism.search.arguments import (
     check_years,
 )
 from porism.search.ask import best_passage
+from porism.search.cache_counts import CacheCounts
 from porism.search.completion import Completer, Completions
 from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
@@ -90,6 +91,7 @@ class Engine:
         self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
+        self.cache_counts = CacheCounts()
         self._lock = Lock()
         self._reader = QueryReader(index)
         self._completer = Completer(collection)
@@ -118,6 +120,7 @@ class Engine:
         opened = open_index(self.path)
         engine = Engine(opened.index, opened.collection, self.model, self.path)
         engine._generation, engine.endpoint = opened.generation, self.endpoint
+        engine.cache_counts = self.cache_counts
         return engine
 
     @_explain_damage
@@ -195,6 +198,7 @@ class Engine:
         key = (query, kind, allow or None)
         with self._lock:
             known = self._kept.get(key)
+            self.cache_counts.count(known is not None)
         if known is not None:
             return known
         ranked = self._filtered(query, kind, allow) if allow else self.score(query, kind).ranked(kind)

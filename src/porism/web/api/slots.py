@@ -31,6 +31,13 @@ class Computed(NamedTuple):
     complete: bool
 
 
+class Load(NamedTuple):
+    """How many computations run, and how many wait for a slot."""
+
+    running: int
+    waiting: int
+
+
 class Turn:
     """The turns of one computation. Once it has become long, it rests while short ones and older long ones run.
 
@@ -95,6 +102,11 @@ class QuerySlots:
     def _release(self, future: Future[Computed]) -> None:
         with self._lock:
             self._taken -= 1
+
+    def load(self) -> Load:
+        """Return how many computations run and wait now."""
+        with self._lock:
+            return Load(len(self._turns), max(0, self._taken - len(self._turns)))
 
     def is_stuck(self) -> bool:
         """Return whether a computation does not end, although its time limit passed long ago."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address
+from porism.web.operations.logs import log_address
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.serving import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
 
@@ -68,6 +68,6 @@ def serve(settings: AssessmentSettings, host: str, port: int, server: ServerSett
         address = address_of(listener, host)
 
         def announce(title: str) -> None:
-            print(f"assessment at {address}", file=sys.stderr, flush=True)
+            log_address(f"assessment at {address}", address, server.log_format)
 
         supervise(open_service, (settings,), listener, announce, server)

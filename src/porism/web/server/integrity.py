@@ -18,7 +18,7 @@ LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it is served.
 SMALL_BYTES = 200_000_000
 # Paths that answer also when the index is damaged.
-ALWAYS = ("/ready", "/v1/health", "/static/")
+ALWAYS = ("/ready", "/v1/health", "/metrics", "/static/")
 
 
 class IntegrityCheck:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.web.api.errors import error_body
+from porism.web.operations.logs import REQUEST_ID, log_request
 
 LOG = logging.getLogger("porism.web")
 MAX_BODY = 256 * 1024
@@ -73,6 +74,7 @@ class RequestMiddleware:
             return
         request_id = request_id_of(Headers(scope=scope).get("x-request-id", ""))
         scope.setdefault("state", {})["request_id"] = request_id
+        REQUEST_ID.set(request_id)
         started, status = time.perf_counter(), 0
 
         async def send_with_headers(message: Message) -> None:
@@ -96,14 +98,7 @@ class RequestMiddleware:
             await response(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            LOG.info(
-                "%s %s %s %s %.1f ms",
-                request_id,
-                scope["method"],
-                printable(scope["path"][:200]),
-                status or 500,
-                seconds * 1000,
-            )
+            log_request(request_id, scope["method"], scope["path"], status or 500, seconds)
 
     def _add_headers(self, headers: MutableHeaders, path: str, request_id: str) -> None:
         headers["x-request-id"] = request_id
@@ -138,11 +133,6 @@ class RequestMiddleware:
         await self.app(scope, receive_within_limit, send)
 
 
-def printable(text: str) -> str:
-    """Return text on one line: control characters and line separators are escaped, so that no request can forge a line of the log."""
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
-
-
 def request_id_of(given: str) -> str:
     """Return the caller's own request id if it is harmless, else a new one."""
     return given if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", given) else uuid.uuid4().hex[:16]
@@ -153,4 +143,4 @@ def too_large_response(path: str, request_id: str) -> Response:
     message, fix = "the request is too large", "send less"
     if path.startswith("/v1/"):
         return JSONResponse(error_body("too_large", message, "", fix, request_id), status_code=413)
-    return PlainTextResponse(f"{message.capitalize()}: {fix}.", 413)
+    return PlainTextResponse(f"{message.capitalize()}: {fix}. (Request {request_id})", 413)

@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import logging
 import os
-import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -18,6 +17,10 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.search.generate import Endpoint
 from porism.web.api.slots import RUNNING, WAITING
+from porism.web.operations.counters import SharedCounters
+from porism.web.operations.logs import log_address
+from porism.web.operations.observer import observe
+from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import create_app
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, is_small
@@ -49,6 +52,7 @@ class Settings:
     remote_images: bool = False
     running: int = RUNNING
     waiting: int = WAITING
+    operations: Operations = NOTHING
 
 
 def warm_up(engine: Engine) -> None:
@@ -118,11 +122,13 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
     return app
 
 
-def open_service(settings: Settings) -> Service:
-    """Open an index in a worker process."""
+def open_service(settings: Settings, shared: SharedCounters) -> Service:
+    """Open an index in a worker process, which counts in `shared`."""
     engine = open_engine(settings)
     app = make_app(engine, settings)
-    return Service(app, engine.name, lambda: not app.state.slots.is_stuck())
+    observer = observe(app, settings.operations, shared)
+    is_well = lambda: not app.state.slots.is_stuck()  # noqa: E731
+    return Service(app, engine.name, is_well, observer.counters.claim, observer.update)
 
 
 def serve(settings: Settings, host: str, port: int, server: ServerSettings = DEFAULTS) -> None:
@@ -132,6 +138,8 @@ def serve(settings: Settings, host: str, port: int, server: ServerSettings = DEF
         address = address_of(listener, host)
 
         def announce(name: str) -> None:
-            print(f"Porism serves {name} at {address}  (Ctrl-C to stop)", file=sys.stderr, flush=True)
+            line = f"Porism serves {name} at {address}  (Ctrl-C to stop)"
+            log_address(line, address, server.log_format)
 
-        supervise(open_service, (settings,), listener, announce, server)
+        shared = SharedCounters(server.processes)
+        supervise(open_service, (settings, shared), listener, announce, server, shared.count_restart)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import socket
 import sys
@@ -13,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
+from porism.web.operations.logs import LogFormat, configure_logging
 from porism.web.server.connections import ConnectionLimits, check_connections, protocol_with
 from porism.web.server.middleware import MAX_TARGET
 from porism.web.server.supervisor import BEAT_SECONDS, FROZEN_SECONDS, STOP_SECONDS, Beats, Supervisor
@@ -24,11 +24,16 @@ TICKS = round(BEAT_SECONDS * 10)  # uvicorn ticks ten times a second
 
 
 class Service(NamedTuple):
-    """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced."""
+    """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced.
+
+    `on_start` is called in its process with the number of the worker, `on_beat` about twice a second.
+    """
 
     app: Starlette
     title: str = ""
     is_well: Callable[[], bool] = lambda: True
+    on_start: Callable[[int], None] = lambda worker: None
+    on_beat: Callable[[], None] = lambda: None
 
 
 class ServerSettings(NamedTuple):
@@ -39,6 +44,7 @@ class ServerSettings(NamedTuple):
     frozen_seconds: float = FROZEN_SECONDS
     stop_seconds: float = STOP_SECONDS
     trust_proxy: bool = False
+    log_format: LogFormat = "text"
 
 
 DEFAULTS = ServerSettings()
@@ -92,6 +98,7 @@ class WorkerServer(uvicorn.Server):
         """Look after the connections, and give a sign of life."""
         if counter % TICKS == 0:
             check_connections(self.server_state.connections)
+            self._service.on_beat()
             if self._service.is_well():
                 self._beats.beat()
         return await super().on_tick(counter)
@@ -107,9 +114,11 @@ def run_worker(
     """Open the service and serve it in a worker process, logging one line per request to stderr."""
     sys.setswitchinterval(SWITCH_SECONDS)
     service = open_service(*arguments)
+    service.on_start(beats.worker)
     limits = settings.connections.within_files()
     config = uvicorn.Config(
         service.app,
+        log_config=None,  # its lines go where ours go
         log_level="warning",
         access_log=False,
         backlog=1,
@@ -132,15 +141,20 @@ def supervise(
     listener: socket.socket,
     announce: Callable[[str], None],
     settings: ServerSettings = DEFAULTS,
+    on_replace: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve `open_service(*arguments)` on a socket until SIGTERM or Ctrl-C. `announce` receives the title when the first process serves."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
+    """Serve `open_service(*arguments)` on a socket until SIGTERM or Ctrl-C.
+
+    `announce` receives the title when the first process serves; `on_replace` is called whenever a process is replaced.
+    """
+    configure_logging(settings.log_format)
     supervisor = Supervisor(
         settings.processes,
         run_worker,
         (open_service, arguments, listener, settings),
         on_ready=announce,
         on_stop=listener.close,
+        on_replace=on_replace,
         frozen_seconds=settings.frozen_seconds,
         stop_seconds=settings.stop_seconds,
     )

@@ -38,10 +38,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Beats:
-    """A worker's end of the pipe to the supervisor."""
+    """A worker's end of the pipe to the supervisor. `worker` is its number; one that replaces another has the same number."""
 
-    def __init__(self, file: int) -> None:
-        self._file = file
+    def __init__(self, file: int, worker: int = 0) -> None:
+        self._file, self.worker = file, worker
         self._is_ready = threading.Event()
         os.set_blocking(file, False)
 
@@ -120,6 +120,7 @@ class Supervisor:
     arguments: tuple[Any, ...] = ()
     on_ready: Callable[[str], None] = lambda title: None
     on_stop: Callable[[], None] = lambda: None
+    on_replace: Callable[[], None] = lambda: None
     frozen_seconds: float = FROZEN_SECONDS
     stop_seconds: float = STOP_SECONDS
     _places: list[_Place] = field(default_factory=list)
@@ -159,16 +160,16 @@ class Supervisor:
         self._signals.append(number)
 
     def _start_missing(self) -> None:
-        for place in self._places:
+        for number, place in enumerate(self._places):
             if place.worker is None and time.monotonic() >= place.start_at:
-                place.worker = self._start()
+                place.worker = self._start(number)
 
-    def _start(self) -> Worker:
+    def _start(self, number: int) -> Worker:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         others = [reading, *(place.worker.pipe for place in self._places if place.worker is not None)]
         process = multiprocessing.get_context("fork").Process(
-            target=_run, args=(os.getpid(), others, writing, self.work, self.arguments)
+            target=_run, args=(os.getpid(), others, Beats(writing, number), self.work, self.arguments)
         )
         # A signal between the fork and the worker's own handlers would be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
@@ -208,6 +209,7 @@ class Supervisor:
         worker.process.join()
         os.close(worker.pipe)
         place.worker = None
+        self.on_replace()
         if worker.error is not None and not self._announced:
             raise worker.error
         place.failures = 0 if worker.title is not None else place.failures + 1
@@ -234,7 +236,7 @@ class Supervisor:
             os.close(worker.pipe)
 
 
-def _run(supervisor: int, others: list[int], pipe: int, work: Work, arguments: tuple[Any, ...]) -> None:
+def _run(supervisor: int, others: list[int], beats: Beats, work: Work, arguments: tuple[Any, ...]) -> None:
     """Work in a forked process: end with the supervisor, and report an error that a user can fix."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -243,7 +245,6 @@ def _run(supervisor: int, others: list[int], pipe: int, work: Work, arguments: t
     for file in others:
         os.close(file)
     _end_with(supervisor)
-    beats = Beats(pipe)
     beats.start()
     try:
         work(beats, *arguments)

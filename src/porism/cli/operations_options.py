@@ -1,0 +1,35 @@
+"""Options of a server that its operator switches on: metrics, slow queries, analytics."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from porism.cli.values import positive_seconds
+
+if TYPE_CHECKING:
+    from porism.web.operations.settings import Operations
+
+
+def add_operations_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options to the command."""
+    parser.add_argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus")
+    parser.add_argument(
+        "--slow-ms",
+        type=positive_seconds,
+        metavar="MS",
+        help="log queries that take this many milliseconds or more, without their text",
+    )
+    parser.add_argument("--slow-text", action="store_true", help="log the text of slow queries, too")
+    parser.add_argument(
+        "--open-pages",
+        action="store_true",
+        help="answer pages for the operator (/metrics) to everyone, not only to this machine",
+    )
+
+
+def operations(args: argparse.Namespace) -> Operations:
+    """Return what the options switch on."""
+    from porism.web.operations.settings import Operations
+
+    return Operations(metrics=args.metrics, slow_ms=args.slow_ms, slow_text=args.slow_text, open_pages=args.open_pages)

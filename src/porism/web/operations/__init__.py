@@ -1,0 +1,1 @@
+"""Operating a server: logs, metrics, slow queries, pages for the operator."""

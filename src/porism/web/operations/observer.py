@@ -1,0 +1,158 @@
+"""Observe a running application: count and time its requests, log slow queries, keep the numbers of this process current."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+import time
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from porism.errors import PorismError
+from porism.index.manifest import NAME as MANIFEST
+from porism.index.manifest import SEARCH, read_manifest
+from porism.web.operations.access import check_operator
+from porism.web.operations.counters import OTHER, Counters, SharedCounters
+from porism.web.operations.exposition import CONTENT_TYPE, exposition
+from porism.web.operations.logs import printable
+from porism.web.operations.settings import Operations
+
+LOG = logging.getLogger("porism.web")
+NO_ANSWER = 499  # the client left before anything was sent
+MOST_TEXT = 300  # characters of a query in the log of slow queries
+
+
+class Observer:
+    """What is measured of an application. `claim` and `update` are called in its worker process."""
+
+    def __init__(self, app: Starlette, settings: Operations, shared: SharedCounters) -> None:
+        self.app, self.settings = app, settings
+        self.counters = Counters(shared, (route_name(route) for route in app.routes))
+        self._engine: object = None
+        self._counted: dict[str, int] = {}
+
+    def update(self) -> None:
+        """Write the present state of this process into the shared numbers."""
+        state, counters = self.app.state, self.counters
+        load = state.slots.load()
+        counters.set("queries_running", load.running)
+        counters.set("queries_waiting", load.waiting)
+        counters.set("response_cache_entries", len(state.cache))
+        counters.set("index_verified", state.integrity.verified)
+        counters.set("index_damaged", bool(state.integrity.damages))
+        counted = {
+            "response_cache_hits": state.cache.counts.hits,
+            "response_cache_misses": state.cache.counts.misses,
+            "query_cache_hits": state.engine.cache_counts.hits,
+            "query_cache_misses": state.engine.cache_counts.misses,
+        }
+        for name, value in counted.items():
+            counters.add(name, value - self._counted.get(name, 0))
+        self._counted = counted
+        if state.engine is not self._engine:
+            self._engine = state.engine
+            counters.set("index_segments", segments_of(state.engine.path))
+            with contextlib.suppress(
+                PorismError, sqlite3.Error
+            ):  # of a damaged collection, which is reported elsewhere
+                counters.set("index_posts", state.engine.collection.count("posts"))
+            counters.set("index_commit_time", commit_time(state.engine.path))
+
+    def note_slow_query(self, scope: Scope, route: str, status: int, seconds: float) -> None:
+        """Log a query that took long: how long, on which route, and its length; its text only if the operator wants it."""
+        if self.settings.slow_ms is None or seconds * 1000 < self.settings.slow_ms:
+            return
+        query = parse_qs(scope["query_string"].decode("latin-1")).get("q", [""])[0]
+        if not query:
+            return
+        self.counters.add("slow_queries")
+        request_id = scope.get("state", {}).get("request_id", "")
+        milliseconds = round(seconds * 1000, 1)
+        fields: dict[str, object] = {
+            "event": "slow_query",
+            "request_id": request_id,
+            "route": route,
+            "status": status,
+            "milliseconds": milliseconds,
+            "query_characters": len(query),
+        }
+        text = printable(query[:MOST_TEXT]) if self.settings.slow_text else ""
+        if text:
+            fields["query"] = text
+        shown = (request_id, route, status, milliseconds, len(query), text and f": {text}")
+        LOG.warning("%s slow query: %s %s %.1f ms, %d characters%s", *shown, extra={"fields": fields})
+
+
+class ObserverMiddleware:
+    """ASGI middleware around all others: it counts and times requests."""
+
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
+        self.app, self.observer = app, observer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status, began, counters = NO_ANSWER, time.perf_counter(), self.observer.counters
+
+        async def send_observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        counters.add("requests_in_progress")
+        try:
+            await self.app(scope, receive, send_observed)
+        finally:
+            counters.add("requests_in_progress", -1)
+            seconds, route = time.perf_counter() - began, route_name(scope.get("route"))
+            counters.observe(route, status, seconds)
+            self.observer.note_slow_query(scope, route, status, seconds)
+
+
+def route_name(route: BaseRoute | None) -> str:
+    """Return the pattern of a route, such as /v1/posts/{id}. It never contains what a user typed."""
+    return route.path if isinstance(route, (Route, Mount)) and route.path else OTHER
+
+
+def commit_time(index: Path | None) -> float:
+    """Return when the present state of an index was written (seconds since 1970); 0 if that is not known."""
+    try:
+        return (index / MANIFEST).stat().st_mtime if index else 0.0
+    except OSError:
+        return 0.0
+
+
+def segments_of(index: Path | None) -> int:
+    """Return the number of segments of an index; 0 if that is not known."""
+    try:
+        return len(read_manifest(index, SEARCH).segments) if index else 0
+    except PorismError:
+        return 0
+
+
+def observe(app: Starlette, settings: Operations, shared: SharedCounters) -> Observer:
+    """Observe an application. With `settings.metrics` it answers /metrics."""
+
+    async def metrics(request: Request) -> Response:
+        """Return the metrics of all processes."""
+        from porism import __version__
+
+        check_operator(request, settings.open_pages)
+        observer.update()
+        return Response(exposition(observer.counters, __version__), media_type=CONTENT_TYPE)
+
+    if settings.metrics:
+        app.router.routes.append(Route("/metrics", metrics, methods=["GET"]))
+    observer = Observer(app, settings, shared)
+    app.add_middleware(ObserverMiddleware, observer=observer)
+    return observer
