@@ -1,6 +1,6 @@
 """Write the generated pages of the reference (`make docs`). A test fails if a page is not up to date.
 
-The page of commands comes from the argument parser, that of the API from its OpenAPI document.
+The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from their table.
 """
 
 from __future__ import annotations
@@ -60,7 +60,14 @@ def parameter_row(parameter: dict[str, object]) -> str:
     return f"| `{parameter['name']}` | {kind} | {default} | {parameter['description']} |"
 
 
-PAGES = {"commands.md": commands_page, "api.md": api_page}
+def settings_page() -> str:
+    """Return the page of the settings of a site."""
+    from porism.web.site.template import reference_page
+
+    return reference_page()
+
+
+PAGES = {"commands.md": commands_page, "api.md": api_page, "settings.md": settings_page}
 
 
 def main() -> int:

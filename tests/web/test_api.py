@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 from porism.search.engine import Engine
 from porism.web.api.endpoints import ENDPOINTS
 from porism.web.server.app import create_app
+from porism.web.site.settings import Limits, ServerOptions, SiteSettings
 
 pytestmark = pytest.mark.xdist_group("api")
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -30,7 +31,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 @pytest.fixture(scope="module")
 def app(demo: Path) -> Starlette:
-    return create_app(Engine.open(demo / "index"), hosts=["*"], seconds=60)
+    return create_app(Engine.open(demo / "index"), SiteSettings(limits=Limits(seconds=60)), hosts=["*"])
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,9 @@ def test_a_long_query_is_refused(client: TestClient, path: str) -> None:
 
 def test_a_slow_query_times_out(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "ask", lambda engine, q: time.sleep(1))
-    with TestClient(create_app(app.state.engine, seconds=0.05), base_url="http://127.0.0.1") as client:
+    with TestClient(
+        create_app(app.state.engine, SiteSettings(limits=Limits(seconds=0.05))), base_url="http://127.0.0.1"
+    ) as client:
         answer = client.get("/v1/ask", params={"q": "x"})
     assert answer.status_code == 503
     assert answer.json()["error"]["message"] == "the query took longer than 0.05 seconds"
@@ -155,7 +158,8 @@ def test_other_origins_are_allowed_by_option_only(app: Starlette) -> None:
     with TestClient(create_app(app.state.engine), base_url="http://localhost") as closed:
         assert "access-control-allow-origin" not in closed.get("/v1/health", headers=origin).headers
     with TestClient(
-        create_app(app.state.engine, cors=["https://notes.example"]), base_url="http://localhost"
+        create_app(app.state.engine, SiteSettings(server=ServerOptions(cors=("https://notes.example",)))),
+        base_url="http://localhost",
     ) as opened:
         assert (
             opened.get("/v1/health", headers=origin).headers["access-control-allow-origin"] == "https://notes.example"

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
+from porism.web.site.settings import Pages, SiteSettings
 
 SAMPLE = Path(__file__).parents[2] / "sample"
 
@@ -29,7 +30,7 @@ def experiment(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(demo: Path, experiment: Path) -> Iterator[TestClient]:
-    app = create_app(Engine.open(demo / "index"), experiment=experiment)
+    app = create_app(Engine.open(demo / "index"), SiteSettings(pages=Pages(experiment=str(experiment))))
     with TestClient(app, base_url="http://localhost") as made:
         yield made
 

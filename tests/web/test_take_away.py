@@ -16,14 +16,17 @@ from porism.text.segment import EMPTY, Segment, Text
 from porism.web.pages.attribution import Attribution
 from porism.web.pages.citation import bibtex_entry
 from porism.web.server.app import create_app
+from porism.web.site.settings import Posts, ServerOptions, SiteSettings
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 QUERY = "proof that $\\sqrt{2}$ is irrational"
 
+SITE = SiteSettings(posts=Posts(site="math.stackexchange.com"), server=ServerOptions(cors=("https://notes.example",)))
+
 
 @pytest.fixture(scope="module")
 def client(demo: Path) -> TestClient:
-    app = create_app(Engine.open(demo / "index"), cors=["https://notes.example"], site="math.stackexchange.com")
+    app = create_app(Engine.open(demo / "index"), SITE)
     return TestClient(app, base_url="http://localhost")
 
 
@@ -136,5 +139,8 @@ def test_pictures_of_other_machines_need_the_operators_consent(demo: Path) -> No
 
     assert remote_picture("a plot", "http://i.example/a.png").startswith('<img src="https://i.example/a.png"')
     assert remote_picture("x", "javascript:alert(1)") == "<em>[picture: x]</em>"
-    with TestClient(create_app(Engine.open(demo / "index"), remote_images=True), base_url="http://localhost") as site:
+    with TestClient(
+        create_app(Engine.open(demo / "index"), SiteSettings(posts=Posts(remote_images=True))),
+        base_url="http://localhost",
+    ) as site:
         assert "img-src 'self' data: https:" in site.get("/").headers["content-security-policy"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from porism.cli.operations_options import add_operations_options, operations
-from porism.cli.server_options import add_server_options, server_settings
+from porism.cli.server_options import add_server_options
+from porism.cli.site_options import add_site_options, site_settings
 from porism.cli.values import not_negative, port, positive_seconds
+from porism.errors import PorismError
 
 HELP = "serve the search page and the HTTP API of an index (on this machine only, unless --host says otherwise)"
 EXAMPLE = "porism serve demo/index --port 8100"
@@ -15,7 +18,7 @@ MOST_WORKERS = 4
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
+    parser.add_argument("index", nargs="?", metavar="INDEX", help="a folder made by porism index")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
@@ -58,9 +61,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     )
-    parser.add_argument(
-        "--site", default="", metavar="NAME", help="the site that the posts come from, to link to the originals there"
-    )
     parser.add_argument("--remote-images", action="store_true", help="show pictures in posts from other machines")
     parser.add_argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address")
     parser.add_argument(
@@ -72,25 +72,49 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
     )
+    add_site_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the index and serve it until Ctrl-C."""
-    from porism.parallel import cores
-    from porism.web.server.run import LanguageModel, Settings, serve
+    """Open the index and serve it until Ctrl-C; or check the settings, or print a template of them."""
+    if args.print_settings:
+        from porism.web.site.template import template_text
 
-    settings = Settings(
-        args.index,
-        (args.host, *args.name),
-        tuple(args.cors),
-        args.seconds,
-        args.experiment,
-        args.assess_url,
-        LanguageModel(args.endpoint, args.endpoint_model) if args.endpoint else None,
-        args.site,
-        args.remote_images,
-        waiting=args.queue,
-        operations=operations(args),
-    )
-    serve(settings, args.host, args.port, server_settings(args, args.workers or min(MOST_WORKERS, cores())))
+        print(template_text(), end="")
+        return 0
+    if args.check:
+        return _check(args)
+    if args.index is None:
+        raise PorismError("INDEX is missing", fix="porism serve INDEX")
+    return _serve(args)
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Print everything that is wrong with the settings, and with the index if it is named."""
+    from porism.web.site.checks import check_settings
+    from porism.web.site.settings import all_settings
+
+    reading = site_settings(args)
+    checked = check_settings(reading, args.index)
+    for problem in checked.problems:
+        print(problem)
+    for warning in checked.warnings:
+        print(f"warning: {warning}")
+    given = f"{len(reading.places)} of {len(all_settings())} settings given"
+    print(f"{given}, problems: {len(checked.problems)}, warnings: {len(checked.warnings)}")
+    return 1 if checked.problems else 0
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from porism.web.server.run import Settings, serve
+    from porism.web.site.checks import check_settings
+
+    reading = site_settings(args)
+    site = reading.checked()
+    checked = check_settings(reading)
+    for warning in checked.warnings:
+        print(f"porism: warning: {warning}", file=sys.stderr)
+    for problem in checked.problems:
+        raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
+    serve(Settings(args.index, site, operations=operations(args)))
     return 0

@@ -19,20 +19,11 @@ from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.pages.routes import render
 from porism.web.server.middleware import CONTENT_POLICY
+from porism.web.site.theme import VARIABLES
 
 ASKED = tuple(parameter for parameter in views.ASKED if parameter.name != "k")
 SHOWN = 5
-# The CSS variables of the widget, and those of the pages that they set.
-THEME = {
-    "accent": "--accent",
-    "background": "--paper",
-    "surface": "--sheet",
-    "text": "--ink",
-    "muted": "--soft",
-    "border": "--line",
-    "highlight": "--highlight",
-}
-THEME_PARAMETERS = tuple(Parameter(name, f"colour: {name}", default="", high=40) for name in THEME)
+THEME_PARAMETERS = tuple(Parameter(name, f"colour: {name}", default="", high=40) for name in VARIABLES)
 COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,30}|(?:rgb|hsl)a?\([0-9., %/deg]{3,40}\)")
 
 
@@ -52,11 +43,11 @@ async def ask_box(request: Request) -> Response:
 async def frame(request: Request) -> Response:
     """Return the nearest questions as a small page for a frame on another site."""
     values = parse_parameters((*ASKED, *THEME_PARAMETERS), request.query_params)
-    theme = {name: values[name] for name in THEME if values[name]}
+    theme = {name: values[name] for name in VARIABLES if values[name]}
     response = render(
         request, "ask_frame.html", values=values, theme=theme, found=await found_questions(request, values)
     )
-    allowed = " ".join(["'self'", *request.app.state.cors])
+    allowed = " ".join(["'self'", *request.app.state.site.server.cors])
     policy = CONTENT_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")
     response.headers["content-security-policy"] = policy.replace("script-src 'self'; ", "")
     return response
@@ -65,7 +56,7 @@ async def frame(request: Request) -> Response:
 async def theme(request: Request) -> Response:
     """Return the colours of a theme as a stylesheet; anything that is no colour is left out."""
     values = parse_parameters(THEME_PARAMETERS, request.query_params)
-    rules = "".join(f"{THEME[name]}: {value};" for name, value in values.items() if COLOUR.fullmatch(value))
+    rules = "".join(f"{VARIABLES[name]}: {value};" for name, value in values.items() if COLOUR.fullmatch(value))
     return Response(f":root {{ {rules} }}\n", media_type="text/css")
 
 

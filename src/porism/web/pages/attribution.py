@@ -7,15 +7,16 @@ the date of a post: 2.5 until April 2011, 3.0 until May 2018, 4.0 since (stackov
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from porism.corpus.post import Post
 from porism.corpus.store.collection import Collection
+from porism.web.site.settings import Posts
 
 # Sources of the lab: their posts are from this site.
 LAB_KINDS = frozenset(("arqmath", "slice"))
 LAB_SITE = "math.stackexchange.com"
-SITE_NAME = re.compile(r"(?:[a-z0-9-]+\.)*[a-z0-9-]+\.[a-z]{2,}\Z")
 STACK_EXCHANGE = re.compile(r"(?:.*\.)?(?:stackexchange\.com|mathoverflow\.net|stackoverflow\.com)\Z")
 # The first day of each version of the licence, newest first.
 VERSIONS = (("2018-05-02", "4.0"), ("2011-04-08", "3.0"), ("0001", "2.5"))
@@ -31,19 +32,25 @@ class Licence:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The site that the posts of a collection come from; empty if it is not known. `shift` was added to the ids of the site."""
+    """The site that the posts of a collection come from; empty if it is not known. `shift` was added to the ids of the site.
+
+    `pattern` is the address of an original with placeholders, `own_licence` the licence of all posts, where the owner has named them.
+    """
 
     site: str = ""
     shift: int = 0
+    pattern: str = ""
+    own_licence: Licence | None = None
 
     def original(self, post: Post) -> str:
         """Return the address of the original of a post, empty if it is not known."""
-        if not self.site:
-            return ""
-        return f"https://{self.site}/{'q' if post.kind == 'question' else 'a'}/{post.id - self.shift}"
+        pattern = self.pattern or (f"https://{self.site}/{{letter}}/{{id}}" if self.site else "")
+        return pattern.format(id=post.id - self.shift, kind=post.kind, letter=post.kind[0])
 
     def licence(self, post: Post) -> Licence | None:
-        """Return the licence of a post of Stack Exchange by its date; without a date, any version."""
+        """Return the licence that the owner named, or that of a post of Stack Exchange by its date; without a date, any version."""
+        if self.own_licence:
+            return self.own_licence
         if not STACK_EXCHANGE.match(self.site):
             return None
         if not post.created:
@@ -55,15 +62,18 @@ class Attribution:
 NO_SITE = Attribution()
 
 
-def attribution_of(collection: Collection, site: str = "") -> Attribution:
-    """Return the attribution of a collection: of the site that the operator names, or the one that its source names."""
+def attribution_of(collection: Collection, posts: Posts) -> Attribution:
+    """Return the attribution of a collection: of the site that the owner names, or the one that its source names."""
     sources = collection.manifest.get("sources") or []
     shift = int(sources[0].get("shift", 0)) if len(sources) == 1 else 0
-    if site:
-        return Attribution(site.removeprefix("https://").rstrip("/"), shift)
-    if len(sources) != 1:
-        return NO_SITE
-    kind, name = sources[0].get("kind", ""), str(sources[0].get("name", "")).removesuffix(".7z")
+    site = posts.site or (_source_site(sources[0]) if len(sources) == 1 else "")
+    licence = Licence(posts.licence, posts.licence_url) if posts.licence else None
+    return Attribution(site, shift, posts.original_link, licence)
+
+
+def _source_site(source: Mapping[str, object]) -> str:
+    """Return the site that a source names, if it is known to hold the originals."""
+    kind, name = source.get("kind", ""), str(source.get("name", "")).removesuffix(".7z")
     if kind in LAB_KINDS:
-        return Attribution(LAB_SITE, shift)
-    return Attribution(name, shift) if kind == "dump" and STACK_EXCHANGE.match(name) else NO_SITE
+        return LAB_SITE
+    return name if kind == "dump" and STACK_EXCHANGE.match(name) else ""

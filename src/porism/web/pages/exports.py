@@ -22,7 +22,8 @@ from porism.web.api.run_view import run_view
 from porism.web.api.schema import encode
 from porism.web.pages.attribution import Attribution
 from porism.web.pages.citation import bibtex_entry
-from porism.web.pages.routes import FILTERS, SEARCH, SearchState
+from porism.web.pages.routes import FILTERS, SearchState, search_values
+from porism.web.site.look import public_root
 
 FORMAT = Parameter("format", "the form of the file", default="json", choices=("bibtex", "csv", "json"))
 FEED_SIZE, EXPORT_SIZE, SUGGESTIONS = 50, 100, 8
@@ -50,15 +51,15 @@ async def find(request: Request, values: dict[str, Any], k: int, sort: str) -> R
 
 async def feed(request: Request) -> Response:
     """Return the newest posts that match a query as an Atom feed."""
-    values = parse_parameters(SEARCH, request.query_params)
+    values = search_values(request)
     found = await find(request, values, FEED_SIZE, "date")
-    root = str(request.base_url).rstrip("/")
+    root = public_root(request)
     address = root + SearchState(values).link()
     entries = "".join(_entry(hit, root) for hit in found.hits)
     updated = max((_time(hit.created) for hit in found.hits), default=EPOCH)
     body = (
         '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>{_text(values['q'][:200])} · Porism</title>\n<id>{escape(address)}</id>\n<updated>{updated}</updated>\n"
+        f"<title>{_text(values['q'][:200])} · {_text(request.app.state.look.title)}</title>\n<id>{escape(address)}</id>\n<updated>{updated}</updated>\n"
         f'<link href={quoteattr(address)}/>\n<link rel="self" href={quoteattr(str(request.url))}/>\n'
         f"<author><name>{_text(request.app.state.engine.name)}</name></author>\n{entries}</feed>\n"
     )
@@ -84,9 +85,9 @@ def _text(text: str) -> str:
 
 async def export(request: Request) -> Response:
     """Return the best hits of a query as a file."""
-    values = parse_parameters((*SEARCH, FORMAT), request.query_params)
+    values = search_values(request, FORMAT)
     found = await find(request, values, EXPORT_SIZE, values["sort"])
-    root = str(request.base_url).rstrip("/")
+    root = public_root(request)
     if values["format"] == "json":
         return _file(encode(found), "json", "application/json")
     if values["format"] == "csv":
@@ -131,11 +132,11 @@ def _file(body: bytes, suffix: str, media_type: str) -> Response:
 
 async def search_engine(request: Request) -> Response:
     """Return the OpenSearch description, by which browsers offer this site as a search engine."""
-    root = str(request.base_url).rstrip("/")
+    root = public_root(request)
     name = request.app.state.engine.name
     body = f"""<?xml version="1.0" encoding="utf-8"?>
 <OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
-<ShortName>Porism</ShortName>
+<ShortName>{_text(request.app.state.look.title[:16])}</ShortName>
 <Description>{_text(f"Search mathematics in {name} by words and formulas")}</Description>
 <InputEncoding>UTF-8</InputEncoding>
 <Image width="16" height="16" type="image/svg+xml">{escape(root)}/static/icon.svg</Image>

@@ -112,5 +112,5 @@ def is_of_the_lab(experiment: Experiment) -> bool:
 
 async def leaderboard(request: Request) -> Response:
     """Show the leaderboard."""
-    found = await run_view(request, board, {"folder": request.app.state.experiment})
+    found = await run_view(request, board, {"folder": Path(request.app.state.site.pages.experiment)})
     return render(request, "leaderboard.html", board=found)

@@ -17,6 +17,7 @@ from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.pages.statistics import statistics as collection_statistics
+from porism.web.site.settings import Pages
 
 TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
 TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
@@ -92,10 +93,11 @@ class SearchState:
 
     values: dict[str, Any]
     path: str = "/search"
+    default_sort: str = views.SORT.default
 
     def link(self, **changes: Any) -> str:
         """Return the address of this search with some values changed. Defaults are left out to keep it short."""
-        defaults = {parameter.name: parameter.default for parameter in SEARCH}
+        defaults = {parameter.name: parameter.default for parameter in SEARCH} | {"sort": self.default_sort}
         kept = {
             name: value
             for name, value in {**self.values, **changes}.items()
@@ -121,6 +123,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     state = request.app.state
     common = {
         "site_links": state.site_links,
+        "look": state.look,
         "here": request.url.path,
         "version": __version__,
         "collection_name": state.engine.name,
@@ -141,30 +144,43 @@ async def home(request: Request) -> Response:
         request,
         "home.html",
         state=SearchState({}),
-        values={"q": "", "tab": "answers"},
+        values={"q": "", "tab": request.app.state.site.pages.tabs[0]},
         examples=EXAMPLES,
         health=health,
     )
 
 
+def search_values(request: Request, *more: Parameter) -> dict[str, Any]:
+    """Return the parameters of a search. A tab that the site does not show becomes its first one; without an order, the site's is used."""
+    values = parse_parameters((*SEARCH, *more), request.query_params)
+    pages: Pages = request.app.state.site.pages
+    if not request.query_params.get("sort"):
+        values["sort"] = pages.default_sort
+    if values["tab"] not in pages.tabs:
+        values["tab"] = pages.tabs[0]
+    return values
+
+
 async def search(request: Request) -> Response:
     """Show the results of one tab."""
-    values = parse_parameters(SEARCH, request.query_params)
+    values = search_values(request)
+    pages = request.app.state.site.pages
     if not values["q"].strip():
         return RedirectResponse("/", status_code=303)
     found = await TAB_VIEWS[values["tab"]](request, values)
     return render(
         request,
         "search.html",
-        state=SearchState(values),
+        state=SearchState(values, default_sort=pages.default_sort),
         values=values,
-        tabs=TABS,
+        tabs={name: TABS[name] for name in pages.tabs},
         sorts=SORTS,
+        default_sort=pages.default_sort,
         levels=LEVELS,
         modes=MODES,
         found=found,
-        feed=SearchState(values, "/search.atom"),
-        export=SearchState(values, "/export"),
+        feed=SearchState(values, "/search.atom", pages.default_sort),
+        export=SearchState(values, "/export", pages.default_sort),
         per_page=PER_PAGE,
         depth=DEPTH,
     )

@@ -14,6 +14,7 @@ from porism.web.pages.images import image
 from porism.web.pages.routes import TAB, TEXT, SearchState, render
 from porism.web.pages.thread_page import similar_questions, thread_page
 from porism.web.server import numbers
+from porism.web.site.look import public_root
 
 
 async def thread(request: Request) -> Response:
@@ -48,9 +49,8 @@ async def cite(request: Request) -> Response:
     view = await run_view(request, views.post, {"id": int(request.path_params["id"])})
     collection = request.app.state.engine.collection
     user = collection.user(view.post.owner_id)
-    address = request.app.state.thread_options.attribution.original(view.post) or str(
-        request.url.replace(path=f"/posts/{view.post.id}", query="")
-    )
+    original = request.app.state.thread_options.attribution.original(view.post)
+    address = original or f"{public_root(request)}/posts/{view.post.id}"
     entry = bibtex_entry(view.post, collection.post(view.post.thread_id), user.name if user else "", address)
     return PlainTextResponse(entry)
 

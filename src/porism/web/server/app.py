@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -23,7 +22,7 @@ from porism.integrity import DamageError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
-from porism.web.api.slots import RUNNING, WAITING, QuerySlots
+from porism.web.api.slots import RUNNING, QuerySlots
 from porism.web.pages import api_page, ask_box, editor, exports, threads
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
@@ -36,6 +35,11 @@ from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import DamageGate, IntegrityCheck
 from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
+from porism.web.site import look
+from porism.web.site.look import look_of
+from porism.web.site.settings import SiteSettings
+
+DEFAULT_SITE = SiteSettings()
 
 
 class SiteLink(NamedTuple):
@@ -45,34 +49,36 @@ class SiteLink(NamedTuple):
     address: str
 
 
-SITE = (SiteLink("Search", "/"), SiteLink("Statistics", "/stats"), SiteLink("Ask", "/ask-box"), SiteLink("API", "/api"))
+# The links by their names in the settings (pages.menu).
+LINKS = {
+    "search": SiteLink("Search", "/"),
+    "statistics": SiteLink("Statistics", "/stats"),
+    "ask": SiteLink("Ask", "/ask-box"),
+    "api": SiteLink("API", "/api"),
+}
 
 
 def create_app(
     engine: Engine,
+    site: SiteSettings = DEFAULT_SITE,
     *,
-    cors: Sequence[str] = (),
-    seconds: float = 10.0,
     running: int = RUNNING,
-    waiting: int = WAITING,
     hosts: Sequence[str] = LOOPBACK,
-    assess_url: str = "",
-    experiment: Path | None = None,
     cache_size: int = CACHE_SIZE,
-    site: str = "",
-    remote_images: bool = False,
     check: IntegrityCheck | None = None,
 ) -> Starlette:
     """Create the server around an engine.
 
-    `cors` names the origins that may call the API from a browser. `hosts` are the names under which the server answers,
-    so that a foreign page cannot reach a loopback server under its own name. `seconds` limits the time of a query;
-    `running` queries are computed at the same time, and `waiting` more may wait; `cache_size` is the number of cached results. `site` is the site that the posts come from, to which pages link;
-    `remote_images` allows pages to show pictures of other machines. Once `check` finds damaged files, requests are refused.
+    `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page cannot reach a
+    loopback server under its own name. `running` queries are computed at the same time; `cache_size` is the number of cached results. Once
+    `check` finds damaged files, requests are refused.
     """
     integrity = check or IntegrityCheck()
+    cors, experiment = site.server.cors, site.pages.experiment
     middleware = [
-        Middleware(RequestMiddleware, on_error=answer_error, headers=REMOTE_IMAGES if remote_images else None),
+        Middleware(
+            RequestMiddleware, on_error=answer_error, headers=REMOTE_IMAGES if site.posts.remote_images else None
+        ),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
         Middleware(DamageGate, check=integrity),
     ]
@@ -84,17 +90,17 @@ def create_app(
         HTTPException: answer_error,
     }
     app = Starlette(routes=_routes(bool(experiment)), middleware=middleware, exception_handlers=handlers)
-    app.state.engine, app.state.seconds, app.state.experiment = engine, seconds, experiment
-    app.state.cors, app.state.integrity = tuple(cors), integrity
+    app.state.engine, app.state.seconds, app.state.integrity = engine, site.limits.seconds, integrity
     app.state.has_editor = has_editor()
-    app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site), remote_images)
+    app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site.posts), site.posts.remote_images)
+    app.state.site, app.state.look = site, look_of(site)
     app.state.cache = ResponseCache(cache_size)
-    app.state.slots = QuerySlots(running, waiting)
+    app.state.slots = QuerySlots(running, site.limits.queue)
     app.state.templates = make_templates()
     app.state.site_links = [
-        *SITE,
+        *(LINKS[name] for name in site.pages.menu),
         *([SiteLink("Leaderboard", "/leaderboard")] if experiment else []),
-        *([SiteLink("Assessment", assess_url)] if assess_url else []),
+        *([SiteLink("Assessment", site.pages.assess_url)] if site.pages.assess_url else []),
     ]
     return app
 
@@ -109,6 +115,7 @@ def _routes(has_leaderboard: bool) -> list[BaseRoute]:
         *ask_box.routes(),
         *api_page.routes(),
         *readiness.routes(),
+        *look.routes(),
         *(editor.routes() if has_editor() else ()),
         Mount("/static", StaticFiles(directory=str(static))),
     ]

@@ -15,6 +15,7 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web.server.editor import editor_folder, fetch_package, has_editor, install
 from porism.web.server.run import Settings, serve
+from porism.web.site.settings import ServerOptions, SiteSettings
 
 EDITOR_SECONDS = 20  # the build of the sample takes about as long
 LATER = "porism editor install adds the visual formula editor"
@@ -59,7 +60,7 @@ def demo(
     if serve_it or editor:
         print(f"editor: {fetching.result() if fetching else editor_state()}", file=sys.stderr)
     if serve_it:
-        serve(Settings(index, (host,)), host, port)
+        serve(Settings(index, SiteSettings(server=ServerOptions(host, port))))
 
 
 class EditorDownload:

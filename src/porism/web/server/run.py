@@ -10,31 +10,28 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
+from porism.parallel import cores
 from porism.search.engine import Engine
 from porism.search.generate import Endpoint
-from porism.web.api.slots import RUNNING, WAITING
+from porism.web.api.slots import RUNNING
 from porism.web.operations.counters import SharedCounters
-from porism.web.operations.logs import log_address
+from porism.web.operations.logs import LogFormat, log_address
 from porism.web.operations.observer import observe
 from porism.web.operations.settings import NOTHING, Operations
-from porism.web.server.app import create_app
+from porism.web.server.app import DEFAULT_SITE, create_app
+from porism.web.server.connections import ConnectionLimits
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, is_small
-from porism.web.server.serving import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
+from porism.web.server.serving import ServerSettings, Service, address_of, bind, supervise
+from porism.web.site.settings import SiteSettings
 
+MOST_WORKERS = 4
 FOLLOW_SECONDS = 2.0  # between two looks for a newer commit of the index
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageModel:
-    """The chat-completions address of a language model, and its name there."""
-
-    url: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +39,15 @@ class Settings:
     """What a process needs to know to serve an index."""
 
     index: str | Path
-    names: tuple[str, ...] = ()
-    cors: tuple[str, ...] = ()
-    seconds: float = 10.0
-    experiment: str | Path | None = None
-    assess_url: str = ""
-    language_model: LanguageModel | None = None
-    site: str = ""
-    remote_images: bool = False
+    site: SiteSettings = DEFAULT_SITE
     running: int = RUNNING
-    waiting: int = WAITING
     operations: Operations = NOTHING
+
+    @property
+    def hosts(self) -> list[str]:
+        """Return the names under which the server answers."""
+        server, public = self.site.server, urlsplit(self.site.site.base_url).hostname
+        return [*LOOPBACK, server.host, *server.names, *([public] if public else [])]
 
 
 def warm_up(engine: Engine) -> None:
@@ -79,10 +74,10 @@ def warm_up_rest(engine: Engine) -> None:
 def open_engine(settings: Settings) -> Engine:
     """Open the index as an engine that is ready to answer."""
     engine = Engine.open(settings.index, verify="all" if is_small(Path(settings.index)) else "quick")
-    if settings.language_model is not None:
+    model = settings.site.endpoint
+    if model.url:
         key = os.environ.get("PORISM_ENDPOINT_KEY", "")
-        model = settings.language_model
-        engine.endpoint = Endpoint(model.url, model.name, key=key, seconds=settings.seconds * 0.8)
+        engine.endpoint = Endpoint(model.url, model.model, key=key, seconds=settings.site.limits.seconds * 0.8)
     warm_up(engine)
     return engine
 
@@ -105,19 +100,7 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
     """Create the application around an engine. A large index is verified in the background."""
     check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index))
     check.start()
-    app = create_app(
-        engine,
-        cors=settings.cors,
-        seconds=settings.seconds,
-        hosts=[*LOOPBACK, *settings.names],
-        assess_url=settings.assess_url,
-        experiment=Path(settings.experiment) if settings.experiment else None,
-        site=settings.site,
-        remote_images=settings.remote_images,
-        check=check,
-        running=settings.running,
-        waiting=settings.waiting,
-    )
+    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, running=settings.running)
     threading.Thread(target=follow_index, args=(app,), daemon=True).start()
     return app
 
@@ -131,8 +114,18 @@ def open_service(settings: Settings, shared: SharedCounters) -> Service:
     return Service(app, engine.name, is_well, observer.counters.claim, observer.update)
 
 
-def serve(settings: Settings, host: str, port: int, server: ServerSettings = DEFAULTS) -> None:
-    """Serve an index on an address from several processes; print the address to stderr."""
+def server_settings(site: SiteSettings) -> ServerSettings:
+    """Return how the processes of a site serve."""
+    limits = site.limits
+    log_format: LogFormat = "json" if site.server.log_format == "json" else "text"
+    connections = ConnectionLimits(idle_seconds=limits.idle_seconds, connections=limits.connections)
+    processes = site.server.workers or min(MOST_WORKERS, cores())
+    return ServerSettings(processes, connections, limits.frozen_seconds, limits.stop_seconds, log_format=log_format)
+
+
+def serve(settings: Settings) -> None:
+    """Serve an index on its address from several processes; print the address to stderr."""
+    host, port, server = settings.site.server.host, settings.site.server.port, server_settings(settings.site)
     importlib.import_module("numba")  # the workers are forked from this process, so that they need not import it
     with bind(host, port) as listener:
         address = address_of(listener, host)

@@ -1,0 +1,206 @@
+"""Read the settings of a site: a TOML file, then `--set KEY=VALUE`, then options of the command line. All problems are reported, with their lines."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from porism.errors import PorismError
+from porism.web.site.settings import Setting, SiteSettings, all_settings
+from porism.web.site.values import BadValue
+
+LARGEST_FILE = 200_000
+HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"' -]+?)\s*\]\s*(?:#.*)?$")
+KEY = re.compile(r"\s*([A-Za-z0-9_\"'-]+(?:\s*\.\s*[A-Za-z0-9_\"'-]+)*)\s*=")
+PLACE = re.compile(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)")
+CHECK = "porism serve --site FILE --check lists all problems"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a setting: the place (a line of the file, or an option), the fact, and what to write instead."""
+
+    where: str
+    fact: str
+    fix: str
+
+    def __str__(self) -> str:
+        return str(PorismError(self.fact, where=self.where, fix=self.fix))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that the owner gave: its key, the place it comes from, and the folder that relative paths start at."""
+
+    key: str
+    value: object
+    where: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsReading:
+    """Settings as read, the places of the values, and all problems. Settings with problems have their defaults."""
+
+    settings: SiteSettings
+    places: Mapping[str, str]
+    problems: tuple[Problem, ...] = ()
+
+    def checked(self) -> SiteSettings:
+        """Return the settings, or raise the first problem as an error."""
+        if self.problems:
+            first, *rest = self.problems
+            more = f" ({len(rest)} more; {CHECK})" if rest else ""
+            raise PorismError(first.fact, where=first.where, fix=first.fix + more)
+        return self.settings
+
+
+def read_settings(
+    file: Path | None = None, assignments: Sequence[str] = (), options: Sequence[Given] = ()
+) -> SettingsReading:
+    """Read settings. Later values win: those of `assignments` (KEY=VALUE) over the file, those of options over both."""
+    problems: list[Problem] = []
+    given = [
+        *(_from_file(file, problems) if file else ()),
+        *(one for text in assignments if (one := _from_assignment(text, problems))),
+        *options,
+    ]
+    found: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for one in given:
+        made = all_settings().get(one.key)
+        if made is None:
+            problems.append(_unknown(one))
+            continue
+        try:
+            found[one.key] = made.kind.read(one.value, one.folder)
+            places[one.key] = one.where
+        except BadValue as error:
+            problems.append(Problem(one.where, f"{one.key} {error.fact}", error.fix))
+    return SettingsReading(_settings(found), places, tuple(problems))
+
+
+def _settings(found: Mapping[str, Any]) -> SiteSettings:
+    """Return the defaults with the given values in their place."""
+    sections = {}
+    for section in fields(SiteSettings):
+        names = {made.name: made.key for made in all_settings().values() if made.section == section.name}
+        changed = {name: found[key] for name, key in names.items() if key in found}
+        sections[section.name] = replace(getattr(SiteSettings(), section.name), **changed)
+    return SiteSettings(**sections)
+
+
+def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise PorismError(
+                "is too large", where=str(file), fix=f"name a settings file of at most {LARGEST_FILE:,} bytes"
+            )
+        text = file.read_text("utf-8-sig")
+        document = tomllib.loads(text)
+    except OSError as error:
+        fix = "name a settings file; porism serve --print-settings writes a template"
+        raise PorismError(f"cannot be read: {error.strerror}", where=str(file), fix=fix) from None
+    except UnicodeDecodeError:
+        raise PorismError("is not UTF-8", where=str(file), fix="convert the file to UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        problems.append(_syntax(file, str(error), text))
+        return
+    lines = key_lines(text)
+    for key, value in _leaves(document):
+        yield Given(key, value, f"{file}:{_line_of(key, lines)}", file.absolute().parent)
+
+
+def _syntax(file: Path, message: str, text: str) -> Problem:
+    found = PLACE.fullmatch(message)
+    line = (found[2] if found else None) or str(text.count("\n") + 1)
+    fact = found[1] if found else message
+    return Problem(
+        f"{file}:{line}", f"is not TOML: {fact[:1].lower()}{fact[1:]}", 'write lines such as title = "Notes"'
+    )
+
+
+def _leaves(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    """Yield keys with their values. A table of an unknown name is one value, so that it is one problem."""
+    sections = {made.section for made in all_settings().values()}
+    for name, value in table.items():
+        if not before and isinstance(value, dict) and name in sections:
+            yield from _leaves(value, f"{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """Return the line of each key and section of a TOML text. Keys inside of inline tables have none."""
+    lines: dict[str, int] = {}
+    section, quote = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if quote:  # inside of a text of several lines
+            quote = "" if quote in line else quote
+            continue
+        if found := HEADER.match(line):
+            section = _plain(found[1])
+            lines.setdefault(section, number)
+        elif found := KEY.match(line):
+            key = _plain(found[1])
+            lines.setdefault(f"{section}.{key}" if section else key, number)
+        for mark in ('"""', "'''"):
+            if line.count(mark) % 2:
+                quote = mark
+    return lines
+
+
+def _plain(key: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in key.split("."))
+
+
+def _line_of(key: str, lines: Mapping[str, int]) -> int:
+    """Return the line of a key, or of the table that holds it."""
+    while key and key not in lines:
+        key = key.rpartition(".")[0]
+    return lines.get(key, 1)
+
+
+def _from_assignment(text: str, problems: list[Problem]) -> Given | None:
+    key, equals, value = text.partition("=")
+    if not equals:
+        fix = "write the key, an equals sign and the value: --set site.title=Notes"
+        problems.append(Problem(f"--set {text}", "has no value", fix))
+        return None
+    made = all_settings().get(key.strip())
+    return Given(key.strip(), parse_value(made, value.strip()), f"--set {key.strip()}", Path.cwd())
+
+
+def parse_value(made: Setting | None, text: str) -> object:
+    """Return the value of `--set` as TOML would have it: text needs no quotation marks, a list is separated by commas."""
+    if made is None or (made.kind.is_text and not made.kind.is_list):
+        return text
+    try:
+        value: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = [part for one in text.split(",") if (part := one.strip())] if made.kind.is_list else text
+    return value
+
+
+def _unknown(one: Given) -> Problem:
+    """Return the problem of a key that does not exist, with the nearest one that does."""
+    keys = list(all_settings())
+    name = one.key.rpartition(".")[2]
+    same = [key for key in keys if key.rpartition(".")[2] == name]
+    near = difflib.get_close_matches(one.key, keys, 1, 0.7)
+    near = (
+        same[:1]
+        or near
+        or [
+            key
+            for key in keys
+            if key.rpartition(".")[2] in difflib.get_close_matches(name, [k.split(".")[1] for k in keys], 1)
+        ]
+    )
+    fix = f"did you mean {near[0]}?" if near else "porism serve --print-settings lists all settings"
+    return Problem(one.where, f"there is no setting {one.key!r}", fix)

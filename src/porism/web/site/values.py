@@ -1,0 +1,234 @@
+"""The values that settings may have: each kind reads a value of TOML, or reports what is wrong with it and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import math
+import re
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from porism.web.site.colours import parse_colour
+
+LONGEST = 300  # characters of a text
+HOST_NAME = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}")
+PLACEHOLDERS = ("id", "kind", "letter")
+
+
+class BadValue(Exception):
+    """A value that a setting cannot have: what is wrong, and what to write instead."""
+
+    def __init__(self, fact: str, fix: str) -> None:
+        super().__init__(fact)
+        self.fact, self.fix = fact, fix
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of values. `read` checks a value; relative paths start at the folder it gets. `is_text` and `is_list` say how `--set` reads it."""
+
+    name: str
+    read: Callable[[object, Path], Any]
+    is_text: bool = True
+    is_list: bool = False
+
+
+def read_text(value: object, folder: Path) -> str:
+    """Read one line of text."""
+    if not isinstance(value, str):
+        raise BadValue("is not text", 'write it between quotation marks: "…"')
+    if len(value) > LONGEST:
+        raise BadValue(f"has {len(value)} characters", f"write at most {LONGEST}")
+    if any(sign < " " or sign == "\x7f" for sign in value):
+        raise BadValue("has more than one line, or control characters", "write one line of text")
+    return value.strip()
+
+
+def read_yes(value: object, folder: Path) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise BadValue("is neither true nor false", "write true or false, without quotation marks")
+    return value
+
+
+def read_url(value: object, folder: Path) -> str:
+    """Read an address of the web."""
+    text = read_text(value, folder)
+    if not text:
+        return ""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable or re.search(r"[\s\"'<>\\^`]", text) or "@" in urlsplit(text).netloc:
+        raise BadValue("is not an address of the web", "write one such as https://example.org")
+    return text
+
+
+def read_origin(value: object, folder: Path) -> str:
+    """Read the address of a site: scheme, host and port, without a path."""
+    text = read_url(value, folder).rstrip("/")
+    if text and (urlsplit(text).path or urlsplit(text).query or urlsplit(text).fragment):
+        raise BadValue(
+            "has a path, but Porism is served at the root of a host", "write one such as https://example.org"
+        )
+    return text
+
+
+def read_pattern(value: object, folder: Path) -> str:
+    """Read an address with placeholders for a post."""
+    text = read_text(value, folder)
+    if not text:
+        return ""
+    names = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+    try:
+        used = [
+            (name, form, conversion) for _, name, form, conversion in string.Formatter().parse(text) if name is not None
+        ]
+    except ValueError:
+        used = [("", "", "")]
+    if any(name not in PLACEHOLDERS or form or conversion for name, form, conversion in used):
+        raise BadValue("has braces that are no placeholder", f"use {names}")
+    if not any(name == "id" for name, _, _ in used):
+        raise BadValue("does not contain {id}", "write one such as https://example.org/questions/{id}")
+    read_url(text.replace("{", "").replace("}", ""), folder)
+    return text
+
+
+def read_host(value: object, folder: Path) -> str:
+    """Read the name of a host; https:// before it and a slash after it are dropped."""
+    text = read_text(value, folder).removeprefix("https://").rstrip("/")
+    if text and not HOST_NAME.fullmatch(text):
+        raise BadValue("is not the name of a host", "write one such as math.stackexchange.com")
+    return text
+
+
+def read_address(value: object, folder: Path) -> str:
+    """Read the address of this machine to listen on: an IP address or a name."""
+    text = read_text(value, folder)
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        if not HOST_NAME.fullmatch(text):
+            raise BadValue("is not an address to listen on", "write one such as 127.0.0.1 or ::1") from None
+    return text
+
+
+def read_network(value: object, folder: Path) -> str:
+    """Read an IP address or a network."""
+    text = read_text(value, folder)
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError:
+        raise BadValue("is not an IP address or a network", "write one such as 127.0.0.1 or 10.0.0.0/8") from None
+
+
+def read_cors(value: object, folder: Path) -> str:
+    """Read an origin whose pages may call the API, or * for all."""
+    return "*" if value == "*" else read_origin(value, folder)
+
+
+def read_header(value: object, folder: Path) -> str:
+    """Read the name of a request header."""
+    text = read_text(value, folder)
+    if text and not HEADER_NAME.fullmatch(text):
+        raise BadValue("is not the name of a header", "write one such as X-Remote-User")
+    return text
+
+
+def read_colour(value: object, folder: Path) -> str:
+    """Read a colour of CSS."""
+    text = read_text(value, folder)
+    if text and parse_colour(text) is None:
+        raise BadValue("is not a colour", "write a name of CSS, #rrggbb, rgb(r, g, b) or hsl(h, s%, l%)")
+    return text.lower()
+
+
+def read_path(value: object, folder: Path) -> str:
+    """Read the path of a file or folder, relative to the folder of the settings."""
+    text = read_text(value, folder)
+    return str(folder / text) if text else ""
+
+
+def number(low: int, high: int) -> Callable[[object, Path], int]:
+    """Return a reader of whole numbers."""
+
+    def read(value: object, folder: Path) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BadValue("is not a whole number", f"write a number from {low} to {high}")
+        if not low <= value <= high:
+            raise BadValue("is out of range", f"write a number from {low} to {high}")
+        return value
+
+    return read
+
+
+def read_seconds(value: object, folder: Path) -> float:
+    """Read a time in seconds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise BadValue("is not a time in seconds", "write a positive number, for example 10")
+    return float(value)
+
+
+def choice(choices: tuple[str, ...]) -> Callable[[object, Path], str]:
+    """Return a reader of one of several words."""
+
+    def read(value: object, folder: Path) -> str:
+        if value not in choices:
+            nearest = difflib.get_close_matches(str(value), choices, 1, 0.6)
+            fix = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(choices)}"
+            raise BadValue(f"cannot be {str(value)[:40]!r}", fix)
+        return str(value)
+
+    return read
+
+
+def many(read_one: Callable[[object, Path], str], least: int = 0) -> Callable[[object, Path], tuple[str, ...]]:
+    """Return a reader of lists without repetitions."""
+
+    def read(value: object, folder: Path) -> tuple[str, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise BadValue("is not a list", 'write it between brackets: ["…", "…"]')
+        if len(value) < least:
+            raise BadValue("is empty", "name at least one")
+        return tuple(dict.fromkeys(read_one(one, folder) for one in value))
+
+    return read
+
+
+TEXT = Kind("text", read_text)
+YES = Kind("true or false", read_yes, is_text=False)
+URL = Kind("web address", read_url)
+ORIGIN = Kind("web address without a path", read_origin)
+PATTERN = Kind("web address with placeholders", read_pattern)
+HOST = Kind("host name", read_host)
+ADDRESS = Kind("address of this machine", read_address)
+HEADER = Kind("name of a header", read_header)
+COLOUR = Kind("colour", read_colour)
+PATH = Kind("path", read_path)
+SECONDS = Kind("seconds", read_seconds, is_text=False)
+HOSTS = Kind("list of host names", many(read_address), is_list=True)
+ORIGINS = Kind("list of origins", many(read_cors), is_list=True)
+NETWORKS = Kind("list of IP addresses and networks", many(read_network), is_list=True)
+
+
+def whole(low: int, high: int) -> Kind:
+    """Return the kind of whole numbers in a range."""
+    return Kind(f"number from {low} to {high:,}", number(low, high), is_text=False)
+
+
+def one_of(*choices: str) -> Kind:
+    """Return the kind of one of several words."""
+    return Kind(f"one of {', '.join(choices)}", choice(choices))
+
+
+def some_of(*choices: str) -> Kind:
+    """Return the kind of a list of some of several words, at least one."""
+    return Kind(f"list of {', '.join(choices)}", many(choice(choices), 1), is_list=True)
