@@ -1,76 +1,120 @@
-"""Generated answers, from a real HTTP endpoint with prepared replies."""
+"""Answers written from passages: prompt, citations, marks, length; the passage where the model does not answer."""
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from pathlib import Path
 
 import pytest
 
-from porism.search.display.results import Extract, HighlightedSegment
-from porism.search.generate import Endpoint, generate_answer
+import porism
+from endpoints import endpoint_server
+from porism.search.citations import cited_text
+from porism.search.display.results import Extract, HighlightedSegment, Source
+from porism.search.endpoint import Endpoint
+from porism.search.engine import Engine
+from porism.search.generate import AnswerBasis, Writing, generate_answer, stream_answer
 
-SEGMENTS = (HighlightedSegment("text", "Because "), HighlightedSegment("formula", "2q^2=p^2"))
-PASSAGE = Extract("Because $2q^2=p^2$.", SEGMENTS, (), 0.01)
-
-
-class Model(BaseHTTPRequestHandler):
-    reply: Any = None
-    last_request: ClassVar[dict[str, Any]] = {}
-    key = ""
-
-    def do_POST(self) -> None:
-        type(self).last_request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        type(self).key = self.headers.get("authorization", "")
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps(self.reply).encode())
-
-    def log_message(self, *_: object) -> None:
-        return
+PASSAGE = (HighlightedSegment("text", "Because "), HighlightedSegment("formula", "2q^2=p^2"))
+TITLE = (HighlightedSegment("text", "Is the root of two rational?"),)
+SOURCES = tuple(Source(number, 1, TITLE, PASSAGE) for number in (11, 12))
+EXTRACT = Extract("Because $2q^2=p^2$.", PASSAGE, SOURCES[:1], 0.01)
+BASIS = AnswerBasis("why is $\\sqrt2$ irrational?", EXTRACT, SOURCES)
 
 
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield Endpoint(f"http://127.0.0.1:{server.server_port}/v1/chat/completions", "tiny", key="secret")
-    server.shutdown()
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with endpoint_server() as url:
+        yield url
 
 
-def reply(text: str) -> dict[str, Any]:
-    return {"choices": [{"message": {"content": text}}]}
+def at(server: str, behaviour: str, seconds: float = 5.0) -> Endpoint:
+    return Endpoint(f"{server}/{behaviour}/v1/chat/completions", "tiny", seconds=seconds)
 
 
-def test_the_model_reads_the_passage_and_its_answer_is_marked(endpoint: Endpoint) -> None:
-    Model.reply = reply("It is irrational since $p^2=2q^2$ is impossible.")
-    answer = generate_answer(endpoint, "why is $\\sqrt2$ irrational?", PASSAGE)
+def test_the_model_reads_the_passages_and_its_sentences_have_citations(server: str) -> None:
+    answer = generate_answer(at(server, "good"), BASIS)
     assert answer.generated
-    assert answer.text == "It is irrational since $p^2=2q^2$ is impossible."
-    assert [piece.kind for piece in answer.segments] == ["text", "formula", "text"]
-    assert PASSAGE.text in Model.last_request["messages"][1]["content"]
-    assert (Model.last_request["model"], Model.key) == ("tiny", "Bearer secret")
+    assert answer.text == (
+        "It is irrational, since $p^2=2q^2$ has no solution. [1] Both would be even. [2] This has no source."
+    )
+    assert [sentence.cited for sentence in answer.sentences] == [(1,), (2,), ()]
+    assert [piece.kind for piece in answer.sentences[0].segments] == ["text", "formula", "text"]
+    assert answer.sources == SOURCES
 
 
-def test_a_long_answer_is_cut_between_formulas(endpoint: Endpoint) -> None:
-    Model.reply = reply("word " * 230 + "$" + "x+" * 100 + "1$ and more")
-    answer = generate_answer(endpoint, "q", PASSAGE)
-    assert len(answer.text) <= 1200
-    assert answer.text.count("$") % 2 == 0
+def test_passages_are_numbered_for_the_model() -> None:
+    system, user = BASIS.messages()
+    assert "cite" in system.content
+    assert "[1] From “Is the root of two rational?”:\nBecause $2q^2=p^2$" in user.content
+    assert "[2] From" in user.content
+    assert user.content.endswith("Question: why is $\\sqrt2$ irrational?")
 
 
-@pytest.mark.parametrize("reply", [{"error": "busy"}, [], reply(""), None])
-def test_a_reply_without_text_falls_back_to_the_passage(endpoint: Endpoint, reply: Any) -> None:
-    Model.reply = reply
-    answer = generate_answer(endpoint, "q", PASSAGE)
-    assert (answer.text, answer.generated) == (PASSAGE.text, False)
+def test_a_citation_of_a_passage_that_was_not_given_is_removed_and_reported(server: str) -> None:
+    answer = generate_answer(at(server, "unknown-citation"), BASIS)
+    assert answer.text == "It is so. [1] And so."
+    assert [sentence.unknown for sentence in answer.sentences] == [(77,), (99,)]
+    assert answer.notes[-1].startswith("the model cited [77], [99], which it was not given")
 
 
-def test_an_unreachable_endpoint_gives_the_passage_and_a_note() -> None:
-    answer = generate_answer(Endpoint("http://127.0.0.1:9/", "tiny", seconds=1), "q", PASSAGE)
-    assert answer.text == PASSAGE.text
-    assert not answer.generated
+def test_a_long_answer_is_cut_after_a_sentence(server: str) -> None:
+    answer = generate_answer(at(server, "long"), BASIS)
+    assert 1000 < len(answer.text) <= 1200
+    assert answer.text.endswith("about $x^2$.")
+    assert answer.notes[-1] == "the answer of the model was longer; it is cut after a sentence"
+
+
+@pytest.mark.parametrize("behaviour", ["fail", "nonsense", "other-json", "empty", "redirect", "half-body", "hang"])
+def test_without_an_answer_the_passage_remains(server: str, behaviour: str) -> None:
+    endpoint = at(server, behaviour, 0.5 if behaviour == "hang" else 5)
+    answer = generate_answer(endpoint, BASIS)
+    assert (answer.text, answer.generated, answer.sources) == (EXTRACT.text, False, EXTRACT.sources)
     assert answer.notes[-1].startswith("the language model did not answer (")
+    assert list(stream_answer(endpoint, BASIS))[-1].notes[-1].startswith("the language model did not answer (")  # type: ignore[union-attr]
+
+
+def test_a_stream_gives_sentences_then_the_whole_answer(server: str) -> None:
+    *writing, last = stream_answer(at(server, "good"), BASIS)
+    whole = generate_answer(at(server, "good"), BASIS)
+    sentences = [one.sentence for one in writing if isinstance(one, Writing) and one.sentence]
+    assert tuple(sentences) == whole.sentences[: len(sentences)]
+    assert len(sentences) == 2  # the last one ends with the stream
+    assert isinstance(last, Extract)
+    assert (last.text, last.sentences) == (whole.text, whole.sentences)
+
+
+def test_half_an_answer_is_no_answer(server: str) -> None:
+    *_, last = stream_answer(at(server, "half-stream"), BASIS)
+    assert isinstance(last, Extract)
+    assert not last.generated
+    assert "the answer broke off before its end" in last.notes[-1]
+
+
+def test_a_stream_of_a_long_answer_ends_early(server: str) -> None:
+    *_, last = stream_answer(at(server, "long"), BASIS)
+    assert isinstance(last, Extract)
+    assert len(last.text) <= 1200
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("One [1]. Two. [2] Three [1, 2].", [(1,), (2,), (1, 2)]),
+        ("An interval $[1,2]$ is no citation.", [()]),
+        ("<think>One [1]. Two [2].</think>Three [2].", [(2,)]),
+        ("<think>not yet", []),
+    ],
+)
+def test_citations(text: str, cited: list[tuple[int, ...]]) -> None:
+    assert [sentence.cited for sentence in cited_text(text, 2).sentences] == cited
+
+
+def test_the_engine_passes_the_best_passages(demo: Path, server: str) -> None:
+    engine: Engine = porism.open(demo / "index")
+    engine.endpoint = at(server, "good")
+    answer = engine.ask("why is $\\sqrt{2}$ irrational?")
+    assert answer.generated
+    assert len(answer.sources) == 5
+    assert all(source.passage for source in answer.sources)
+    assert not engine.ask("why is $\\sqrt{2}$ irrational?", generate=False).generated

@@ -27,8 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task",
         type=int,
-        choices=(1, 2),
-        help="1: find answers, 2: find formulas (default: the task of the system and of the topics, else 1)",
+        choices=(1, 2, 3),
+        help="1: find answers, 2: find formulas, 3: give one answer (default: the task of the system and of the topics, else 1)",
     )
     parser.add_argument(
         "--topics",

@@ -35,7 +35,7 @@ from porism.search.arguments import (
     check_text,
     check_years,
 )
-from porism.search.ask import best_passage
+from porism.search.ask import Asking, best_passage, best_passages
 from porism.search.cache_counts import CacheCounts
 from porism.search.completion import Completer, Completions
 from porism.search.display.formulas import formula_page, unmatched_notes
@@ -43,10 +43,11 @@ from porism.search.display.highlight import Highlighter
 from porism.search.display.page import SORTS, HitPage, Sort, also_searched
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import SnippetBuilder
+from porism.search.endpoint import Endpoint
 from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.readings import choose_readings
 from porism.search.formulas.searcher import MODES, Mode
-from porism.search.generate import Endpoint, generate_answer
+from porism.search.generate import AnswerBasis, generate_answer
 from porism.search.index import Index, open_index
 from porism.search.query import ReadQuery, read_query
 from porism.search.reader import QueryReader, QueryReading, TypedQuery
@@ -269,18 +270,33 @@ class Engine:
         return SnippetBuilder(self._contexts.of(read).terms, self._highlighter(read))
 
     @_explain_damage
-    def ask(self, query: str | Query) -> Extract:
-        """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is set."""
+    def ask(self, query: str | Query, generate: bool = True) -> Extract:
+        """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is set and `generate` is true."""
+        asking = self._asking(query)
+        found = best_passage(self.index.documents, asking)
+        if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
+            return found
+        check()
+        return generate_answer(self.endpoint, self._basis(query, asking, found))
+
+    @_explain_damage
+    def answer_basis(self, query: str | Query) -> AnswerBasis:
+        """Return what a language model needs to answer a question: the best passage, and the passages of the best posts."""
+        asking = self._asking(query)
+        found = best_passage(self.index.documents, asking)
+        return self._basis(query, asking, found)
+
+    def _asking(self, query: str | Query) -> Asking:
         began = time.perf_counter()
         read = self.read(check_query(query, "ask"))
         kind = self._available("answers")
         hits = list(self.rank(read, kind))
         builder = SnippetBuilder(self.ranked(read, kind).scoring.context.terms, self._highlighter(read))
-        found = best_passage(self.index.documents, hits, builder, read.notes, began)
-        if self.endpoint is None or not found.text:
-            return found
-        check()
-        return generate_answer(self.endpoint, query if isinstance(query, str) else f"{query.title} {query.text}", found)
+        return Asking(hits, builder, read.notes, began)
+
+    def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
+        question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
+        return AnswerBasis(question, extract, best_passages(self.index.documents, asking))
 
     @_explain_damage
     def complete(self, typed: str, k: int = 8) -> Completions:

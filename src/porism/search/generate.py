@@ -1,78 +1,116 @@
-"""Answers written by a language model, where an endpoint is configured: the model reads the best passage, and its answer is marked as generated.
+"""Answers written by a language model from the best passages, where an endpoint is configured. They are marked as generated.
 
-The endpoint follows the common chat-completions protocol: POST {model, messages, max_tokens}, with the answer in
-choices[0].message.content.
+The model is asked to cite the passages. Every citation is checked, and sentences without one are marked. Without an answer the best passage remains.
 """
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from porism.search.ask import MAX_LENGTH, as_text
-from porism.search.display.results import Extract, HighlightedSegment
-from porism.search.reading.parts import split_query
+from porism.deadline import remaining
+from porism.errors import PorismError
+from porism.search.answer_text import as_text
+from porism.search.citations import CitedText, cited_text, has_open_formula
+from porism.search.display.results import AnswerSentence, Extract, Source
+from porism.search.endpoint import Endpoint, Message, Sampling
 
 INSTRUCTION = (
-    "Answer the question in mathematics with the help of the passage, in at most 1,000 characters. "
-    "Write formulas in LaTeX between dollar signs. Say so if the passage does not answer it."
+    "Answer the question in mathematics from the numbered passages, in at most 1,000 characters of plain text. "
+    "Write formulas in LaTeX between dollar signs. After each sentence cite the passages that support it by their numbers, as [1] or [2, 3]. "
+    "Cite only these passages. If they do not answer the question, say so."
 )
-MAX_TOKENS = 570  # as in the lab's own generated baseline
-MAX_REPLY = 1_000_000  # bytes read from a reply
+MOST_TEXT = 6_000  # characters that are read of an answer; five times what is shown
+RESERVE_SECONDS = 0.3  # of the time limit of a query, for showing the answer
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Address of a language model; the key is sent as a bearer token and never shown."""
+class AnswerBasis:
+    """What an answer is written from: the question, and the best passage with the passages of the best posts as its sources."""
 
-    url: str
-    model: str
-    key: str = ""
-    seconds: float = 8.0
+    question: str
+    extract: Extract
+    sources: tuple[Source, ...]
 
-    def complete(self, question: str, passage: str) -> str:
-        """Return the model's answer; every failure is an OSError or a ValueError."""
-        prompt = f"Question: {question}\n\nPassage: {passage}"
-        messages = [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": prompt}]
-        body = json.dumps({"model": self.model, "messages": messages, "max_tokens": MAX_TOKENS}).encode()
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        import urllib.request  # slow to import, and most searches generate nothing
-
-        request = urllib.request.Request(self.url, data=body, headers=headers, method="POST")
-        with urllib.request.urlopen(request, timeout=self.seconds) as response:
-            reply = json.loads(response.read(MAX_REPLY))
-        try:
-            text = str(reply["choices"][0]["message"]["content"]).strip()
-        except (KeyError, IndexError, TypeError):
-            text = ""
-        if not text:
-            raise ValueError("the reply has no text at choices[0].message.content")
-        return text
+    def messages(self) -> tuple[Message, ...]:
+        """Return the conversation that asks for an answer."""
+        passages = "\n\n".join(
+            f"[{number}] From “{as_text(source.title)}”:\n{as_text(source.passage)}"
+            for number, source in enumerate(self.sources, 1)
+        )
+        return (
+            Message("system", INSTRUCTION),
+            Message("user", f"Passages:\n\n{passages}\n\nQuestion: {self.question}"),
+        )
 
 
-def generate_answer(endpoint: Endpoint, question: str, passage: Extract) -> Extract:
-    """Return the model's answer to a question, given the best passage; the passage itself if the model does not answer."""
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """An answer while it is written: a sentence that is complete, or the text after the last complete one."""
+
+    sentence: AnswerSentence | None
+    unfinished: str = ""
+
+
+def generate_answer(endpoint: Endpoint, basis: AnswerBasis) -> Extract:
+    """Return the model's answer; the best passage, with a note, if the model does not answer."""
     began = time.perf_counter()
+    seconds = min(endpoint.seconds, max(remaining() - RESERVE_SECONDS, RESERVE_SECONDS))
     try:
-        text = endpoint.complete(question, passage.text)
-    except (OSError, ValueError) as error:
-        note = f"the language model did not answer ({error}), so this is the best passage"
-        return replace(passage, notes=(*passage.notes, note))
-    segments = truncate(tuple(HighlightedSegment(part.kind, part.source) for part in split_query(text, typed=False)))
-    seconds = passage.seconds + time.perf_counter() - began
-    return Extract(as_text(segments), segments, passage.sources, seconds, True, passage.notes)
+        made = replace(endpoint, seconds=seconds).chat(basis.messages(), Sampling())
+    except PorismError as error:
+        return without_answer(basis, error)
+    return finished_answer(basis, made.text, time.perf_counter() - began)
 
 
-def truncate(segments: tuple[HighlightedSegment, ...]) -> tuple[HighlightedSegment, ...]:
-    """Return the longest beginning of at most MAX_LENGTH characters; formulas are kept whole or left out."""
-    kept: list[HighlightedSegment] = []
-    for segment in segments:
-        space = MAX_LENGTH - len(as_text(kept)) - 1
-        if segment.kind == "text" and space > 0:
-            kept.append(replace(segment, text=segment.text[:space]))
-        elif len(segment.text) + 2 <= space:
-            kept.append(segment)
-        if len(as_text(kept)) >= MAX_LENGTH - 1 or (segment.kind == "formula" and kept[-1:] != [segment]):
-            break
-    return tuple(kept)
+def stream_answer(endpoint: Endpoint, basis: AnswerBasis) -> Iterator[Writing | Extract]:
+    """Yield an answer while it is written, and at last the whole; the best passage, with a note, if the model does not answer."""
+    began = time.perf_counter()
+    text, shown = "", 0
+    try:
+        for piece in endpoint.stream(basis.messages(), Sampling()):
+            text += piece
+            if has_open_formula(text):
+                continue
+            done = cited_text(text, len(basis.sources), whole=False)
+            for sentence in done.sentences[shown:]:
+                yield Writing(sentence)
+            shown = max(shown, len(done.sentences))
+            if done.cut or len(text) > MOST_TEXT:
+                break
+            yield Writing(None, _unfinished(text, done))
+    except PorismError as error:
+        yield without_answer(basis, error)
+        return
+    yield finished_answer(basis, text, time.perf_counter() - began)
+
+
+def _unfinished(text: str, done: CitedText) -> str:
+    """Return the last sentence of a text, which is not complete yet."""
+    every = cited_text(text, 0).sentences
+    return as_text(every[-1].segments) if len(every) > len(done.sentences) else ""
+
+
+def finished_answer(basis: AnswerBasis, text: str, seconds: float) -> Extract:
+    """Return the answer with its citations checked; the best passage if it is empty."""
+    found = cited_text(text, len(basis.sources))
+    if not found.sentences:
+        return without_answer(basis, PorismError("the answer is empty"))
+    unknown = sorted({number for sentence in found.sentences for number in sentence.unknown})
+    notes = list(basis.extract.notes)
+    if unknown:
+        cited = ", ".join(f"[{number}]" for number in unknown)
+        notes.append(f"the model cited {cited}, which it was not given; these citations were removed")
+    if found.cut:
+        notes.append("the answer of the model was longer; it is cut after a sentence")
+    segments = tuple(segment for sentence in found.sentences for segment in sentence.segments)
+    total = basis.extract.seconds + seconds
+    return Extract(found.text, segments, basis.sources, total, True, tuple(notes), found.sentences)
+
+
+def without_answer(basis: AnswerBasis, error: PorismError) -> Extract:
+    """Return the best passage with a note that says why there is no generated answer."""
+    fact = f"{error.where}: {error.message}" if error.where else error.message
+    note = f"the language model did not answer ({fact}), so this is the best passage"
+    return replace(basis.extract, notes=(*basis.extract.notes, note))

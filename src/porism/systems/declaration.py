@@ -79,8 +79,13 @@ class Declaration:
         return tuple(need.partition(":")[2].strip() for need in self.needs if need.startswith("model:"))
 
     @property
+    def member_task(self) -> int:
+        """The task of the systems that the run reads: Task 3 answers from the posts of a Task 1 system."""
+        return 1 if self.task == 3 else self.task
+
+    @property
     def members(self) -> tuple[str, ...]:
-        """The systems that the run fuses."""
+        """The systems that the run fuses, or reads."""
         return tuple(name for part in self.parts for name in part.options.get("of", ()))
 
 

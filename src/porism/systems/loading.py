@@ -89,6 +89,17 @@ def load_system(
 
 def _own_system(name: str, index: Index) -> Retriever:
     """Import a user's class, or function that returns a retriever, and call it with the index."""
+    system = own_object(name, index)
+    if not isinstance(system, Retriever):
+        class_name = name.partition(":")[2]
+        raise PorismError(
+            f"{class_name} is not a Retriever", where=name, fix="derive it from porism.search.retriever.Retriever"
+        )
+    return system
+
+
+def own_object(name: str, index: Index) -> object:
+    """Import a user's class or function, `my_module:name`, and call it with the index."""
     module_name, _, class_name = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:  # a file in the current folder is found, as `python -m` finds it
@@ -104,9 +115,4 @@ def _own_system(name: str, index: Index) -> Retriever:
         near = get_close_matches(class_name, names, 1)
         fix = f"did you mean {module_name}:{near[0]}?" if near else f"define class {class_name} there"
         raise PorismError(f"{module_name} has no {class_name}", where=name, fix=fix)
-    system = made(index) if callable(made) and not isinstance(made, Retriever) else made
-    if not isinstance(system, Retriever):
-        raise PorismError(
-            f"{class_name} is not a Retriever", where=name, fix="derive it from porism.search.retriever.Retriever"
-        )
-    return system
+    return made(index) if callable(made) and not isinstance(made, Retriever) else made

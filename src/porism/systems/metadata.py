@@ -21,6 +21,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "PyStemmer", "math-core")
 GOALS = {
     1: "find answers to questions of Math Stack Exchange",
     2: "find formulas that are similar to a formula in context",
+    3: "answer questions of Math Stack Exchange in at most 1,200 characters",
 }
 Metadata = Mapping[str, Any]
 

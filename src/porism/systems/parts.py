@@ -1,6 +1,6 @@
 """The parts that declarations name, each with the function that makes it.
 
-A factory takes a `SystemContext` and keyword options, and returns a retriever or a re-ranker. Its signature is the list of its options:
+A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer. Its signature is the list of its options:
 names, types and defaults. Options are checked against it, wherever they come from.
 """
 
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from porism.errors import PorismError
 from porism.search.retriever import Reranker, Retriever
+from porism.systems.answerer import Answerer
 
 if TYPE_CHECKING:
     from porism.systems.context import SystemContext
 
-Part = Retriever | Reranker
+Part = Retriever | Reranker | Answerer
 Factory = Callable[..., Part]
 
 PARTS: Mapping[str, str] = {
@@ -44,6 +45,9 @@ PARTS: Mapping[str, str] = {
     "msm_bm25": "porism.systems.msm:msm_bm25",
     "msm_tfidf": "porism.systems.msm:msm_tfidf",
     "linked_posts": "porism.systems.linked_posts:linked_posts",
+    "endpoint_answer": "porism.systems.task3.endpoint_answers:endpoint_answer",
+    "longest_prefix": "porism.systems.task3.windows:longest_prefix",
+    "sentence_windows": "porism.systems.task3.windows:sentence_windows",
 }
 
 

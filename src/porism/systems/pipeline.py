@@ -124,7 +124,7 @@ def build_system(name: str, context: SystemContext) -> System:
 def build_declared(declaration: Declaration, context: SystemContext) -> System:
     """Build a system from its declaration: the parts with their options, those of the context winning."""
     if not declaration.parts:
-        raise _not_runnable(declaration)
+        raise not_runnable(declaration)
     made = []
     for place, part in enumerate(declaration.parts):
         options = {**part.options, **context.overrides.get(part.use, {})}
@@ -138,7 +138,8 @@ def build_declared(declaration: Declaration, context: SystemContext) -> System:
     return System(declaration, tuple(made))
 
 
-def _not_runnable(declaration: Declaration) -> PorismError:
+def not_runnable(declaration: Declaration) -> PorismError:
+    """Return the error for a declaration without parts."""
     if declaration.models:
         names = "; ".join(declaration.models)
         return MissingModelError(
@@ -154,7 +155,7 @@ def is_runnable(declaration: Declaration) -> bool:
     """Return whether a system has parts that need no model, also in the systems that it fuses."""
     if not declaration.parts or declaration.status == "needs model":
         return False
-    members = [find_declaration(name, declaration.task) for name in declaration.members]
+    members = [find_declaration(name, declaration.member_task) for name in declaration.members]
     skips = any(part.options.get("missing") == "skip" for part in declaration.parts)
     able = [is_runnable(member) for member in members]
     return not members or all(able) or (skips and any(able))
@@ -165,7 +166,7 @@ def used_parts(declaration: Declaration) -> Iterator[PartUse]:
     for part in declaration.parts:
         yield part
         for member in part.options.get("of", ()):
-            yield from used_parts(find_declaration(member, declaration.task))
+            yield from used_parts(find_declaration(member, declaration.member_task))
 
 
 def check_overrides(declaration: Declaration, overrides: Mapping[str, Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Make a run: search each topic with a system, and write a record of how the run was made beside it.
+"""Make a run: search each topic with a system, or in Task 3 answer it, and write a record of how the run was made beside it.
 
 A run that is interrupted, or that fails at a topic, continues at that topic when the same command runs again.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ import numpy as np
 from porism import __version__
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
-from porism.evaluate.runs.run import LIMIT, write_rankings
+from porism.evaluate.runs.run import LIMIT, Answer, Ranking, Run, write_answers, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.index.manifest import NAME as MANIFEST
 from porism.progress import Progress, Silent
@@ -27,16 +27,19 @@ from porism.search.answers.model import load_model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.retriever import Retriever
+from porism.systems.answerer import Cost, WrittenAnswer, total_cost
 from porism.systems.code_version import code_version
 from porism.systems.context import CACHE, SystemContext
-from porism.systems.declaration import find_declaration
+from porism.systems.declaration import Declaration, find_declaration
 from porism.systems.hand_queries import HandQueries, read_hand_queries
 from porism.systems.loading import DEFAULT, is_declared, load_system
 from porism.systems.metadata import header_lines, run_metadata
 from porism.systems.pipeline import System, used_parts
 from porism.systems.rankings import TopicRanking, topic_ranking
 from porism.systems.run_journal import FinishedTopic, RunJournal
+from porism.systems.task3.system import AnswerSystem, load_answerer
 
+Maker = Retriever | AnswerSystem  # what makes a run
 RunFormat = Literal["lab", "trec"]
 
 
@@ -71,6 +74,7 @@ class RunRecord:
     query_seconds: tuple[float, float]
     notes: tuple[str, ...]
     ir_metadata: Mapping[str, Any]
+    cost: Cost | None = None  # of the answers of Task 3
     version: str = __version__
 
 
@@ -92,7 +96,7 @@ def run_topics(
 def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
     """Write a run and its record, and return the record."""
     name, model = options.system, options.model
-    if model is not None and (task == 2 or name != DEFAULT):
+    if model is not None and (task != 1 or name != DEFAULT):
         raise PorismError("only Task 1 of the system porism takes a model", fix="leave --model out")
     engine = Engine.open(index, model)
     titles_only = bool(topics) and all(_is_title_only(topic) for topic in topics)
@@ -101,7 +105,11 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     queries = read_hand_queries(options.queries) if options.queries else None
     cache = Path(options.cache) if options.cache else index / CACHE
     context = SystemContext(engine.index, engine.collection, task, cache, queries, options.progress, options.overrides)
-    retriever = load_system(name, engine.index, task, wanted, fitted, context)
+    retriever: Maker = (
+        load_answerer(name, engine, context)
+        if task == 3
+        else load_system(name, engine.index, task, wanted, fitted, context)
+    )
     began = time.perf_counter()
     journal = RunJournal(out, run_key(index, topics, task, options))
     with journal, options.progress.stage(run_tag(name), len(topics)) as advance:
@@ -110,29 +118,42 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
                 journal.add(_search(retriever, engine, topic, task, options))
             advance(1)
     done = [journal.finished[topic.id] for topic in topics]
-    if topics and not any(one.ranking.items for one in done):
-        needs = retriever.declaration.needs if isinstance(retriever, System) else ()
+    if topics and not any(one.ranking.items or (one.answer and one.answer.text) for one in done):
+        declaration = declaration_of(retriever)
+        needs = declaration.needs if declaration else ()
         raise PorismError(
             f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
         )
     record = _record(retriever, engine.collection.digest, task, done, options, time.perf_counter() - began, queries)
-    header = header_lines(record.ir_metadata) if options.header else ()
-    kind: RunKind = "trec" if options.format == "trec" else "task2" if task == 2 else "task1"
-    write_rankings(_ranked(done), out, kind, run_tag(name), tuple(header))
+    _write_run(out, task, done, record, options)
     _write_record(out, record)
     journal.remove()
     return record
 
 
-def _ranked(done: Sequence[FinishedTopic]) -> Iterator[TopicRanking]:
-    return (TopicRanking(one.topic, one.ranking) for one in done)
+def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunRecord, options: RunOptions) -> None:
+    header = tuple(header_lines(record.ir_metadata)) if options.header else ()
+    tag = run_tag(options.system)
+    if task == 3:
+        answers = {
+            one.topic: Answer(one.topic, one.answer.text, one.answer.sources) for one in done if one.answer is not None
+        }
+        write_answers(Run(tag, "task3", tag=tag, answers=answers), out, header)
+        return
+    kind: RunKind = "trec" if options.format == "trec" else "task2" if task == 2 else "task1"
+    write_rankings((TopicRanking(one.topic, one.ranking) for one in done), out, kind, tag, header)
 
 
-def _search(retriever: Retriever, engine: Engine, topic: Topic, task: int, options: RunOptions) -> FinishedTopic:
+def _search(retriever: Maker, engine: Engine, topic: Topic, task: int, options: RunOptions) -> FinishedTopic:
     """Search one topic. An error names the topic, and the part of a named system in which it happened."""
     began = time.perf_counter()
+    answer: WrittenAnswer | None = None
+    ranking = Ranking([], [])
     try:
-        ranking = topic_ranking(retriever, engine.collection, topic, task, options.k)
+        if isinstance(retriever, AnswerSystem):
+            answer = retriever.answer(topic)
+        else:
+            ranking = topic_ranking(retriever, engine.collection, topic, task, options.k)
     except PorismError as error:
         place = f"topic {topic.id}, {error.where}" if error.where else f"topic {topic.id}"
         raise PorismError(error.message, where=place, fix=error.fix) from error
@@ -140,7 +161,10 @@ def _search(retriever: Retriever, engine: Engine, topic: Topic, task: int, optio
         place = f"topic {topic.id}, {options.system}"
         fix = "correct the system; the topics before this one are kept, and the same command continues here"
         raise PorismError(f"failed: {type(error).__name__}: {error}", where=place, fix=fix) from error
-    return FinishedTopic(topic.id, ranking, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    if answer is not None:
+        answer = replace(answer, cost=replace(answer.cost, seconds=round(seconds, 4)))
+    return FinishedTopic(topic.id, ranking, seconds, answer)
 
 
 def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions) -> str:
@@ -163,7 +187,7 @@ def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions
 
 
 def _record(
-    retriever: Retriever,
+    retriever: Maker,
     collection: str,
     task: int,
     done: Sequence[FinishedTopic],
@@ -173,7 +197,7 @@ def _record(
 ) -> RunRecord:
     each = [one.seconds for one in done] or [0.0]
     middle, slow = np.percentile(each, (50, 95)).tolist()
-    declaration = retriever.declaration if isinstance(retriever, System) else None
+    declaration = declaration_of(retriever)
     model = None if options.model is None else digest_file(options.model)
     return RunRecord(
         system=declaration.name if declaration else options.system,
@@ -188,6 +212,7 @@ def _record(
         ir_metadata=run_metadata(
             run_tag(options.system), declaration, options.system, task, collection, options.overrides
         ),
+        cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
     )
 
 
@@ -202,12 +227,17 @@ def run_tag(name: str) -> str:
     return name.rpartition(":")[2].replace(" ", "_")
 
 
-def run_notes(retriever: Retriever, queries: HandQueries | None) -> tuple[str, ...]:
+def declaration_of(system: Maker) -> Declaration | None:
+    """Return the declaration of a named system; None for the default engine and a class of the user's own."""
+    return system.declaration if isinstance(system, (System, AnswerSystem)) else None
+
+
+def run_notes(retriever: Maker, queries: HandQueries | None) -> tuple[str, ...]:
     """Return what a reader of the run must know: how queries were made, which members a fusion has."""
-    if not isinstance(retriever, System):
-        return ()
-    declaration = retriever.declaration
-    notes = list(retriever.notes)
+    notes = list(retriever.notes) if isinstance(retriever, (System, AnswerSystem)) else []
+    declaration = declaration_of(retriever)
+    if declaration is None:
+        return tuple(notes)
     if declaration.manual and queries is None:
         how = declaration.automatic_query or "from the topic as it is"
         notes.insert(0, f"{declaration.name} is a manual run; its queries were made automatically: {how}")

@@ -1,4 +1,4 @@
-"""The journal of an unfinished run: the rankings of the topics done so far, beside the run file, so that an interrupted run can be continued.
+"""The journal of an unfinished run: the rankings or answers of the topics done so far, beside the run file, so that an interrupted run can be continued.
 
 The first line is a key of everything that shapes the rankings. A journal with another key is not continued.
 """
@@ -8,20 +8,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from porism.evaluate.runs.run import Ranking
+from porism.systems.answerer import Cost, WrittenAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedTopic:
-    """The ranking of one topic and how long the search took."""
+    """The ranking of one topic, or in Task 3 its answer, and how long it took."""
 
     topic: str
     ranking: Ranking
     seconds: float
+    answer: WrittenAnswer | None = None
 
 
 class RunJournal:
@@ -43,10 +45,10 @@ class RunJournal:
             return
         for line in lines[1:]:
             try:
-                topic, items, scores, posts, seconds = json.loads(line)
+                topic, items, scores, posts, seconds, answer = json.loads(line)
             except ValueError:
                 return
-            yield FinishedTopic(topic, Ranking(items, scores, posts), seconds)
+            yield FinishedTopic(topic, Ranking(items, scores, posts), seconds, _answer(answer))
 
     def __enter__(self) -> RunJournal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +70,8 @@ class RunJournal:
     def _write(self, done: FinishedTopic) -> None:
         assert self._stream is not None
         ranking = done.ranking
-        row = [done.topic, ranking.items, ranking.scores, ranking.posts, done.seconds]
+        answer = None if done.answer is None else asdict(done.answer)
+        row = [done.topic, ranking.items, ranking.scores, ranking.posts, done.seconds, answer]
         self._stream.write(json.dumps(row) + "\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
@@ -76,3 +79,9 @@ class RunJournal:
     def remove(self) -> None:
         """Delete the journal: the run is complete."""
         self.path.unlink(missing_ok=True)
+
+
+def _answer(stored: dict[str, Any] | None) -> WrittenAnswer | None:
+    if stored is None:
+        return None
+    return WrittenAnswer(stored["text"], stored["sources"], Cost(**stored["cost"]))

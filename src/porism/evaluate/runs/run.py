@@ -138,7 +138,7 @@ def break_ties(scores: Iterable[float]) -> list[float]:
 def write_run(run: Run, path: str | Path, kind: RunKind | None = None) -> None:
     """Write a run in the format of its kind, or of `kind`."""
     if (kind or run.kind) == "task3":
-        _write_answers(run, path)
+        write_answers(run, path)
     else:
         write_rankings(run.rankings.items(), path, kind or run.kind, run.tag or run.name)
 
@@ -159,9 +159,10 @@ def write_rankings(
                 out.write("\t".join(str(row[name]) for name in COLUMNS[kind]) + "\n")
 
 
-def _write_answers(run: Run, path: str | Path) -> None:
-    """Write a Task 3 run, quoted as CSV."""
+def write_answers(run: Run, path: str | Path, header: Sequence[str] = ()) -> None:
+    """Write a Task 3 run, quoted as CSV. `header` lines come first."""
     with atomic_file(path) as out:
+        out.writelines(f"{line}\n" for line in header)
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
         for answer in run.answers.values():
             writer.writerow([answer.topic, answer.rank, answer.score, run.tag or run.name, answer.sources, answer.text])

@@ -126,16 +126,29 @@ class FormulaResults:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The post from which a passage is quoted."""
+    """The post from which a passage is quoted. `passage` is what a generated answer was written from."""
 
     post_id: int
     thread_id: int
     title: tuple[HighlightedSegment, ...]
+    passage: tuple[HighlightedSegment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """A sentence of a generated answer. `cited` are the numbers of its sources, from 1; `unknown` are cited numbers that no source has."""
+
+    segments: tuple[HighlightedSegment, ...]
+    cited: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as `segments`."""
+    """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as `segments`.
+
+    A `generated` answer was written by a language model from the passages of its `sources`; it also has `sentences` with their citations.
+    """
 
     text: str
     segments: tuple[HighlightedSegment, ...]
@@ -143,6 +156,7 @@ class Extract:
     seconds: float
     generated: bool = False
     notes: tuple[str, ...] = ()
+    sentences: tuple[AnswerSentence, ...] = ()
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""

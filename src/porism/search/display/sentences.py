@@ -81,8 +81,13 @@ def best_window(weights: Sequence[float], widths: Sequence[float], limit: int) -
 
 def whole_sentences(text: Text) -> list[list[Segment]]:
     """Split a post into sentences, each with its formulas. A display formula does not end a sentence."""
+    return split_sentences(prose(with_unmarked(text)))
+
+
+def split_sentences(segments: Iterable[Segment]) -> list[list[Segment]]:
+    """Split text and formulas into sentences, each with its formulas."""
     sentences: list[list[Segment]] = [[]]
-    for segment in prose(with_unmarked(text)):
+    for segment in segments:
         if segment.kind == "formula":
             sentences[-1].append(segment)
             continue

@@ -16,8 +16,8 @@ from starlette.applications import Starlette
 
 from porism.errors import PorismError
 from porism.parallel import cores
+from porism.search.endpoint import Endpoint
 from porism.search.engine import Engine
-from porism.search.generate import Endpoint
 from porism.web.api.slots import RUNNING
 from porism.web.operations.counters import SharedCounters
 from porism.web.operations.logs import LogFormat, log_address

@@ -1,0 +1,134 @@
+"""The generated baseline of the lab: a language model behind an OpenAI-compatible endpoint continues `Q: ... A:`.
+
+Requests are repeated until an answer ends by itself and has at most 1,200 characters, as in the organisers' script.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from porism.errors import PorismError
+from porism.search.answer_text import MAX_LENGTH, fitting_text
+from porism.search.endpoint import KEY_VARIABLE, Api, Completion, Endpoint, EndpointError, Message, Sampling, address
+from porism.search.query import ReadQuery
+from porism.search.retriever import Ranking
+from porism.systems.answerer import Answerer, Cost, WrittenAnswer
+from porism.systems.context import SystemContext
+from porism.systems.declaration import MissingModelError
+from porism.systems.task3.posts import topic_texts
+from porism.systems.topic_query import topic_of
+
+ORIGINAL = "text-davinci-002"
+ADDRESS_VARIABLE = "PORISM_ENDPOINT"
+LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
+UP_TO_ANSWER = re.compile(r".*^A:", re.DOTALL | re.MULTILINE)
+
+PromptKind = Literal["overview", "script"]
+PROMPTS: dict[PromptKind, str] = {
+    "overview": "Q: {title}\n\n{body}\n\nA:",  # the overview paper
+    "script": "Q: {title}\n\n{body}\n\n",  # the organisers' program, which cuts the answer at "A:" afterwards
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often an answer is requested, how long to wait for a busy endpoint at first, and what to do when no attempt succeeds."""
+
+    attempts: int = 20
+    wait: float = 1.0
+    otherwise: Literal["error", "cut"] = "error"
+
+
+def endpoint_answer(
+    context: SystemContext,
+    url: str = "",
+    model: str = ORIGINAL,
+    api: Api = "completions",
+    prompt: PromptKind = "overview",
+    temperature: float = 0.7,
+    tokens: int = 570,
+    seconds: float = 60.0,
+    attempts: int = 20,
+    wait: float = 1.0,
+    otherwise: Literal["error", "cut"] = "error",
+) -> Answerer:
+    """Answer with a language model. Without `url` the variable PORISM_ENDPOINT names the address; PORISM_ENDPOINT_KEY may hold a key."""
+    place = url or os.environ.get(ADDRESS_VARIABLE, "")
+    if not place:
+        raise MissingModelError(
+            f"needs a language model that does not come with Porism: {ORIGINAL}, or another one as a substitute",
+            fix="name an OpenAI-compatible endpoint: --set endpoint_answer.url=http://127.0.0.1:8080/v1/completions "
+            "--set endpoint_answer.model=NAME",
+        )
+    endpoint = Endpoint(place, model, os.environ.get(KEY_VARIABLE, ""), seconds)
+    return EndpointAnswerer(endpoint, api, prompt, Sampling(tokens, temperature), Patience(attempts, wait, otherwise))
+
+
+class EndpointAnswerer(Answerer):
+    """Answers with what a language model writes."""
+
+    depth = 1
+
+    def __init__(
+        self, endpoint: Endpoint, api: Api, prompt: PromptKind, sampling: Sampling, patience: Patience
+    ) -> None:
+        self._endpoint, self._api, self._prompt = endpoint, api, prompt
+        self._sampling, self._patience = sampling, patience
+        self._cut = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The model and its address; a model that is not the original is a substitute."""
+        model = f"{self._endpoint.model} at {address(self._endpoint.url)}"
+        said = model if self._endpoint.model == ORIGINAL else f"substitute: {model} in place of {ORIGINAL}"
+        return (said, *([f"{self._cut} answers did not fit and were cut after a sentence"] if self._cut else []))
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the first attempt that ends by itself and fits."""
+        prompt = PROMPTS[self._prompt].format_map(topic_texts(topic_of(query))._asdict())
+        cost, tries = Cost(), list[str]()
+        for _ in range(self._patience.attempts):
+            made = self._request(prompt)
+            cost += Cost(1, made.prompt_tokens, made.completion_tokens, made.seconds)
+            text = self._answer_text(made.text)
+            if made.finished and 0 < len(text) <= MAX_LENGTH:
+                written = fitting_text(text)
+                if written:
+                    return WrittenAnswer(written, self._endpoint.model, cost)
+            tries.append(text)
+        return self._without_success(tries, cost)
+
+    def _answer_text(self, text: str) -> str:
+        return (UP_TO_ANSWER.sub("", text, count=1) if self._prompt == "script" else text).strip()
+
+    def _request(self, prompt: str) -> Completion:
+        """Send a request, and again after a while if the endpoint is busy."""
+        for number in range(max(self._patience.attempts, 1)):
+            try:
+                return self._send(prompt)
+            except EndpointError as error:
+                if not error.may_pass or number + 1 >= self._patience.attempts:
+                    raise
+                time.sleep(min(self._patience.wait * 2**number, LONGEST_WAIT))
+        raise AssertionError("a loop of at least one attempt returns or raises")
+
+    def _send(self, prompt: str) -> Completion:
+        if self._api == "completions":
+            return self._endpoint.complete(prompt, self._sampling)
+        return self._endpoint.chat((Message("user", prompt),), self._sampling)
+
+    def _without_success(self, tries: list[str], cost: Cost) -> WrittenAnswer:
+        shortest = min(filter(None, tries), key=len, default="")
+        if self._patience.otherwise == "cut" and shortest:
+            self._cut += 1
+            return WrittenAnswer(fitting_text(shortest), self._endpoint.model, cost)
+        fact = f"the shortest has {len(shortest):,} characters" if shortest else "all are empty"
+        raise PorismError(
+            f"none of {len(tries)} answers ended by itself within {MAX_LENGTH:,} characters; {fact}",
+            where=f"the endpoint {address(self._endpoint.url)}",
+            fix="allow more attempts, or cut after a sentence: --set endpoint_answer.otherwise=cut",
+        )

@@ -1,0 +1,34 @@
+"""Posts of a ranking as sentences, and topics as text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from porism.corpus.store.collection import Collection
+from porism.records import Topic
+from porism.search.answer_text import as_text
+from porism.search.display.sentences import whole_sentences
+from porism.text.read import read_official
+from porism.text.render import prose
+from porism.text.segment import Segment
+
+
+def post_sentences(collection: Collection, post_id: int) -> list[list[Segment]]:
+    """Return the body of a post as sentences with formulas; double quotes become single ones, as in the runs of approach0."""
+    sentences = whole_sentences(collection.post(post_id).body)
+    return [
+        [piece if piece.is_formula else piece._replace(text=piece.text.replace('"', "'")) for piece in sentence]
+        for sentence in sentences
+    ]
+
+
+class TopicTexts(NamedTuple):
+    """Title and body of a topic, with LaTeX between dollar signs."""
+
+    title: str
+    body: str
+
+
+def topic_texts(topic: Topic) -> TopicTexts:
+    """Return a topic as text."""
+    return TopicTexts(*(as_text(prose(read_official(field))) for field in (topic.title, topic.question)))

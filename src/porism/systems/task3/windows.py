@@ -1,0 +1,130 @@
+"""Approach Zero in Task 3: the sentences of a retrieved post that score best, or its longest beginning.
+
+Windows are 5 to 9 consecutive sentences, or begin with the post and have 5 sentences up to all. A post of fewer sentences counts whole. Windows of more than
+1,195 characters are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from porism.corpus.store.collection import Collection
+from porism.search.answer_text import fit, join
+from porism.search.query import ReadQuery
+from porism.search.retriever import Ranking
+from porism.systems.answerer import Answerer, WrittenAnswer
+from porism.systems.context import SystemContext
+from porism.systems.task3.posts import post_sentences, topic_texts
+from porism.systems.task3.scorers import PassageScorer, Scorer, make_scorer
+from porism.systems.topic_query import topic_of
+from porism.text.segment import Segment
+
+LONGEST = 1195  # characters, as in the authors' code
+SHORTEST_WINDOW, LONGEST_WINDOW = 5, 9  # sentences
+ORIGINAL = "the ColBERT of approach0 (not published; nearest approach0/colbert-cocomae-220)"
+
+
+class Window(NamedTuple):
+    """Consecutive sentences of a post, as text."""
+
+    post_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindowShape:
+    """Which windows a post has: at every start, or from its beginning only."""
+
+    start: Literal["everywhere", "beginning"] = "everywhere"
+    shortest: int = SHORTEST_WINDOW
+    longest: int = LONGEST_WINDOW
+
+    def windows(self, count: int) -> Iterator[range]:
+        """Yield the windows of a post of `count` sentences."""
+        if count <= self.shortest:
+            yield range(count)
+        elif self.start == "beginning":
+            yield from (range(end) for end in range(self.shortest, count + 1))
+        else:
+            for first in range(count - self.shortest + 1):
+                for size in range(self.shortest, min(self.longest, count - first) + 1):
+                    yield range(first, first + size)
+
+
+def sentence_windows(
+    context: SystemContext,
+    start: Literal["everywhere", "beginning"] = "everywhere",
+    choose: Literal["best", "longest"] = "best",
+    posts: int = 20,
+    limit: int = LONGEST,
+    scorer: Scorer = "maxsim",
+    model: str = "",
+) -> Answerer:
+    """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
+    return BestWindow(
+        context.collection, WindowShape(start), choose, posts, limit, make_scorer(scorer, model, ORIGINAL, context)
+    )
+
+
+def longest_prefix(context: SystemContext, limit: int = LONGEST) -> Answerer:
+    """Return the longest beginning of the first post that fits."""
+    return LongestPrefix(context.collection, limit)
+
+
+class LongestPrefix(Answerer):
+    """Answers with the first sentences of the first post."""
+
+    depth = 1
+
+    def __init__(self, collection: Collection, limit: int) -> None:
+        self._collection = collection
+        self._limit = limit
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return as many whole sentences as fit; nothing without a hit."""
+        for hit in ranking.top(1):
+            return prefix_answer(hit.id, post_sentences(self._collection, hit.id), self._limit)
+        return WrittenAnswer("")
+
+
+class BestWindow(Answerer):
+    """Answers with a window of sentences that a scorer prefers."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        shape: WindowShape,
+        choose: Literal["best", "longest"],
+        posts: int,
+        limit: int,
+        scorer: PassageScorer,
+    ) -> None:
+        self.depth = posts
+        self.notes = scorer.notes
+        self._collection, self._shape, self._choose = collection, shape, choose
+        self._limit, self._scorer = limit, scorer
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a hit."""
+        posts = {hit.id: post_sentences(self._collection, hit.id) for hit in ranking.top(self.depth)}
+        windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
+        if windows:
+            scores = self._scorer.scores(topic_texts(topic_of(query)), [window.text for window in windows])
+            best = windows[max(range(len(windows)), key=lambda place: (scores[place], -place))]
+            if self._choose == "longest":
+                best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
+            return WrittenAnswer(best.text, str(best.post_id))
+        return next((prefix_answer(*post, self._limit) for post in posts.items()), WrittenAnswer(""))
+
+    def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
+        for places in self._shape.windows(len(sentences)):
+            text = join(sentences[place] for place in places)
+            if text and len(text) <= self._limit:
+                yield Window(post_id, text)
+
+
+def prefix_answer(post_id: int, sentences: Sequence[Sequence[Segment]], limit: int) -> WrittenAnswer:
+    """Return the first sentences of a post that fit."""
+    return WrittenAnswer(join(fit(sentences, limit)), str(post_id))
