@@ -26,6 +26,7 @@ from porism.web.operations.logs import FORMATTERS, LogFormat, log_request
 from porism.web.operations.observer import Observer, observe
 from porism.web.operations.settings import Operations
 from porism.web.server.app import create_app
+from porism.web.site.settings import Limits, SiteSettings
 
 
 def samples(text: str) -> dict[tuple[str, str], float]:
@@ -118,7 +119,9 @@ class Observed:
     """A client of an observed application, on this machine and elsewhere."""
 
     def __init__(self, index: Path, settings: Operations) -> None:
-        app = create_app(porism.open(index), hosts=["localhost", "example.org"], seconds=60)
+        app = create_app(
+            porism.open(index), SiteSettings(limits=Limits(seconds=60)), hosts=["localhost", "example.org"]
+        )
         self.observer: Observer = observe(app, settings, SharedCounters(1))
         self.observer.counters.claim(0)
         self.local = TestClient(app, "http://localhost:8100", client=("127.0.0.1", 5000))
