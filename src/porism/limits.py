@@ -22,6 +22,9 @@ LIMITS: dict[str, Limit] = {
     ),
     "row_bytes": Limit(1 << 26, "bytes of a row of XML, a line of JSON or of a table; a longer one is left out"),
     "document_bytes": Limit(20_000_000, "bytes of a document in a folder; a larger one is left out"),
+    "rst_characters": Limit(
+        2_000_000, "characters of a reStructuredText document, which is slow to read; a longer one is left out"
+    ),
     "post_characters": Limit(2_000_000, "characters of the body of a post; a longer one is left out"),
     "comment_characters": Limit(50_000, "characters of a comment; a longer one is left out"),
     "post_tags": Limit(20_000, "HTML tags in the body of a post or in a document; one with more is left out"),

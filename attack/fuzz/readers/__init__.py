@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from attack.fuzz.reader import Reader
-from attack.fuzz.readers import archives, assessment, formulas, lab, served, texts
+from attack.fuzz.readers import archives, assessment, formulas, lab, notes, served, texts
 
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
         *formulas.READERS,
         *texts.READERS,
+        *notes.READERS,
         *lab.READERS,
         *archives.READERS,
         *served.READERS,

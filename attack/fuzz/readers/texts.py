@@ -63,7 +63,8 @@ def read_dump(data: bytes) -> Hashable:
     return _kinds(list(read_rows(name, lambda: io.BytesIO(data[1:]), f"{name}.xml", False, Meter())))
 
 
-def _document(data: bytes, suffix: str) -> Hashable:
+def read_file(data: bytes, suffix: str) -> Hashable:
+    """Read a document with this suffix in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"document{suffix}").write_bytes(data)
         return _kinds(list(Folder(Path(folder)).parts()[0].read()))
@@ -71,12 +72,12 @@ def _document(data: bytes, suffix: str) -> Hashable:
 
 def read_notebook(data: bytes) -> Hashable:
     """Read a notebook in a folder of documents."""
-    return _document(data, ".ipynb")
+    return read_file(data, ".ipynb")
 
 
 def read_document(data: bytes) -> Hashable:
     """Read Markdown, LaTeX or a web page in a folder of documents; the first byte chooses."""
-    return _document(data[1:], (".md", ".tex", ".html")[data[0] % 3 if data else 0])
+    return read_file(data[1:], (".md", ".tex", ".html")[data[0] % 3 if data else 0])
 
 
 HTML_TOKENS += [

@@ -129,7 +129,7 @@ def test_folder(tmp_path: Path) -> None:
     (folder / "bad.md").write_bytes(b"fine\n\xff")
     (folder / "broken.ipynb").write_text("{")
     (folder / "empty.html").write_text("<p></p>")
-    (folder / "ignored.txt").write_text("$t$")
+    (folder / "ignored.pdf").write_text("$t$")
     made = built(tmp_path / "c", folder)
     rows = [(post.id, post.kind, post.title.html(), post.tags, post.source) for post in made.posts()]
     assert rows == [

@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from porism.corpus.sources.documents.images import ImageReader
+from porism.corpus.sources.documents.images import SUFFIXES, ImageReader
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown
 from porism.corpus.sources.documents.notebook import read_notebook
+from porism.corpus.sources.documents.org import read_org
 from porism.corpus.sources.documents.page import read_page
+from porism.corpus.sources.documents.plain import read_text
+from porism.corpus.sources.documents.restructured import read_rst
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
 from porism.files import read_regular
@@ -28,7 +31,30 @@ READERS: dict[str, Callable[[str], Document]] = {
     ".htm": read_page,
     ".xhtml": read_page,
     ".ipynb": read_notebook,
+    ".txt": read_text,
+    ".rst": read_rst,
+    ".org": read_org,
 }
+# Files of people that would be documents, if there were a reader. Other files without a reader are counted together.
+UNREAD = frozenset(
+    [
+        ".pdf",
+        ".doc",
+        ".docx",
+        ".odt",
+        ".rtf",
+        ".epub",
+        ".djvu",
+        ".ps",
+        ".pptx",
+        ".tm",
+        ".lyx",
+        ".typ",
+        ".adoc",
+        ".mw",
+        ".nb",
+    ]
+)
 NOT_IN_A_TAG = re.compile(r"[^\w#+.-]+")
 
 
@@ -56,6 +82,12 @@ def _entries(path: Path) -> Iterator[Path | Dropped]:
             reason = "" if entry.is_file(follow_symlinks=False) else "not a regular file"
             reason = reason or ("" if _is_utf8(entry.path) else "name is not UTF-8")
             yield Dropped("documents", reason, printable(place)) if reason else place
+        elif place.suffix.lower() not in SUFFIXES:
+            yield Dropped("other files", _unread(place.suffix.lower()), printable(place))
+
+
+def _unread(suffix: str) -> str:
+    return f"no reader for {suffix}" if suffix in UNREAD else "not documents"
 
 
 def _is_utf8(name: str) -> bool:
