@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from porism.deadline import check
 from porism.index.analysis.words import WORD, stem
@@ -48,21 +49,26 @@ class MatchingWords:
     def tokens(self, text: str) -> set[str]:
         """Return the tokens of a text that contain words of the query."""
         tokens = text.split()
-        if not self._seen.issuperset(tokens):
-            self._look_up(set(tokens) - self._seen)
+        self._look_up(tokens)
         return self._matching.intersection(tokens)
 
-    def _look_up(self, tokens: set[str]) -> None:
-        self._seen |= tokens
-        terms = self._weights.keys()
-        self._matching.update([token for token in tokens if not terms.isdisjoint(token_stems(token))])
+    def _look_up(self, tokens: Iterable[str]) -> None:
+        new = set(tokens) - self._seen
+        if new:
+            self._seen |= new
+            terms = self._weights.keys()
+            self._matching.update([token for token in new if not terms.isdisjoint(token_stems(token))])
 
-    def weight(self, text: str) -> float:
-        """Return the weight of the query terms in a text, each counted once."""
-        found = self.tokens(text)
-        if not found:
-            return 0.0
-        stems = set().union(*map(token_stems, found))
+    def weights(self, texts: Iterable[str]) -> list[float]:
+        """Return the weight of the query terms in each text. A term counts once in a text."""
+        split = [text.split() for text in texts]
+        self._look_up(chain.from_iterable(split))
+        matching = self._matching
+        return [self._weight(found) if (found := matching.intersection(tokens)) else 0.0 for tokens in split]
+
+    def _weight(self, tokens: Iterable[str]) -> float:
+        """Return the weight of the query terms in tokens, each counted once."""
+        stems = set().union(*map(token_stems, tokens))
         return sum([self._weights[term] for term in stems if term in self._weights])
 
     def split(self, text: str) -> Iterable[HighlightedSegment]:
@@ -132,24 +138,21 @@ class SnippetBuilder:
 
     def _best_window(self, pieces: Sequence[str]) -> tuple[int, int]:
         """Return start and end of the pieces with the largest weight that fit into a snippet."""
-        parts, words = self._parts.weights, self._words.weight
-        weights: list[float] = []
-        widths: list[float] = []
-        for piece in pieces:
+        parts = self._parts.weights
+        weights = self._words.weights("" if piece[0] in FORMULA_MARKS else piece for piece in pieces)
+        widths: list[float] = list(map(len, pieces))
+        for at, piece in enumerate(pieces):
             if piece[0] in FORMULA_MARKS:
                 _, expression, latex = piece.split(" ", 2)
-                weights.append(parts[int(expression)])
-                widths.append(len(latex) * FORMULA_WIDTH + 2)
-            else:
-                weights.append(words(piece))
-                widths.append(len(piece))
+                weights[at] = parts[int(expression)]
+                widths[at] = len(latex) * FORMULA_WIDTH + 2
         return best_window(weights, widths, SNIPPET_LENGTH)
 
     def _weight(self, segment: Segment) -> float:
         """Return the weight of the query terms in a text or formula."""
         check()
         is_formula = segment.kind == "formula"
-        return self._parts.weights[segment.expression_id] if is_formula else self._words.weight(segment.text)
+        return self._parts.weights[segment.expression_id] if is_formula else self._words.weights([segment.text])[0]
 
     def _highlighted(self, segments: Iterable[Segment]) -> tuple[HighlightedSegment, ...]:
         shown: list[HighlightedSegment] = []
