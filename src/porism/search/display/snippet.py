@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from heapq import nlargest
 from itertools import chain
 
 from porism.deadline import check
@@ -26,7 +27,7 @@ from porism.text.render import prose
 from porism.text.segment import Segment, Text
 
 SNIPPET_LENGTH = 320  # characters
-MAX_HIGHLIGHTED = 4  # formulas of a snippet that are compared with the query symbol by symbol
+MAX_HIGHLIGHTED = 3  # distinct formulas of a snippet that are compared with the query symbol by symbol
 FORMULA_WIDTH = 0.5  # a character of LaTeX takes less space than one of text
 TOKENS_KEPT = 50_000  # tokens of texts whose stems are kept for the next query
 ELLIPSIS = " …"
@@ -155,22 +156,29 @@ class SnippetBuilder:
         return self._parts.weights[segment.expression_id] if is_formula else self._words.weights([segment.text])[0]
 
     def _highlighted(self, segments: Iterable[Segment]) -> tuple[HighlightedSegment, ...]:
+        segments = list(segments)
+        compared = self._most_shared(segments)
         shown: list[HighlightedSegment] = []
-        compared = 0
         for segment in segments:
             check()
             if segment.kind != "formula":
                 shown.extend(self._words.split(segment.text))
                 continue
             nodes: tuple[int, ...] = ()
-            if compared < MAX_HIGHLIGHTED and self._parts.of(segment.expression_id):
-                compared += 1
+            if segment.expression_id in compared:
                 nodes = self.formula_nodes(segment)
                 mathml = parsed_formula(segment.text).parsed.mathml
             else:
                 mathml = mathml_of(segment.text)
             shown.append(HighlightedSegment("formula", segment.text, mathml, segment.formula_id, bool(nodes), nodes))
         return tuple(shown)
+
+    def _most_shared(self, segments: Iterable[Segment]) -> set[int]:
+        """Return the expressions that share the most with the query."""
+        weights = self._parts.weights
+        found = dict.fromkeys(segment.expression_id for segment in segments if segment.kind == "formula")
+        shared = [expression for expression in found if weights[expression] > 0]
+        return set(nlargest(MAX_HIGHLIGHTED, shared, key=weights.__getitem__))
 
 
 def _within(pieces: Sequence[Segment], limit: int) -> list[Segment]:
