@@ -51,6 +51,7 @@ ACTIONS = {
     "submissions": (),
     "assess": JOURNAL[:1],
     "turkle": JOURNAL,
+    "users": (),
 }
 NOT_RUN = {
     ("editor", "install"),

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from notes_site import make_notes_index
 from starlette.testclient import TestClient
 
 import porism
-from porism.corpus.build.pipeline import build
-from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.server.run import Settings
@@ -23,12 +20,7 @@ Open = Callable[..., TestClient]
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    folder = tmp_path_factory.mktemp("notes")
-    (folder / "notes").mkdir()
-    (folder / "notes" / "one.md").write_text("# Cubes\n\nThe sum $x^3+y^3$.\n", "utf-8")
-    with Collection.open(build([open_source(folder / "notes", "")], folder / "collection", jobs=1)) as collection:
-        build_index(collection, folder / "index", vectors=False)
-    return porism.open(folder / "index")
+    return porism.open(make_notes_index(tmp_path_factory.mktemp("notes")))
 
 
 @pytest.fixture

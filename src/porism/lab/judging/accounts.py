@@ -59,7 +59,7 @@ def password_matches(password: str, stored: str) -> bool:
     return hmac.compare_digest(computed, base64.b64decode(digest))
 
 
-def _dummy_hash() -> str:
+def dummy_hash() -> str:
     """Return a hash to check when the name is unknown, so that the response time does not reveal which names exist."""
     zeros = base64.b64encode(b"0" * 64).decode()
     return "$".join(["scrypt", *map(str, COST), zeros, zeros])
@@ -90,7 +90,7 @@ def log_in(journal: Journal, name: str, password: str, address: str = "") -> str
     record_attempt(journal, name, address)
     rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
     with password_check():
-        matches = password_matches(password, rows[0]["password_hash"] if rows else _dummy_hash())
+        matches = password_matches(password, rows[0]["password_hash"] if rows else dummy_hash())
     if not matches or not rows:
         return None
     token, now = secrets.token_urlsafe(32), journal.clock()

@@ -124,6 +124,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     common = {
         "site_links": state.site_links,
         "look": state.look,
+        "reader": getattr(request.state, "reader", None),
         "here": request.url.path,
         "version": __version__,
         "collection_name": state.engine.name,

@@ -36,6 +36,7 @@ from porism.web.server.integrity import DamageGate, IntegrityCheck
 from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
 from porism.web.site import look
+from porism.web.site.access import AccessGate
 from porism.web.site.look import look_of
 from porism.web.site.settings import SiteSettings
 
@@ -80,6 +81,7 @@ def create_app(
             RequestMiddleware, on_error=answer_error, headers=REMOTE_IMAGES if site.posts.remote_images else None
         ),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+        *([Middleware(AccessGate, site=site)] if site.access.header or site.access.users else []),
         Middleware(DamageGate, check=integrity),
     ]
     if cors:

@@ -13,6 +13,7 @@ from porism.web.site.colours import AA
 from porism.web.site.logo import read_logo
 from porism.web.site.reading import Problem, SettingsReading
 from porism.web.site.theme import faint_texts
+from porism.web.site.users import read_users
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,15 @@ def _contrast(reading: SettingsReading) -> Iterator[Problem]:
         )
 
 
+def _users(reading: SettingsReading) -> Iterator[Problem]:
+    if path := reading.settings.access.users:
+        try:
+            if not read_users(Path(path)).hashes:
+                raise PorismError("has no users", where=path, fix=f"porism users add {path} NAME")
+        except PorismError as error:
+            yield Problem(_place(reading, "access.users"), f"{path} {error.message}", error.fix)
+
+
 def _plain_http(reading: SettingsReading) -> Iterator[Problem]:
     site = reading.settings
     if site.access.users and not site.site.base_url.startswith("https:") and not _is_loopback(site.server.host):
@@ -91,5 +101,5 @@ def _is_loopback(host: str) -> bool:
 
 
 Check = Callable[[SettingsReading], Iterator[Problem]]
-PROBLEMS: tuple[Check, ...] = (_logo, _experiment, _licence)
+PROBLEMS: tuple[Check, ...] = (_logo, _experiment, _licence, _users)
 WARNINGS: tuple[Check, ...] = (_contrast, _plain_http, _private_cors)
