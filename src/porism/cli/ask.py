@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from porism.cli.values import positive_seconds
+
 HELP = "answer a question by the best passage of the collection, at most 1,200 characters, with its source"
 EXAMPLE = "porism ask demo/index 'why is $\\sqrt{2}$ irrational?'"
 
@@ -12,6 +14,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
     parser.add_argument("query", metavar="QUERY", help="as for porism search (- reads the question from stdin)")
+    parser.add_argument(
+        "--endpoint",
+        default="",
+        metavar="URL",
+        help="let the language model at this chat-completions address write the answer from the best passages (API key: PORISM_ENDPOINT_KEY)",
+    )
+    parser.add_argument(
+        "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--endpoint-seconds",
+        type=positive_seconds,
+        default=60.0,
+        metavar="S",
+        help="time for a whole generated answer, in seconds (default: %(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print the passage and its sources as JSON")
 
 
@@ -20,4 +38,12 @@ def run(args: argparse.Namespace) -> int:
     from porism.cli.output import print_extract, read_argument
     from porism.search.engine import Engine
 
-    return print_extract(Engine.open(args.index).ask(read_argument(args.query)), args.json)
+    engine = Engine.open(args.index)
+    if args.endpoint:
+        import os
+
+        from porism.search.endpoint import KEY_VARIABLE, Endpoint
+
+        key = os.environ.get(KEY_VARIABLE, "")
+        engine.endpoint = Endpoint(args.endpoint, args.endpoint_model, key, args.endpoint_seconds)
+    return print_extract(engine.ask(read_argument(args.query)), args.json)

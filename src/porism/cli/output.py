@@ -66,10 +66,23 @@ def print_extract(extract: Extract, as_json: bool) -> int:
     if as_json:
         print(json.dumps(asdict(extract), ensure_ascii=False))
         return 0
+    if extract.generated:
+        _print_generated(extract)
+        return 0
     print(extract.text)
     for source in extract.sources:
         print(f"source: {source.post_id}  {_line(source.title)}")
     return 0 if extract.text else 1
+
+
+def _print_generated(extract: Extract) -> None:
+    """Print a generated answer: sentences with the numbers of their sources, then the sources."""
+    print("Written by a language model from the sources below:", file=sys.stderr)
+    for sentence in extract.sentences:
+        marks = "".join(f" [{number}]" for number in sentence.cited) or " [no source]"
+        print(f"{_line(sentence.segments)}{marks}")
+    for number, source in enumerate(extract.sources, 1):
+        print(f"source [{number}]: {source.post_id}  {_line(source.title)}")
 
 
 def _also(results: Results) -> list[str]:

@@ -72,6 +72,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
     )
+    parser.add_argument(
+        "--endpoint-seconds",
+        type=positive_seconds,
+        default=60.0,
+        metavar="S",
+        help="time for a whole generated answer, in seconds (default: %(default)s)",
+    )
     add_site_options(parser)
 
 

@@ -28,6 +28,7 @@ KEYS = {
     "remote_images": "posts.remote_images",
     "endpoint": "endpoint.url",
     "endpoint_model": "endpoint.model",
+    "endpoint_seconds": "endpoint.seconds",
 }
 SITE = "posts.site"  # --site NAME gives this setting, --site FILE.toml all of them
 

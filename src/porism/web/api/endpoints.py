@@ -43,7 +43,7 @@ ENDPOINTS = (
     ),
     Endpoint("/v1/asked", views.asked, Results, views.ASKED),
     Endpoint("/v1/formulas", views.formulas, FormulaResults, (views.Q, *views.PAGE, views.MODE)),
-    Endpoint("/v1/ask", views.ask, Extract, (views.Q,)),
+    Endpoint("/v1/ask", views.ask, Extract, (views.Q, views.GENERATE)),
     Endpoint("/v1/explain", views.explain, Explanation, (views.Q, ID)),
     Endpoint("/v1/complete", views.complete, Completions, (views.Q, views.COMPLETIONS)),
     Endpoint("/v1/preview", views.preview, views.Preview, (views.Q,)),

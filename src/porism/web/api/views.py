@@ -19,6 +19,7 @@ from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
+from porism.search.generate import AnswerBasis
 from porism.search.query import parse_part
 from porism.search.reading.parts import QueryPart, split_query
 from porism.web.api.errors import BadRequest
@@ -122,6 +123,7 @@ ASKED = (
     Parameter("k", "number of questions", int, 5, low=1, high=20),
 )
 COMPLETIONS = Parameter("k", "number of completions", int, 8, low=1, high=20)
+GENERATE = Parameter("generate", "let the language model of the server write the answer, if it has one", bool, True)
 READING = (
     Parameter("as_words", "read only formulas between dollar signs as formulas", bool, False),
     Parameter("verbatim", "do not correct spelling, and add no other words for the same idea", bool, False),
@@ -175,9 +177,14 @@ def formulas(engine: Engine, q: str, k: int, offset: int, mode: Mode) -> Formula
     return engine.formulas(q, k=k, mode=mode, offset=offset)
 
 
-def ask(engine: Engine, q: str) -> Extract:
+def ask(engine: Engine, q: str, generate: bool = True) -> Extract:
     """Return the best extract of at most 1,200 characters."""
-    return engine.ask(q)
+    return engine.ask(q, generate)
+
+
+def answer_basis(engine: Engine, q: str) -> AnswerBasis:
+    """Return what a language model writes an answer from."""
+    return engine.answer_basis(q)
 
 
 def explain(engine: Engine, q: str, id: int) -> Explanation:

@@ -16,6 +16,7 @@ from porism.search.formulas.searcher import DEPTH
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
+from porism.web.pages.generation import whole_answer
 from porism.web.pages.statistics import statistics as collection_statistics
 from porism.web.site.settings import Pages
 
@@ -24,7 +25,8 @@ TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
 OFFSET = Parameter("offset", "number of hits to skip", int, 0, low=0, high=990)
 FILTERS = tuple(parameter for parameter in views.FILTERS if parameter.name != "kind")
 TEXT = Parameter("q", "text and formulas", default="")
-SEARCH = (TEXT, TAB, OFFSET, views.MODE, views.SORT, views.EXPAND, *FILTERS, *views.READING)
+WHOLE = Parameter("whole", "wait for the whole generated answer", bool, False)
+SEARCH = (TEXT, TAB, OFFSET, views.MODE, views.SORT, views.EXPAND, *FILTERS, *views.READING, WHOLE)
 POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
 PER_PAGE = 10
 
@@ -180,11 +182,18 @@ async def search(request: Request) -> Response:
         levels=LEVELS,
         modes=MODES,
         found=found,
+        stream=_stream_of(request, values, found),
         feed=SearchState(values, "/search.atom", pages.default_sort),
         export=SearchState(values, "/export", pages.default_sort),
         per_page=PER_PAGE,
         depth=DEPTH,
     )
+
+
+def _stream_of(request: Request, values: Mapping[str, Any], found: Any) -> str:
+    """Return the address of the generated answer, if there is one and the page does not have it."""
+    writes = values["tab"] == "ask" and not values["whole"] and request.app.state.engine.endpoint is not None
+    return f"/ask/stream?{encoded({'q': values['q']})}" if writes and found.segments else ""
 
 
 async def find_posts(request: Request, values: dict[str, Any]) -> Any:
@@ -214,8 +223,10 @@ async def find_formulas(request: Request, values: dict[str, Any]) -> Any:
 
 
 async def find_extract(request: Request, values: dict[str, Any]) -> Any:
-    """Return the extract of the Ask tab."""
-    return await run_view(request, views.ask, {"q": values["q"]})
+    """Return the extract of the Ask tab, or with `whole` the generated answer, which scripts load by themselves."""
+    if values["whole"]:
+        return await whole_answer(request, values["q"])
+    return await run_view(request, views.ask, {"q": values["q"], "generate": False})
 
 
 TAB_VIEWS = {"answers": find_posts, "questions": find_posts, "formulas": find_formulas, "ask": find_extract}

@@ -23,10 +23,11 @@ from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
 from porism.web.api.slots import RUNNING, QuerySlots
-from porism.web.pages import api_page, ask_box, editor, exports, threads
+from porism.web.pages import answer_stream, api_page, ask_box, editor, exports, threads
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
+from porism.web.pages.generation import Generations
 from porism.web.pages.leaderboard import leaderboard
 from porism.web.pages.thread_page import ThreadOptions
 from porism.web.server import integrity as readiness
@@ -97,6 +98,7 @@ def create_app(
     app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site.posts), site.posts.remote_images)
     app.state.site, app.state.look = site, look_of(site)
     app.state.cache = ResponseCache(cache_size)
+    app.state.generations = Generations()
     app.state.slots = QuerySlots(running, site.limits.queue)
     app.state.templates = make_templates()
     app.state.site_links = [
@@ -114,6 +116,7 @@ def _routes(has_leaderboard: bool) -> list[BaseRoute]:
         *pages.routes(),
         *threads.routes(),
         *exports.routes(),
+        *answer_stream.routes(),
         *ask_box.routes(),
         *api_page.routes(),
         *readiness.routes(),

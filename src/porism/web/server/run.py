@@ -68,7 +68,7 @@ def warm_up_rest(engine: Engine) -> None:
         engine.search("proof of ?a^2+?b^2", k=3, kind="questions", group=True)
         engine.search('"square root" tag:algebra sqare', k=3)
         engine.complete("squa", k=3)
-        engine.ask("what is a square root")
+        engine.ask("what is a square root", generate=False)
 
 
 def open_engine(settings: Settings) -> Engine:
@@ -77,7 +77,7 @@ def open_engine(settings: Settings) -> Engine:
     model = settings.site.endpoint
     if model.url:
         key = os.environ.get("PORISM_ENDPOINT_KEY", "")
-        engine.endpoint = Endpoint(model.url, model.model, key=key, seconds=settings.site.limits.seconds * 0.8)
+        engine.endpoint = Endpoint(model.url, model.model, key=key, seconds=model.seconds)
     warm_up(engine)
     return engine
 

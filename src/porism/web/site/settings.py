@@ -105,6 +105,7 @@ class LanguageModel:
 
     url: str = setting("", values.URL, "chat-completions address; without one, nothing is generated")
     model: str = setting("default", values.TEXT, "name of the model")
+    seconds: float = setting(60.0, values.SECONDS, "time for a whole answer; the API waits no longer than for a query")
 
 
 @dataclass(frozen=True, slots=True)
