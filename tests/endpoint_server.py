@@ -80,7 +80,10 @@ class Server(BaseHTTPRequestHandler):
         self.reply(body, WHOLE)
 
     def be_slow_words(self, body: dict[str, Any]) -> None:
-        self.stream([f"{word} " for word in WHOLE.split(" ")], "stop", pause=0.15)
+        if body.get("stream"):
+            self.stream([f"{word} " for word in WHOLE.split(" ")], "stop", pause=0.15)
+        else:
+            self.reply(body, WHOLE)
 
     def be_echo(self, body: dict[str, Any]) -> None:
         self.reply(body, json.dumps({"key": self.headers.get("authorization", ""), **body}))
