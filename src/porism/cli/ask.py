@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from porism.cli.values import positive_seconds
+from porism.cli.endpoint_options import add_endpoint_options
 
 HELP = "answer a question by the best passage of the collection, at most 1,200 characters, with its source"
 EXAMPLE = "porism ask demo/index 'why is $\\sqrt{2}$ irrational?'"
@@ -14,22 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
     parser.add_argument("query", metavar="QUERY", help="as for porism search (- reads the question from stdin)")
-    parser.add_argument(
-        "--endpoint",
-        default="",
-        metavar="URL",
-        help="let the language model at this chat-completions address write the answer from the best passages (API key: PORISM_ENDPOINT_KEY)",
-    )
-    parser.add_argument(
-        "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--endpoint-seconds",
-        type=positive_seconds,
-        default=60.0,
-        metavar="S",
-        help="time for a whole generated answer, in seconds (default: %(default)s)",
-    )
+    add_endpoint_options(parser)
     parser.add_argument("--json", action="store_true", help="print the passage and its sources as JSON")
 
 

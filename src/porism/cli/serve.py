@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from porism.cli.endpoint_options import add_endpoint_options
 from porism.cli.operations_options import add_operations_options, operations
 from porism.cli.server_options import add_server_options
 from porism.cli.site_options import add_site_options, site_settings
@@ -63,22 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--remote-images", action="store_true", help="show pictures in posts from other machines")
     parser.add_argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address")
-    parser.add_argument(
-        "--endpoint",
-        default="",
-        metavar="URL",
-        help="generate answers with the language model at this chat-completions address (API key: PORISM_ENDPOINT_KEY)",
-    )
-    parser.add_argument(
-        "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--endpoint-seconds",
-        type=positive_seconds,
-        default=60.0,
-        metavar="S",
-        help="time for a whole generated answer, in seconds (default: %(default)s)",
-    )
+    add_endpoint_options(parser)
     add_site_options(parser)
 
 
