@@ -6,6 +6,7 @@ import argparse
 import math
 
 HIGHEST_PORT = 65535
+MOST_BIAS = 3
 
 
 def port(text: str) -> int:
@@ -36,6 +37,19 @@ def positive_seconds(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a time in seconds; give a positive number, for example 10")
     return seconds
+
+
+def bias(text: str) -> float:
+    """Return a position bias."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MOST_BIAS:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a position bias; give a number from 0 to {MOST_BIAS}, for example 1"
+        )
+    return value
 
 
 def _at_least(text: str, least: int, example: str) -> int:

@@ -22,7 +22,7 @@ from porism.search.answers.model import Model, save_model
 from porism.search.engine import Engine
 from porism.search.features import all_features
 from porism.search.features.feature import Kind
-from porism.search.query import read_query
+from porism.search.query import ReadQuery, read_query
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}
 RELEVANT = 2  # the lowest grade that counts as relevant
@@ -42,12 +42,13 @@ class JudgedTopics(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Example:
     """A judged topic: the features of its candidates in units of their standard deviations, which candidates are relevant, and how many
-    posts are relevant in all."""
+    posts are relevant in all. `relevant_weights` say how much each relevant candidate counts; without them all count the same."""
 
     topic: str
     features: npt.NDArray[np.float64]
     relevant: npt.NDArray[np.bool_]
     relevant_posts: int
+    relevant_weights: npt.NDArray[np.float64] | None = None
 
 
 Measure = Callable[[Example, Weights], float]
@@ -62,12 +63,23 @@ def make_examples(
         relevant = {post for post, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
         if not relevant:
             continue
-        table = engine.features(read_query(topic.title, topic.question, topic.tags), kind)
-        posts = engine.index.documents.size("question" if kind == "questions" else "answer")
-        ranked = slice(table.batch.ranked_count(kind))
-        features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
-        found.append(Example(topic.id, features, np.isin(table.batch.ids(kind)[ranked], list(relevant)), len(relevant)))
+        query = read_query(topic.title, topic.question, topic.tags)
+        found.append(make_example(engine, topic.id, query, dict.fromkeys(relevant, 1.0), kind, weighted=False))
     return found
+
+
+def make_example(
+    engine: Engine, topic: str, query: ReadQuery, relevant: Mapping[int, float], kind: Kind, *, weighted: bool = True
+) -> Example:
+    """Return the example of a query. `relevant` gives the weights of its relevant posts, which count if it is `weighted`."""
+    table = engine.features(query, kind)
+    posts = engine.index.documents.size("question" if kind == "questions" else "answer")
+    ranked = slice(table.batch.ranked_count(kind))
+    features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
+    ids = table.batch.ids(kind)[ranked]
+    is_relevant = np.isin(ids, list(relevant))
+    weights = np.array([relevant[int(id)] for id in ids[is_relevant]], np.float64) if weighted else None
+    return Example(topic, features, is_relevant, len(relevant), weights)
 
 
 def fit(topics: Sequence[Example], kind: Kind) -> Weights:
@@ -99,10 +111,16 @@ def _loss(weights: Weights, topics: Sequence[Example], penalty: float) -> tuple[
         total, weighted = others.sum(), others @ topic.features[~topic.relevant]
         own = np.exp(scores[topic.relevant] - high)
         share = own / (own + total)
-        loss -= float(np.mean(np.log(share)))
+        loss -= float(_mean(np.log(share), topic.relevant_weights))
         features = topic.features[topic.relevant]
-        gradient -= np.mean(features * (1 - share)[:, None] - weighted / (own + total)[:, None], axis=0)
+        gradients = features * (1 - share)[:, None] - weighted / (own + total)[:, None]
+        gradient -= _mean(gradients, topic.relevant_weights)
     return loss / len(topics) + penalty * float(weights @ weights), gradient / len(topics) + 2 * penalty * weights
+
+
+def _mean(values: Weights, weights: Weights | None) -> Weights:
+    """Return the mean over the first axis, weighted if there are weights."""
+    return np.asarray(np.mean(values, axis=0) if weights is None else np.average(values, axis=0, weights=weights))
 
 
 def average_precision(topic: Example, weights: Weights) -> float:

@@ -1,0 +1,210 @@
+"""The file of search analytics: counts in SQLite, which several processes write. Its size is bounded.
+
+It has no addresses, no user agents, no sessions, and no times finer than an hour. A query is a keyed hash until it was searched `minimum_count` times;
+only then its text is stored. A click counts only for a hit that was shown, and at most as often as it was shown.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from porism.errors import PorismError
+from porism.search.analytics.privacy import MINIMUM_COUNT, keyed_hash, recordable
+from porism.search.reading.parts import split_query
+
+FORMAT = 1
+APPLICATION = 0x506F4141  # in the header of the file: it is a file of analytics
+MOST_QUERIES = 50_000
+MOST_FORMULAS = 20_000
+MOST_SHOWN = 500_000  # rows of hits that were shown
+MOST_HOURS = 400 * 24
+MOST_POSITION = 50  # hits further down are not recorded
+HOUR = 3600
+BUSY_SECONDS = 5.0
+FORGET_EVERY = 100  # writes between two looks at the size
+
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS hours (
+  hour INTEGER PRIMARY KEY, searches INTEGER, without_results INTEGER, clicks INTEGER, unrecorded INTEGER);
+CREATE TABLE IF NOT EXISTS queries (
+  id INTEGER PRIMARY KEY, hash BLOB, tab TEXT, text TEXT, searches INTEGER, without_results INTEGER, last_hour INTEGER,
+  UNIQUE (hash, tab));
+CREATE TABLE IF NOT EXISTS formulas (hash BLOB PRIMARY KEY, latex TEXT, searches INTEGER, last_hour INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shown (
+  query INTEGER REFERENCES queries ON DELETE CASCADE, post INTEGER, position INTEGER, impressions INTEGER, clicks INTEGER,
+  PRIMARY KEY (query, post, position)) WITHOUT ROWID;
+"""
+
+
+class ShownHit(NamedTuple):
+    """A hit on a page of results, and its position in the ranking, from 1."""
+
+    post: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search: the query, the tab, the number of results, and the hits that were shown. A later page of it is no new search."""
+
+    query: str
+    tab: str
+    results: int
+    hits: tuple[ShownHit, ...] = ()
+    is_first_page: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """A click on a hit."""
+
+    query: str
+    tab: str
+    hit: ShownHit
+
+
+def open_database(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """Open a file of analytics. Without `create` it must exist, and is only read."""
+    fix = "name a file that porism serve --analytics FILE writes"
+    if not create and not path.is_file():
+        raise PorismError("there is no such file", where=str(path), fix=fix)
+    try:
+        mode = "rwc" if create else "ro"
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS)
+        try:
+            identity = database.execute("PRAGMA application_id").fetchone()[0]
+            is_new = create and not database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+            if identity != APPLICATION and not is_new:
+                raise PorismError("is not a file of search analytics", where=str(path), fix=fix)
+        except BaseException:
+            database.close()
+            raise
+        return database
+    except sqlite3.Error as error:
+        raise PorismError(
+            f"cannot be opened as a file of search analytics ({error})", where=str(path), fix=fix
+        ) from None
+
+
+class AnalyticsStore:
+    """A file of analytics that is open for writing. Other processes may write it, too."""
+
+    def __init__(self, path: Path, minimum_count: int = MINIMUM_COUNT) -> None:
+        self._database = open_database(path, create=True)
+        self._minimum = minimum_count
+        self._writes = 0
+        self._database.isolation_level = None
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database.execute("PRAGMA foreign_keys = ON")
+        self._database.execute("PRAGMA secure_delete = ON")  # a query that is forgotten leaves nothing in the file
+        self._database.executescript(_SCHEMA)
+        with self._transaction():
+            add = "INSERT OR IGNORE INTO settings VALUES (?, ?)"
+            self._database.execute(add, ("key", secrets.token_bytes(32)))
+            self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", ("minimum_count", minimum_count))
+        self._key: bytes = self._database.execute("SELECT value FROM settings WHERE name = 'key'").fetchone()[0]
+
+    def write(self, events: Iterable[Search | Click], now: float | None = None) -> None:
+        """Count events, all or none of them. `now` is the time in seconds since 1970."""
+        hour = int(time.time() if now is None else now) // HOUR
+        with self._transaction():
+            for event in events:
+                if isinstance(event, Search):
+                    self._count_search(event, hour)
+                else:
+                    self._count_click(event, hour)
+            if self._writes % FORGET_EVERY == 0:
+                self._forget()
+            self._writes += 1
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _count_search(self, event: Search, hour: int) -> None:
+        text, is_new = recordable(event.query), event.is_first_page
+        self._count_hour(hour, int(is_new), int(is_new and not event.results), 0, int(is_new and not text))
+        if not text:
+            return
+        key = (keyed_hash(text, self._key), event.tab)
+        if is_new:
+            self._database.execute(
+                """INSERT INTO queries (hash, tab, searches, without_results, last_hour) VALUES (?, ?, 1, ?, ?)
+                ON CONFLICT DO UPDATE SET searches = searches + 1, without_results = without_results + excluded.without_results,
+                last_hour = excluded.last_hour""",
+                (*key, int(not event.results), hour),
+            )
+            reached = "UPDATE queries SET text = ? WHERE hash = ? AND tab = ? AND text IS NULL AND searches >= ?"
+            self._database.execute(reached, (text, *key, self._minimum))
+            self._count_formulas(text, hour)
+        self._database.executemany(
+            """INSERT INTO shown SELECT id, ?, ?, 1, 0 FROM queries WHERE hash = ? AND tab = ?
+            ON CONFLICT DO UPDATE SET impressions = impressions + 1""",
+            [(*hit, *key) for hit in event.hits if hit.position <= MOST_POSITION],
+        )
+
+    def _count_formulas(self, text: str, hour: int) -> None:
+        formulas = {" ".join(part.latex.split()) for part in split_query(text) if part.kind == "formula"}
+        for latex in sorted(formulas - {""}):
+            self._database.execute(
+                """INSERT INTO formulas VALUES (?, NULL, 1, ?)
+                ON CONFLICT DO UPDATE SET searches = searches + 1, last_hour = excluded.last_hour""",
+                (keyed_hash(latex, self._key), hour),
+            )
+            reached = "UPDATE formulas SET latex = ? WHERE hash = ? AND latex IS NULL AND searches >= ?"
+            self._database.execute(reached, (latex, keyed_hash(latex, self._key), self._minimum))
+
+    def _count_click(self, event: Click, hour: int) -> None:
+        changed = self._database.execute(
+            """UPDATE shown SET clicks = clicks + 1 WHERE post = ? AND position = ? AND clicks < impressions
+            AND query = (SELECT id FROM queries WHERE hash = ? AND tab = ?)""",
+            (*event.hit, keyed_hash(recordable(event.query), self._key), event.tab),
+        ).rowcount
+        if changed:
+            self._count_hour(hour, 0, 0, 1, 0)
+
+    def _count_hour(self, hour: int, *counts: int) -> None:
+        self._database.execute(
+            """INSERT INTO hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET searches = searches + excluded.searches,
+            without_results = without_results + excluded.without_results, clicks = clicks + excluded.clicks,
+            unrecorded = unrecorded + excluded.unrecorded""",
+            (hour, *counts),
+        )
+
+    def _forget(self) -> None:
+        """Keep the size bounded: the rarest and oldest rows go first, a tenth at a time."""
+        rarest = "DELETE FROM {0} WHERE rowid IN (SELECT rowid FROM {0} ORDER BY searches, last_hour LIMIT ?)"
+        if self._rows("queries") > MOST_QUERIES or self._rows("shown") > MOST_SHOWN:
+            self._database.execute(rarest.format("queries"), (max(1, self._rows("queries") // 10),))
+        if self._rows("formulas") > MOST_FORMULAS:
+            self._database.execute(
+                "DELETE FROM formulas WHERE hash IN (SELECT hash FROM formulas ORDER BY searches, last_hour LIMIT ?)",
+                (MOST_FORMULAS // 10,),
+            )
+        self._database.execute(
+            "DELETE FROM hours WHERE hour < (SELECT hour FROM hours ORDER BY hour DESC LIMIT 1 OFFSET ?)", (MOST_HOURS,)
+        )
+
+    def _rows(self, table: str) -> int:
+        return int(self._database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
