@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.values import positive_seconds
+from porism.cli.values import positive, positive_seconds
 
 if TYPE_CHECKING:
     from porism.web.operations.settings import Operations
@@ -22,9 +23,22 @@ def add_operations_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--slow-text", action="store_true", help="log the text of slow queries, too")
     parser.add_argument(
+        "--analytics",
+        type=Path,
+        metavar="FILE",
+        help="count searches and clicks in this file, without personal data; shown at /analytics",
+    )
+    parser.add_argument(
+        "--analytics-minimum",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="store the text of a query after this many searches (default: %(default)s)",
+    )
+    parser.add_argument(
         "--open-pages",
         action="store_true",
-        help="answer pages for the operator (/metrics) to everyone, not only to this machine",
+        help="answer pages for the operator (/metrics, /analytics) to everyone, not only to this machine",
     )
 
 
@@ -32,4 +46,11 @@ def operations(args: argparse.Namespace) -> Operations:
     """Return what the options switch on."""
     from porism.web.operations.settings import Operations
 
-    return Operations(metrics=args.metrics, slow_ms=args.slow_ms, slow_text=args.slow_text, open_pages=args.open_pages)
+    return Operations(
+        metrics=args.metrics,
+        slow_ms=args.slow_ms,
+        slow_text=args.slow_text,
+        analytics=args.analytics,
+        minimum_count=args.analytics_minimum,
+        open_pages=args.open_pages,
+    )

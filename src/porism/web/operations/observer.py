@@ -52,6 +52,7 @@ class Observer:
             "response_cache_misses": state.cache.counts.misses,
             "query_cache_hits": state.engine.cache_counts.hits,
             "query_cache_misses": state.engine.cache_counts.misses,
+            "analytics_dropped": getattr(getattr(state, "recorder", None), "dropped", 0),
         }
         for name, value in counted.items():
             counters.add(name, value - self._counted.get(name, 0))

@@ -17,6 +17,7 @@ from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.pages.generation import whole_answer
+from porism.web.pages.recorded import search_event
 from porism.web.pages.statistics import statistics as collection_statistics
 from porism.web.site.settings import Pages
 
@@ -96,6 +97,7 @@ class SearchState:
     values: dict[str, Any]
     path: str = "/search"
     default_sort: str = views.SORT.default
+    counts_clicks: bool = False
 
     def link(self, **changes: Any) -> str:
         """Return the address of this search with some values changed. Defaults are left out to keep it short."""
@@ -112,6 +114,13 @@ class SearchState:
         """Return the address of a post on the page of its thread, which highlights the query and leads back to the results."""
         query = {name: value for name in ("q", "tab") if (value := self.values.get(name)) and value != TAB.default}
         return f"/threads/{thread_id}{'?' + encoded(query) if query else ''}#post-{post_id}"
+
+    def hit_link(self, thread_id: int, post_id: int, position: int) -> str:
+        """Return the address of a hit on the page of its thread; where clicks are counted, one that counts and leads there."""
+        if not self.counts_clicks:
+            return self.thread_link(thread_id, post_id)
+        hit = {"thread": thread_id, "post": post_id, "position": position}
+        return f"/go?{encoded({'q': self.values['q'], 'tab': self.values['tab'], **hit})}"
 
     def why_link(self, post_id: int) -> str:
         """Return the address of the explanation of a hit."""
@@ -134,6 +143,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "collection": state.engine.collection,
         "palette": PALETTE,
         "has_editor": state.has_editor,
+        "counts_searches": getattr(state, "recorder", None) is not None,
     }
     body = state.templates.get_template(template).render(**common, **values)
     # Lone surrogates, which a collection may contain, become question marks.
@@ -171,10 +181,13 @@ async def search(request: Request) -> Response:
     if not values["q"].strip():
         return RedirectResponse("/", status_code=303)
     found = await TAB_VIEWS[values["tab"]](request, values)
+    recorder = getattr(request.app.state, "recorder", None)
+    if recorder is not None:
+        recorder.record(search_event(values, found), request.headers)
     return render(
         request,
         "search.html",
-        state=SearchState(values, default_sort=pages.default_sort),
+        state=SearchState(values, default_sort=pages.default_sort, counts_clicks=recorder is not None),
         values=values,
         tabs={name: TABS[name] for name in pages.tabs},
         sorts=SORTS,

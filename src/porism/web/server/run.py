@@ -20,8 +20,8 @@ from porism.search.endpoint import Endpoint
 from porism.search.engine import Engine
 from porism.web.api.slots import RUNNING
 from porism.web.operations.counters import SharedCounters
+from porism.web.operations.install import OperatedApp
 from porism.web.operations.logs import LogFormat, log_address
-from porism.web.operations.observer import observe
 from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import DEFAULT_SITE, create_app
 from porism.web.server.connections import ConnectionLimits
@@ -109,9 +109,9 @@ def open_service(settings: Settings, shared: SharedCounters) -> Service:
     """Open an index in a worker process, which counts in `shared`."""
     engine = open_engine(settings)
     app = make_app(engine, settings)
-    observer = observe(app, settings.operations, shared)
+    operated = OperatedApp(app, settings.operations, shared)
     is_well = lambda: not app.state.slots.is_stuck()  # noqa: E731
-    return Service(app, engine.name, is_well, observer.counters.claim, observer.update)
+    return Service(app, engine.name, is_well, operated.start, operated.observer.update, operated.stop)
 
 
 def server_settings(site: SiteSettings) -> ServerSettings:

@@ -26,7 +26,7 @@ TICKS = round(BEAT_SECONDS * 10)  # uvicorn ticks ten times a second
 class Service(NamedTuple):
     """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced.
 
-    `on_start` is called in its process with the number of the worker, `on_beat` about twice a second.
+    `on_start` is called in its process with the number of the worker, `on_beat` about twice a second, `on_stop` after the last request.
     """
 
     app: Starlette
@@ -34,6 +34,7 @@ class Service(NamedTuple):
     is_well: Callable[[], bool] = lambda: True
     on_start: Callable[[int], None] = lambda worker: None
     on_beat: Callable[[], None] = lambda: None
+    on_stop: Callable[[], None] = lambda: None
 
 
 class ServerSettings(NamedTuple):
@@ -93,6 +94,11 @@ class WorkerServer(uvicorn.Server):
         for listener in sockets or ():
             listener.listen(BACKLOG)
         self._beats.ready(self._service.title)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests finish, then stop the service."""
+        await super().shutdown(sockets)
+        self._service.on_stop()
 
     async def on_tick(self, counter: int) -> bool:
         """Look after the connections, and give a sign of life."""
