@@ -28,6 +28,9 @@ JOURNAL = (
 )
 BEFORE = {
     "agreement": JOURNAL,
+    "analytics": (
+        'python -c "import pathlib, porism.search.analytics.store as s; s.AnalyticsStore(pathlib.Path(\'searches.analytics\'))"',
+    ),
     "completion": ("mkdir -p ~/.local/share/bash-completion/completions",),
     "qrels": JOURNAL,
     "update": (
