@@ -29,7 +29,7 @@ JOURNAL = (
 BEFORE = {
     "agreement": JOURNAL,
     "analytics": (
-        'python -c "import pathlib, porism.search.analytics.store as s; s.AnalyticsStore(pathlib.Path(\'searches.analytics\'))"',
+        "python -c \"import pathlib, porism.search.analytics.store as s; s.AnalyticsStore(pathlib.Path('searches.analytics'))\"",
     ),
     "completion": ("mkdir -p ~/.local/share/bash-completion/completions",),
     "qrels": JOURNAL,
