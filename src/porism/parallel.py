@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import ProcessPoolExecutor as Pool
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from porism.errors import PorismError
@@ -70,8 +72,16 @@ def ordered(
         while waiting:
             yield _first_result(waiting)
     except BrokenProcessPool:
-        fix = "run the same command again, with fewer --jobs if memory is short"
-        raise PorismError("a worker process died", fix=fix) from None
+        raise PorismError("a worker process died", fix=_advice()) from None
+
+
+def _advice() -> str:
+    """Return what to do when a worker died. Each worker imports the script that started it, which must not start workers again."""
+    advice = "run the same command again, with fewer --jobs if memory is short"
+    script = Path(getattr(sys.modules["__main__"], "__file__", None) or "porism")
+    if script.stem in ("porism", "__main__"):
+        return advice
+    return f'{advice}; {script.name} must call Porism under `if __name__ == "__main__":`'
 
 
 def _run(function: Callable[[Task], Result], task: Task) -> Result:

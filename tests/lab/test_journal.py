@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -129,3 +130,26 @@ def test_only_the_owner_can_read_the_journal_and_its_backup(tmp_path: Path) -> N
     journal = make(tmp_path / "j")
     journal.backup(tmp_path / "copy")
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "j", tmp_path / "copy")] == [0o600, 0o600]
+
+
+def test_connections_end_with_their_threads(tmp_path: Path) -> None:
+    """A server starts and ends many threads in a day."""
+    journal = Journal.create(tmp_path / "judging.sqlite")
+
+    def use() -> None:
+        journal.read("SELECT 1")
+        with journal.write("NORMAL"):
+            pass
+
+    def run_threads(number: int) -> int:
+        for _ in range(number):
+            thread = threading.Thread(target=use)
+            thread.start()
+            thread.join()
+        return len(os.listdir("/proc/self/fd"))
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("this system does not list the open files of a process")
+    after_one = run_threads(1)
+    assert run_threads(20) <= after_one + 1
+    journal.close()

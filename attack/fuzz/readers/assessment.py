@@ -179,6 +179,6 @@ READERS = (
         prepare=_prepare,
         start=assessment,
         block=200,
-        descriptors=150,
+        descriptors=300,  # 40 threads with two connections, of three files each, and the server's own
     ),
 )

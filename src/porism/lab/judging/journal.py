@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,22 @@ class Event:
 EVENT_COLUMNS = "id, at, assessor, assignment, item, instance, field, value"
 
 
+class _ThreadConnections:
+    """The connections of one thread, by their setting of `synchronous`. They are closed when the thread has ended."""
+
+    def __init__(self) -> None:
+        self.by_setting: dict[str, sqlite3.Connection] = {}
+
+    def close(self) -> None:
+        """Close the connections."""
+        for connection in self.by_setting.values():
+            connection.close()
+        self.by_setting.clear()
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class Journal:
     """An open journal. Every thread has its own connection; the writers of this process take turns."""
 
@@ -79,7 +96,7 @@ class Journal:
         self.clock = clock
         self._local = threading.local()
         self._write_lock = threading.Lock()
-        self._connections: list[sqlite3.Connection] = []
+        self._threads: weakref.WeakSet[_ThreadConnections] = weakref.WeakSet()
 
     @classmethod
     def create(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Journal:
@@ -138,22 +155,24 @@ class Journal:
         With FULL, a commit is on disk when it returns. With NORMAL, it survives the end of this process, but a power
         failure may lose the last moments.
         """
-        connection: sqlite3.Connection | None = getattr(self._local, sync, None)
+        own: _ThreadConnections | None = getattr(self._local, "connections", None)
+        if own is None:
+            own = self._local.connections = _ThreadConnections()
+            self._threads.add(own)
+        connection = own.by_setting.get(sync)
         if connection is None:
             connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
             connection.row_factory = sqlite3.Row
             connection.executescript(
                 f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; PRAGMA foreign_keys = ON;"
             )
-            setattr(self._local, sync, connection)
-            self._connections.append(connection)
+            own.by_setting[sync] = connection
         return connection
 
     def close(self) -> None:
         """Close every connection of this journal."""
-        for connection in self._connections:
-            connection.close()
-        self._connections.clear()
+        for connections in list(self._threads):
+            connections.close()
         self._local = threading.local()
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
