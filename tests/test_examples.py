@@ -52,6 +52,7 @@ ACTIONS = {
     "pool": (),
     "topics": (),
     "submissions": (),
+    "tokens": (),
     "assess": JOURNAL[:1],
     "turkle": JOURNAL,
     "users": (),

@@ -233,6 +233,15 @@ def disk_error(error: OSError, path: Path) -> PorismError:
     )
 
 
+def sync_folder(folder: Path) -> None:
+    """Wait until the names of the files in a folder are on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def digest_file(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes, read in blocks."""
     with open(path, "rb") as stream:

@@ -73,15 +73,16 @@ def lock_of(target: Path) -> Path:
 
 
 @contextmanager
-def only_writer(target: Path, *, wait: bool = False) -> Iterator[None]:
-    """Be the only process that writes `target`; a second one is refused with the id of the first, or waits for it."""
+def only_writer(target: Path, *, wait: float = 0.0) -> Iterator[None]:
+    """Be the only process that writes `target`; a second one waits up to `wait` seconds, then is refused with the id of the first."""
+    end = time.monotonic() + wait
     with ExitStack() as stack:
         while True:
             try:
                 stack.enter_context(lock_file(lock_of(target)))
                 break
             except Locked as error:
-                if not wait:
+                if time.monotonic() >= end:
                     process = f"process {error.process}" if error.process else "another process"
                     fix = "wait for it, or name another target"
                     raise BusyError(f"{process} is writing it now", where=str(target), fix=fix) from None

@@ -18,7 +18,7 @@ from porism.errors import PorismError
 # arguments(parser) and run(args) -> exit code, and perhaps EXAMPLES (an example for each of its actions). A command whose work can be continued after Ctrl-C sets `resume`
 # (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant.
 GROUPS = {
-    "search": ("demo", "search", "formulas", "ask", "explain", "serve", "users", "editor", "mcp"),
+    "search": ("demo", "search", "formulas", "ask", "explain", "serve", "users", "tokens", "editor", "mcp"),
     "collections and indexes": ("build", "index", "update", "watch", "merge", "verify", "show", "stats", "export"),
     "formulas": ("formula", "match"),
     "experiments": ("run", "systems", "eval", "published", "train"),

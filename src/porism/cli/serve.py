@@ -60,6 +60,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_server_options(parser)
     add_operations_options(parser)
     parser.add_argument(
+        "--writable",
+        action="store_true",
+        help="take changes of posts over HTTP from programs that have a token (porism tokens)",
+    )
+    parser.add_argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)")
+    parser.add_argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     )
     parser.add_argument("--remote-images", action="store_true", help="show pictures in posts from other machines")
@@ -101,6 +107,7 @@ def _check(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace) -> int:
     from porism.web.server.run import Settings, serve
     from porism.web.site.checks import check_settings
+    from porism.web.writing.access import WriteSettings
 
     reading = site_settings(args)
     site = reading.checked()
@@ -109,5 +116,6 @@ def _serve(args: argparse.Namespace) -> int:
         print(f"porism: warning: {warning}", file=sys.stderr)
     for problem in checked.problems:
         raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
-    serve(Settings(args.index, site, operations=operations(args)))
+    writing = WriteSettings.of(args.index, args.tokens) if args.writable else None
+    serve(Settings(args.index, site, operations=operations(args), writing=writing))
     return 0

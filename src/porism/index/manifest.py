@@ -7,8 +7,9 @@ checksum and the size of every file; `porism.integrity` verifies the checksums o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.files import atomic_file
@@ -46,6 +47,13 @@ class Retired:
     time: float
 
 
+class LogPosition(NamedTuple):
+    """A record of a change log: the id of the log, and the number of the record. Number 0 is before the first one."""
+
+    log: str = ""
+    sequence: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What an index is, and which files it has. The manifest of a whole index names its segments, too."""
@@ -60,6 +68,15 @@ class Manifest:
     generation: int = 0  # grows with every change
     segments: tuple[SegmentEntry, ...] = ()
     retired: tuple[Retired, ...] = ()
+
+    @property
+    def log_position(self) -> LogPosition:
+        """The last record of a change log that the index has; changes and position are committed together."""
+        return LogPosition(str(self.options.get("log", "")), int(self.options.get("log_sequence", 0)))
+
+    def at_position(self, position: LogPosition) -> Manifest:
+        """Return the manifest with another position of the change log."""
+        return replace(self, options={**self.options, "log": position.log, "log_sequence": position.sequence})
 
 
 def write_manifest(

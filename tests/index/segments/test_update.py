@@ -69,7 +69,7 @@ def test_lines_of_json_change_an_index(notes: Path, monkeypatch: pytest.MonkeyPa
     ("line", "fact"),
     [
         ("{", "is no change"),
-        ('{"id": 1}', "is no change: 'body'"),
+        ('{"id": 1}', "is no change: body is missing"),
         ('{"id": 1, "body": "", "x": 1}', "unknown key 'x'"),
     ],
 )

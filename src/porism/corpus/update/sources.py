@@ -1,4 +1,4 @@
-"""Changes that bring a collection to the state of a source: a newer dump, a changed folder, or a stream of JSON Lines.
+"""Changes that bring a collection to the state of a source: a newer dump, or a changed folder.
 
 Posts have the ids of their dump. Documents have stable ids by path: a document that is known keeps the ids of its sections, in order, and new
 sections get new ids. What the source no longer has is deleted.
@@ -6,13 +6,12 @@ sections get new ids. What the source no longer has is deleted.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from porism.corpus.build.fields import make_field
+from porism.corpus.build.fields import make_field_of_any_text
 from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.raw import (
     TITLE_FORM,
@@ -30,13 +29,10 @@ from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.formulas import highest
 from porism.corpus.update.threads import same_text
-from porism.errors import PorismError
 from porism.text.segment import Text
 
 OWN = "source = ? OR substr(source, 1, length(?) + 1) = ? || '/'"
 SHIFTED = ("id", "post_id", "other_id", "parent_id", "accepted_id", "owner_id")
-POST_KEYS = {one.name for one in fields(RawPost)} - {"form", "line", "file"}
-LINE = '{"id": 5, "title": "...", "body": "<p>...</p>", "tags": ["algebra"]}'
 
 
 class SourceComparison:
@@ -140,7 +136,7 @@ class SourceComparison:
         return not same_title or not self._same(record.body, record.form, old.body)
 
     def _same(self, text: str, form: Any, stored: str) -> bool:
-        return same_text(make_field(text, form, self._compat).text, Text(stored))
+        return same_text(make_field_of_any_text(text, form, self._compat).text, Text(stored))
 
     def _missing_comments(self, present: set[int]) -> list[int]:
         query = f"SELECT id FROM comments WHERE post_id IN (SELECT id FROM posts WHERE {OWN}) ORDER BY id"
@@ -150,46 +146,3 @@ class SourceComparison:
         query = "SELECT post_id, other_id, kind FROM links ORDER BY post_id"
         rows = (tuple(row) for row in self._parts.rows(query) if row[0] in self._stored)
         return [RawLink(*row) for row in rows if row not in present]
-
-
-def read_json_lines(lines: Iterable[str], where: str) -> Changes:
-    """Read changes from JSON Lines: a post, {"comment": ID, "post_id": ..., "body": ...}, {"link": [ID, ID]}, {"delete": ID} or
-    {"delete_comment": ID} on each line."""
-    changes = Changes()
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                _take(changes, json.loads(line))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise PorismError(f"is no change: {error}", where=f"{where}:{number}", fix=f"write {LINE}") from None
-    return changes
-
-
-def _take(changes: Changes, record: dict[str, Any]) -> None:
-    if "delete" in record:
-        changes.delete([int(record["delete"])])
-    elif "delete_comment" in record:
-        changes.delete_comments([int(record["delete_comment"])])
-    elif "link" in record:
-        post, other = record["link"]
-        changes.put([RawLink(int(post), int(other), record.get("kind", "related"))])
-    elif "comment" in record:
-        created, owner = str(record.get("created", "")), record.get("owner_id")
-        text = str(record["body"])
-        comment = RawComment(int(record["comment"]), int(record["post_id"]), text, "text", 0, created, owner)
-        changes.put([comment])
-    else:
-        changes.put([_post(record)])
-
-
-def _post(record: dict[str, Any]) -> RawPost:
-    if unknown := record.keys() - POST_KEYS:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
-    parent = record.get("parent_id")
-    kind = record.get("kind", "question" if parent is None else "answer")
-    if kind not in ("question", "answer"):
-        raise ValueError(f"kind is {kind!r}, not question or answer")
-    tags = record.get("tags", [])
-    values = {**record, "id": int(record["id"]), "kind": kind, "parent_id": parent, "form": "html"}
-    values |= {"title": str(record.get("title", "")), "body": str(record["body"])}
-    return RawPost(**{**values, "tags": tags if isinstance(tags, str) else " ".join(tags)})

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from porism.corpus.build.fields import make_field
+from porism.corpus.build.fields import make_field_of_any_text
 from porism.corpus.build.threads import BODY_KIND, Place
 from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
 from porism.corpus.post import Link
@@ -175,7 +175,7 @@ class ThreadEditor:
         new: ThreadRows,
     ) -> str:
         """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as they are."""
-        found = make_field(text, form, self._compat)
+        found = make_field_of_any_text(text, form, self._compat)
         if before is not None and same_text(found.text, Text(before)):
             new.formulas += formulas.get(place, [])
             return before

@@ -7,6 +7,7 @@ equals a build from scratch.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -121,7 +122,7 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
 
 def _commit(index: Path, work: Path, snapshot: _Snapshot) -> None:
     """Put the merged segment in place of those it was made from."""
-    with only_writer(index, wait=True):
+    with only_writer(index, wait=math.inf):
         manifest = read_manifest(index, SEARCH)
         entries, count = manifest.segments, len(snapshot.segments)
         if [one.name for one in entries[:count]] != [one.entry.name for one in snapshot.segments]:

@@ -8,18 +8,20 @@ from pathlib import Path
 
 from porism.corpus.sources.raw import Source
 from porism.corpus.update.delta import Delta
-from porism.corpus.update.sources import SourceComparison, read_json_lines
+from porism.corpus.update.lines import read_json_lines
+from porism.corpus.update.sources import SourceComparison
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.merging import merge
 from porism.index.segments.writer import IndexWriter, open_collection_of
 
 EXAMPLES = 5  # records named for each reason why something is skipped
+WAIT_SECONDS = 60.0  # for another writer, such as a server that takes changes
 
 
 def update_from_source(index: str | Path, source: Source) -> Delta:
     """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing."""
     place = Path(index)
-    with IndexWriter(place) as writer:
+    with IndexWriter(place, wait=WAIT_SECONDS) as writer:
         with open_collection_of(place, read_manifest(place, SEARCH)) as collection:
             comparison = SourceComparison(collection, source)
             writer.changes = comparison.changes()
@@ -32,7 +34,7 @@ def update_from_source(index: str | Path, source: Source) -> Delta:
 
 def update_from_lines(index: str | Path, lines: Iterable[str], where: str) -> Delta:
     """Make the changes of JSON Lines in one commit; return what changed."""
-    with IndexWriter(index) as writer:
+    with IndexWriter(index, wait=WAIT_SECONDS) as writer:
         writer.changes = read_json_lines(lines, where)
         delta = writer.commit()
     merge(index)

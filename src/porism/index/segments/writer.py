@@ -10,6 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.index.build import collection_counts
 from porism.index.formulas.build import FormulaPart
-from porism.index.manifest import SEARCH, Manifest, Retired, SegmentEntry, read_manifest, save_manifest
+from porism.index.manifest import SEARCH, LogPosition, Manifest, Retired, SegmentEntry, read_manifest, save_manifest
 from porism.index.segments.deletions import (
     Deletions,
     delete_formulas,
@@ -39,6 +40,7 @@ from porism.locks import only_writer
 FOLDER = "segments"
 GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
 COLLECTION = "collection"
+SYNC_THREADS = 16
 MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
 
 
@@ -51,16 +53,17 @@ class IndexWriter:
         writer.commit()
     """
 
-    def __init__(self, index: str | Path, source: str = "update") -> None:
-        """Open an index to change it. New posts name `source` as their origin."""
+    def __init__(self, index: str | Path, source: str = "update", *, wait: float = 0.0) -> None:
+        """Open an index to change it. New posts name `source` as their origin. `wait`: seconds to wait for another writer."""
         self.index = Path(index)
+        self._wait = wait
         self.source = source
         self.changes = Changes()
         self._stack = ExitStack()
 
     def __enter__(self) -> IndexWriter:
         with ExitStack() as stack:
-            stack.enter_context(only_writer(self.index))
+            stack.enter_context(only_writer(self.index, wait=self._wait))
             self._manifest = read_manifest(self.index, SEARCH)  # no other process commits while this one holds the lock
             remove_unused(self.index, self._manifest)
             self._stack = stack.pop_all()
@@ -87,14 +90,26 @@ class IndexWriter:
         """Delete links between questions."""
         self.changes.delete_links(links)
 
-    def commit(self) -> Delta:
-        """Make the changes visible to readers that open the index from now on; return what changed."""
+    @property
+    def log_position(self) -> LogPosition:
+        """The last record of a change log that the index has."""
+        return self._manifest.log_position
+
+    def commit(self, position: LogPosition | None = None) -> Delta:
+        """Make the changes visible to readers that open the index from now on; return what changed.
+
+        `position` is the last record of a change log that the changes come from. It is stored with them, so that no record is applied twice.
+        """
         changes, self.changes = self.changes, Changes()
-        with open_collection_of(self.index, self._manifest) as collection:
+        manifest = self._manifest if position is None else self._manifest.at_position(position)
+        with open_collection_of(self.index, manifest) as collection:
             writer = DeltaWriter(collection, changes, self.source)
             delta = writer.apply()
             if delta:
-                self._manifest = self._commit(self._manifest, collection, writer)
+                self._manifest = self._commit(manifest, collection, writer)
+            elif position is not None:
+                save_manifest(self.index, manifest)
+                self._manifest = manifest
         return delta
 
     def _commit(self, manifest: Manifest, collection: Collection, writer: DeltaWriter) -> Manifest:
@@ -236,10 +251,14 @@ def _is_alive(name: str) -> bool:
 
 
 def sync(folder: Path) -> None:
-    """Wait until a file, or a folder with all its files, is on disk."""
-    for path in (folder, *folder.rglob("*")):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Wait until a file, or a folder with all its files, is on disk. The file system groups what is written at the same time."""
+    with ThreadPoolExecutor(SYNC_THREADS) as threads:
+        list(threads.map(_sync_one, (folder, *folder.rglob("*"))))
+
+
+def _sync_one(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -13,12 +13,15 @@ from porism.integrity import DamageError
 LOG = logging.getLogger("porism.web")
 # The error code of each HTTP status.
 CODES = {
+    401: "unauthorized",
+    403: "forbidden",
     404: "not_found",
     405: "not_allowed",
     413: "too_large",
     422: "bad_request",
     429: "busy",
     503: "too_slow",
+    507: "no_space",
 }
 # What a client learns about damaged files; the log and /ready name them.
 DAMAGED = PorismError(

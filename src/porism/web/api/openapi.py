@@ -7,6 +7,7 @@ from typing import Any
 from porism import __version__
 from porism.web.api.endpoints import ENDPOINTS, Endpoint
 from porism.web.api.schema import schema_of
+from porism.web.writing.endpoints import CALLS, WriteCall
 
 STRING = {"type": "string"}
 ERROR = {
@@ -28,6 +29,14 @@ ERROR_STATUSES = {
     "413": "The request is too large.",
     "422": "A parameter is missing or wrong.",
     "503": "The query took too long.",
+}
+# Of the calls that change the index, besides.
+WRITE_STATUSES = {
+    "401": "The token is missing, wrong or revoked.",
+    "403": "The token lacks a scope.",
+    "405": "The server takes no changes.",
+    "429": "The server is busy, or too many changes wait.",
+    "507": "The change cannot be stored: the disk is full.",
 }
 
 
@@ -56,10 +65,28 @@ def operation(endpoint: Endpoint, definitions: dict[str, Any]) -> dict[str, Any]
     }
 
 
+def write_operation(call: WriteCall, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe one call that changes the index: as the others, with its token, its body, and the answer "accepted"."""
+    described = operation(Endpoint(call.path, call.view, call.result, call.parameters), definitions)
+    errors = {
+        status: {"description": text, "content": json_body({"$ref": "#/components/schemas/Error"})}
+        for status, text in WRITE_STATUSES.items()
+    }
+    described["responses"] |= errors
+    if call.method != "GET":
+        described["responses"]["202"] = described["responses"]["200"] | {"description": "Stored; applied soon."}
+    if call.body:
+        described["requestBody"] = {"required": True, "content": {call.body: {"schema": STRING}}}
+    return described | {"security": [{"token": []}]}
+
+
 def document() -> dict[str, Any]:
     """Return the whole OpenAPI document."""
     definitions: dict[str, Any] = {"Error": ERROR}
     paths = {endpoint.path: {"get": operation(endpoint, definitions)} for endpoint in ENDPOINTS}
+    for call in CALLS:
+        paths.setdefault(call.path, {})[call.method.lower()] = write_operation(call, definitions)
     description = "Search for text and formulas. Within a version, keys are only added, never changed or removed."
     info = {"title": "Porism", "version": __version__, "description": description}
-    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": definitions}}
+    components = {"schemas": definitions, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": components}

@@ -47,11 +47,14 @@ class ApiCall:
     in_path: bool
     parameters: tuple[CallParameter, ...]
     fields: tuple[str, ...]
+    method: str = "GET"
+    has_form: bool = True  # a call that needs a token has none
 
     @property
     def anchor(self) -> str:
         """The name of the call in addresses."""
-        return self.path.strip("/").replace("/", "-").replace("{", "").replace("}", "")
+        name = self.path.strip("/").replace("/", "-").replace("{", "").replace("}", "")
+        return name if self.method == "GET" else f"{self.method.lower()}-{name}"
 
 
 @cache
@@ -59,15 +62,21 @@ def calls() -> tuple[ApiCall, ...]:
     """Return the calls of the OpenAPI document."""
     described = document()
     schemas = described["components"]["schemas"]
-    return tuple(_call(path, methods["get"], schemas) for path, methods in described["paths"].items())
+    found = [
+        _call(path, method.upper(), operation, schemas)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return tuple(sorted(found, key=lambda call: not call.has_form))
 
 
-def _call(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> ApiCall:
+def _call(path: str, method: str, operation: dict[str, Any], schemas: dict[str, Any]) -> ApiCall:
     schema = operation["responses"]["200"]["content"]["application/json"]["schema"]["properties"]["data"]
     record = schemas[schema["$ref"].rsplit("/", 1)[1]]
     example = FORMULA_EXAMPLE if path in FORMULA_CALLS else None
     parameters = tuple(_parameter(one, example) for one in operation["parameters"])
-    return ApiCall(path, operation["summary"], "{" in path, parameters, tuple(record["properties"]))
+    fields = tuple(record["properties"])
+    return ApiCall(path, operation["summary"], "{" in path, parameters, fields, method, "security" not in operation)
 
 
 def _parameter(one: dict[str, Any], formula: str | None) -> CallParameter:

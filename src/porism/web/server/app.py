@@ -40,6 +40,9 @@ from porism.web.site import look
 from porism.web.site.access import AccessGate
 from porism.web.site.look import look_of
 from porism.web.site.settings import SiteSettings
+from porism.web.writing import endpoints as write_endpoints
+from porism.web.writing.access import WriteAccess
+from porism.web.writing.endpoints import UPLOADS
 
 DEFAULT_SITE = SiteSettings()
 
@@ -68,18 +71,22 @@ def create_app(
     hosts: Sequence[str] = LOOPBACK,
     cache_size: int = CACHE_SIZE,
     check: IntegrityCheck | None = None,
+    writing: WriteAccess | None = None,
 ) -> Starlette:
     """Create the server around an engine.
 
     `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page cannot reach a
     loopback server under its own name. `running` queries are computed at the same time; `cache_size` is the number of cached results. Once
-    `check` finds damaged files, requests are refused.
+    `check` finds damaged files, requests are refused. With `writing`, the server takes changes.
     """
     integrity = check or IntegrityCheck()
     cors, experiment = site.server.cors, site.pages.experiment
     middleware = [
         Middleware(
-            RequestMiddleware, on_error=answer_error, headers=REMOTE_IMAGES if site.posts.remote_images else None
+            RequestMiddleware,
+            on_error=answer_error,
+            headers=REMOTE_IMAGES if site.posts.remote_images else None,
+            uploads=UPLOADS if writing else None,
         ),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
         *([Middleware(AccessGate, site=site)] if site.access.header or site.access.users else []),
@@ -94,6 +101,7 @@ def create_app(
     }
     app = Starlette(routes=_routes(bool(experiment)), middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.integrity = engine, site.limits.seconds, integrity
+    app.state.writing = writing
     app.state.has_editor = has_editor()
     app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site.posts), site.posts.remote_images)
     app.state.site, app.state.look = site, look_of(site)
@@ -113,6 +121,7 @@ def _routes(has_leaderboard: bool) -> list[BaseRoute]:
     static = importlib.resources.files("porism.web") / "static"
     routes: list[BaseRoute] = [
         *api.routes(),
+        *write_endpoints.routes(),
         *pages.routes(),
         *threads.routes(),
         *exports.routes(),

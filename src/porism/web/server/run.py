@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
+from porism.index.manifest import NAME
 from porism.parallel import cores
 from porism.search.endpoint import Endpoint
 from porism.search.engine import Engine
@@ -28,10 +29,12 @@ from porism.web.server.connections import ConnectionLimits
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, is_small
 from porism.web.server.serving import ServerSettings, Service, address_of, bind, supervise
+from porism.web.server.supervisor import Job
 from porism.web.site.settings import SiteSettings
+from porism.web.writing.access import WriteAccess, WriteSettings
 
 MOST_WORKERS = 4
-FOLLOW_SECONDS = 2.0  # between two looks for a newer commit of the index
+FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index: one call of stat
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Settings:
     site: SiteSettings = DEFAULT_SITE
     running: int = RUNNING
     operations: Operations = NOTHING
+    writing: WriteSettings | None = None
 
     @property
     def hosts(self) -> list[str]:
@@ -52,9 +56,14 @@ class Settings:
 
 def warm_up(engine: Engine) -> None:
     """Compile loops and open files before the first request."""
+    open_files(engine)
+    threading.Thread(target=warm_up_rest, args=(engine,), daemon=True).start()
+
+
+def open_files(engine: Engine) -> None:
+    """Open the files that most requests need."""
     engine.search("square root $\\sqrt{x}$", k=1)
     engine.formulas("a^2+b^2", k=3)
-    threading.Thread(target=warm_up_rest, args=(engine,), daemon=True).start()
 
 
 def warm_up_rest(engine: Engine) -> None:
@@ -84,23 +93,40 @@ def open_engine(settings: Settings) -> Engine:
 
 def follow_index(app: Starlette) -> None:
     """Switch to the newest commit of the index whenever there is one. Requests that are under way finish on the engine they have."""
+    seen = None
     while True:
         time.sleep(FOLLOW_SECONDS)
         try:
-            fresh = app.state.engine.refresh()
-            if fresh is not app.state.engine:
-                warm_up(fresh)
-                app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
-                logging.info("the index has changed: a newer commit is served")
+            state = os.stat(app.state.engine.path / NAME)
+            if seen != (state.st_mtime_ns, state.st_ino):
+                switch_to_newest(app)
+                seen = (state.st_mtime_ns, state.st_ino)
         except (PorismError, OSError) as error:
             logging.warning("a newer commit of the index cannot be opened: %s", error)
+
+
+def switch_to_newest(app: Starlette) -> None:
+    """Serve the newest commit of the index from now on, and report its position in the change log."""
+    writing: WriteAccess | None = app.state.writing
+    position = writing.position() if writing else None  # before the refresh, which may find a newer commit
+    fresh = app.state.engine.refresh()
+    if fresh is not app.state.engine:
+        open_files(fresh)
+        app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
+        logging.info("the index has changed: a newer commit is served")
+    if writing and position:
+        writing.served.set(position.sequence)
 
 
 def make_app(engine: Engine, settings: Settings) -> Starlette:
     """Create the application around an engine. A large index is verified in the background."""
     check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index))
     check.start()
-    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, running=settings.running)
+    writing = WriteAccess(settings.writing) if settings.writing else None
+    running = settings.running
+    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, running=running, writing=writing)
+    if writing:
+        switch_to_newest(app)
     threading.Thread(target=follow_index, args=(app,), daemon=True).start()
     return app
 
@@ -123,6 +149,15 @@ def server_settings(site: SiteSettings) -> ServerSettings:
     return ServerSettings(processes, connections, limits.frozen_seconds, limits.stop_seconds, log_format=log_format)
 
 
+def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
+    """Return the processes beside those that serve: none, unless the server takes changes."""
+    if writing is None:
+        return ()
+    from porism.web.writing.processes import run_applier, run_merger
+
+    return (Job("applier", run_applier, (writing.index,)), Job("merger", run_merger, (writing.index,)))
+
+
 def serve(settings: Settings) -> None:
     """Serve an index on its address from several processes; print the address to stderr."""
     host, port, server = settings.site.server.host, settings.site.server.port, server_settings(settings.site)
@@ -135,4 +170,5 @@ def serve(settings: Settings) -> None:
             log_address(line, address, server.log_format)
 
         shared = SharedCounters(server.processes)
-        supervise(open_service, (settings, shared), listener, announce, server, shared.count_restart)
+        jobs = write_jobs(settings.writing)
+        supervise(open_service, (settings, shared), listener, announce, server, shared.count_restart, jobs)

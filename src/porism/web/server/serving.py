@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.web.operations.logs import LogFormat, configure_logging
 from porism.web.server.connections import ConnectionLimits, check_connections, protocol_with
 from porism.web.server.middleware import MAX_TARGET
-from porism.web.server.supervisor import BEAT_SECONDS, FROZEN_SECONDS, STOP_SECONDS, Beats, Supervisor
+from porism.web.server.supervisor import BEAT_SECONDS, FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
 BACKLOG = 1024  # connections that may wait to be accepted
 MAX_HEADERS = 64 * 1024
@@ -148,10 +148,12 @@ def supervise(
     announce: Callable[[str], None],
     settings: ServerSettings = DEFAULTS,
     on_replace: Callable[[], None] = lambda: None,
+    beside: tuple[Job, ...] = (),
 ) -> None:
     """Serve `open_service(*arguments)` on a socket until SIGTERM or Ctrl-C.
 
-    `announce` receives the title when the first process serves; `on_replace` is called whenever a process is replaced.
+    `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is replaced. `beside` are jobs that
+    run in a process each.
     """
     configure_logging(settings.log_format)
     supervisor = Supervisor(
@@ -163,6 +165,7 @@ def supervise(
         on_replace=on_replace,
         frozen_seconds=settings.frozen_seconds,
         stop_seconds=settings.stop_seconds,
+        beside=beside,
     )
     if supervisor.run() == signal.SIGINT:
         raise KeyboardInterrupt

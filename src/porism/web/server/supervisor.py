@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.errors import PorismError
 
@@ -33,6 +33,7 @@ START_FACTOR = 3  # a worker that starts may be silent for longer: it reads file
 STOP_SECONDS = 10.0  # for requests to finish after SIGTERM
 KILL_SECONDS = 2.0  # more, before workers that have not stopped are killed
 FIRST_DELAY, LARGEST_DELAY = 0.25, 30.0  # before a worker is started again after it died while it started
+JOB_DELAY = 0.5  # before a job beside the workers is started again
 HANDLED = (signal.SIGINT, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1
 
@@ -74,6 +75,15 @@ class Beats:
 Work = Callable[..., None]  # called with Beats and the arguments
 
 
+class Job(NamedTuple):
+    """Work of one process beside those that serve: its name, and how long it may be silent. It is restarted when it ends."""
+
+    name: str
+    work: Work
+    arguments: tuple[Any, ...] = ()
+    frozen_seconds: float = 300.0
+
+
 @dataclass(slots=True)
 class Worker:
     """A worker process and what is known about it."""
@@ -109,11 +119,15 @@ class _Place:
     worker: Worker | None = None
     start_at: float = 0.0
     failures: int = 0  # starts in succession that did not succeed
+    job: Job | None = None  # None: a process that serves
 
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs `work(beats, *arguments)` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the first one serves."""
+    """Runs `work(beats, *arguments)` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the first one serves.
+
+    `beside` are jobs that run in one process each.
+    """
 
     number: int
     work: Work
@@ -123,13 +137,14 @@ class Supervisor:
     on_replace: Callable[[], None] = lambda: None
     frozen_seconds: float = FROZEN_SECONDS
     stop_seconds: float = STOP_SECONDS
+    beside: tuple[Job, ...] = ()
     _places: list[_Place] = field(default_factory=list)
     _signals: list[int] = field(default_factory=list)
     _announced: bool = False
 
     def run(self) -> int:
         """Supervise until a signal; return its number. Raise a worker's error if no worker has ever been ready."""
-        self._places = [_Place() for _ in range(self.number)]
+        self._places = [_Place() for _ in range(self.number)] + [_Place(job=job) for job in self.beside]
         with self._signal_pipe() as signals:
             try:
                 while not self._signals:
@@ -162,14 +177,14 @@ class Supervisor:
     def _start_missing(self) -> None:
         for number, place in enumerate(self._places):
             if place.worker is None and time.monotonic() >= place.start_at:
-                place.worker = self._start(number)
+                place.worker = self._start(number, place.job or Job("worker", self.work, self.arguments))
 
-    def _start(self, number: int) -> Worker:
+    def _start(self, number: int, job: Job) -> Worker:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         others = [reading, *(place.worker.pipe for place in self._places if place.worker is not None)]
         process = multiprocessing.get_context("fork").Process(
-            target=_run, args=(os.getpid(), others, Beats(writing, number), self.work, self.arguments)
+            target=_run, args=(os.getpid(), others, Beats(writing, number), job.work, job.arguments)
         )
         # A signal between the fork and the worker's own handlers would be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
@@ -191,7 +206,8 @@ class Supervisor:
             if place.worker is not None:
                 place.worker.silent += waited
                 place.worker.read()
-                self._announce(place.worker)
+                if place.job is None:
+                    self._announce(place.worker)
                 self._replace_if_ended(place, place.worker, place.worker.process.sentinel in ready)
 
     def _announce(self, worker: Worker) -> None:
@@ -200,8 +216,10 @@ class Supervisor:
             self.on_ready(worker.title)
 
     def _replace_if_ended(self, place: _Place, worker: Worker, ended: bool) -> None:
-        if not ended and worker.silent > self.frozen_seconds * (START_FACTOR if worker.title is None else 1):
-            LOG.warning("worker %s gives no sign of life for %.1f s and is killed", worker.process.pid, worker.silent)
+        name = "worker" if place.job is None else place.job.name
+        frozen_seconds = self.frozen_seconds if place.job is None else place.job.frozen_seconds
+        if not ended and worker.silent > frozen_seconds * (START_FACTOR if worker.title is None else 1):
+            LOG.warning("%s %s gives no sign of life for %.1f s and is killed", name, worker.process.pid, worker.silent)
             worker.process.kill()
             ended = True
         if not ended:
@@ -209,14 +227,16 @@ class Supervisor:
         worker.process.join()
         os.close(worker.pipe)
         place.worker = None
-        self.on_replace()
-        if worker.error is not None and not self._announced:
+        if place.job is None:
+            self.on_replace()
+        if worker.error is not None and not self._announced and place.job is None:
             raise worker.error
         place.failures = 0 if worker.title is not None else place.failures + 1
         delay = min(FIRST_DELAY * 2 ** (place.failures - 1), LARGEST_DELAY) if place.failures else 0.0
+        delay = delay if place.job is None else max(delay, JOB_DELAY)
         place.start_at = time.monotonic() + delay
         reason = worker.error or f"exit code {worker.process.exitcode}"
-        LOG.warning("worker %s ended (%s) and is replaced in %g s", worker.process.pid, reason, delay)
+        LOG.warning("%s %s ended (%s) and is replaced in %g s", name, worker.process.pid, reason, delay)
 
     def _stop(self, signals: int) -> None:
         """Stop all workers: ask them, wait for their requests to finish, then kill the rest. A second signal kills at once."""

@@ -1,0 +1,1 @@
+"""Changes over HTTP: tokens, the calls that take changes, and the processes that apply and merge them."""

@@ -1,0 +1,82 @@
+"""What a serving process needs to take changes: the change log, the tokens, and the positions that all processes serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+
+from porism.errors import PorismError
+from porism.index.live.beside import open_log
+from porism.index.live.change_log import ChangeLog
+from porism.index.manifest import SEARCH, LogPosition, read_manifest
+from porism.web.api.errors import LOG, BadRequest
+from porism.web.writing.served import ServedPositions
+from porism.web.writing.tokens import Token, TokenFile, tokens_path
+
+READ_ONLY = BadRequest(
+    "this server takes no changes",
+    fix="the operator starts it with: porism serve INDEX --writable",
+    status=405,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """The settings of a server that takes changes. Made before its processes are forked."""
+
+    index: Path
+    tokens: Path
+    served: ServedPositions
+
+    @classmethod
+    def of(cls, index: str | Path, tokens: str | Path = "") -> WriteSettings:
+        """Return the settings of an index; without a file of tokens, the one beside it is used. Wrong files are errors here."""
+        place = Path(index)
+        found = cls(place, Path(tokens) if tokens else tokens_path(place), ServedPositions())
+        TokenFile(found.tokens).tokens()
+        open_log(place)
+        return found
+
+
+class WriteAccess:
+    """The change log and the tokens of an index, opened in a serving process."""
+
+    def __init__(self, settings: WriteSettings) -> None:
+        self.index = settings.index
+        self.log: ChangeLog = open_log(settings.index)
+        self.tokens = TokenFile(settings.tokens)
+        self.served = settings.served
+        self._log = self.log.state().log
+
+    def position(self) -> LogPosition:
+        """Return the position of the newest commit of the index in this log."""
+        found = read_manifest(self.index, SEARCH).log_position
+        return found if found.log == self._log else LogPosition(self._log, 0)
+
+    def authorise(self, request: Request, scopes: Iterable[str]) -> Token:
+        """Return the token of a request, which must have these scopes; else answer 401 or 403."""
+        kind, _, text = request.headers.get("authorization", "").partition(" ")
+        try:
+            token = self.tokens.find(text.strip()) if kind.lower() == "bearer" else None
+        except PorismError as error:
+            LOG.error("tokens cannot be checked: %s", error)
+            fix = "the operator finds the reason in the log of the server"
+            raise BadRequest("tokens cannot be checked at the moment", fix=fix, status=503) from None
+        if token is None:
+            fix = "send the header Authorization: Bearer TOKEN; the operator makes one with: porism tokens create INDEX"
+            fact = "the token is not valid" if text else "a token is needed"
+            refusal = BadRequest(fact, where="Authorization", fix=fix, status=401)
+            refusal.headers["www-authenticate"] = "Bearer"
+            raise refusal
+        check_scopes(token, scopes)
+        return token
+
+
+def check_scopes(token: Token, scopes: Iterable[str]) -> None:
+    """Answer 403 if a token lacks a scope."""
+    if missing := [scope for scope in scopes if scope not in token.scopes]:
+        fix = f"use a token with the scope {missing[0]}: porism tokens create INDEX --scope {missing[0]}"
+        raise BadRequest(f"the token lacks the scope {missing[0]}", where="Authorization", fix=fix, status=403)

@@ -1,0 +1,91 @@
+"""The two processes beside a server that takes changes: one applies the change log, one merges segments. The supervisor restarts both."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from porism.errors import PorismError
+from porism.index.live.applying import PASSING, LogApplier
+from porism.index.live.beside import merge_request
+from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments.merging import MOST_SEGMENTS, merge
+from porism.web.server.supervisor import BEAT_SECONDS, Beats
+
+LOG = logging.getLogger("porism.web")
+LOOK_SECONDS = 0.1  # between two looks at the log
+BATCH_SECONDS = 0.5  # between two commits, so that changes which come together are one commit
+FIRST_DELAY, LARGEST_DELAY = 1.0, 30.0  # after an error
+MERGER_NICENESS = 10
+
+
+def run_applier(beats: Beats, index: Path) -> None:
+    """Apply the change log as it grows."""
+    _beat(beats, "applier")
+    applier: list[LogApplier] = []
+
+    def step() -> float:
+        if not applier:
+            applier.append(LogApplier(index))
+        if not applier[0].has_changes():
+            return LOOK_SECONDS
+        began = time.monotonic()
+        if applied := applier[0].step():
+            LOG.info("%s changes are committed in %.2f s", applied, time.monotonic() - began)
+        # The more segments wait to be merged, the fewer are added.
+        return BATCH_SECONDS * max(1.0, len(read_manifest(index, SEARCH).segments) / MOST_SEGMENTS)
+
+    _repeat(step, "the change log cannot be applied")
+
+
+def run_merger(beats: Beats, index: Path) -> None:
+    """Merge segments when there are too many, and all of them when that is requested."""
+    os.nice(MERGER_NICENESS)
+    _beat(beats, "merger")
+    seen = [-1]
+
+    def step() -> float:
+        request = merge_request(index)
+        if request.exists():
+            before = request.stat().st_mtime_ns
+            merge(index, everything=True)
+            if request.stat().st_mtime_ns == before:
+                request.unlink(missing_ok=True)
+            LOG.info("all segments are merged")
+        generation = read_manifest(index, SEARCH).generation
+        if generation != seen[0]:
+            seen[0] = generation
+            merge(index)
+        return BATCH_SECONDS
+
+    _repeat(step, "segments cannot be merged")
+
+
+def _beat(beats: Beats, title: str) -> None:
+    """Give signs of life from a thread: a commit or a merge may take longer than a serving process may be silent."""
+    beats.ready(title)
+
+    def work() -> None:
+        while True:
+            beats.beat()
+            time.sleep(BEAT_SECONDS)
+
+    threading.Thread(target=work, daemon=True).start()
+
+
+def _repeat(step: Callable[[], float], problem: str) -> None:
+    """Call a step for ever; it returns the seconds until the next one. After an error of disk or memory it is tried again, more and more rarely."""
+    delay = FIRST_DELAY
+    while True:
+        try:
+            time.sleep(step())
+            delay = FIRST_DELAY
+        except PASSING as error:
+            shown = error.message if isinstance(error, PorismError) else repr(error)
+            LOG.error("%s: %s; next attempt in %g s", problem, shown, delay)
+            time.sleep(delay)
+            delay = min(2 * delay, LARGEST_DELAY)
