@@ -33,6 +33,7 @@ BEFORE = {
     ),
     "completion": ("mkdir -p ~/.local/share/bash-completion/completions",),
     "qrels": JOURNAL,
+    "restore": ("porism backup demo/index -o backup.tar",),
     "update": (
         "mkdir notes",
         "echo 'The square root of 2 is irrational.' > notes/root.md",

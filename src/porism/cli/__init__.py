@@ -19,7 +19,19 @@ from porism.errors import PorismError
 # (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant.
 GROUPS = {
     "search": ("demo", "search", "formulas", "ask", "explain", "serve", "users", "tokens", "editor", "mcp"),
-    "collections and indexes": ("build", "index", "update", "watch", "merge", "verify", "show", "stats", "export"),
+    "collections and indexes": (
+        "build",
+        "index",
+        "update",
+        "watch",
+        "merge",
+        "verify",
+        "backup",
+        "restore",
+        "show",
+        "stats",
+        "export",
+    ),
     "formulas": ("formula", "match"),
     "experiments": ("run", "systems", "eval", "published", "train"),
     "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "stability", "qrels", "turkle"),

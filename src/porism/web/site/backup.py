@@ -1,0 +1,217 @@
+"""Back up an index with everything that belongs to it, while it is searched and changed.
+
+The files of an index and of its collection never change; the manifest says which belong to one commit. They are copied without a lock. Should a
+writer remove one meanwhile, the copy starts again with the newer commit, and the last attempt keeps writers waiting. The change log is copied
+before the manifest is read, so that a change is in one of them. Journals are copied by SQLite. All files are read again and compared with their
+checksums before the backup gets its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from porism import __version__
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.schema import MANIFEST
+from porism.errors import PorismError
+from porism.files import UNFINISHED, already_exists, atomic_directory, disk_error
+from porism.index.live.beside import log_path, rejected_path
+from porism.index.manifest import SEARCH, read_manifest
+from porism.integrity import DamageError, FileChecksum, seal
+from porism.lab.judging.journal import Journal
+from porism.locks import only_writer
+from porism.progress import Progress, Silent
+from porism.search.verify import collection_of
+from porism.web.site.archive import Archive, FolderArchive, TarArchive
+from porism.web.writing.tokens import tokens_path
+
+KIND, FORMAT = "porism backup", 1
+LIST = "backup.json"
+DATA, JOURNALS, SITE = "data", "journals", "site"
+# Files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of programs.
+BESIDE = (log_path, rejected_path, tokens_path)
+ATTEMPTS = 3
+VERIFY = "porism verify {} names the damaged part"
+
+
+@dataclass(frozen=True, slots=True)
+class BackupList:
+    """What a backup holds: its index, and all files with their checksums."""
+
+    index: str
+    files: dict[str, FileChecksum]
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all files."""
+        return sum(file.size for file in self.files.values())
+
+
+class Item(NamedTuple):
+    """A file to copy: its name in the backup, and the checksum that it must have, if that is known."""
+
+    name: str
+    source: Path
+    expected: FileChecksum | None = None
+
+
+class Vanished(Exception):
+    """A writer has removed a file that was about to be copied."""
+
+
+def back_up(
+    index: Path,
+    target: Path,
+    journals: Sequence[Path] = (),
+    site: Sequence[Path] = (),
+    progress: Progress | None = None,
+) -> BackupList:
+    """Write a backup of an index into a new folder, or a new file if its name ends with .tar; return what it holds."""
+    if target.exists():
+        raise already_exists(target)
+    for attempt in range(1, ATTEMPTS + 1):
+        with contextlib.ExitStack() as stack:
+            if attempt == ATTEMPTS:
+                stack.enter_context(only_writer(index.resolve(), wait=True))
+            archive = stack.enter_context(_new_archive(target))
+            try:
+                return _write(archive, index.resolve(), journals, site, progress or Silent())
+            except Vanished:
+                continue
+    raise PorismError("files of the index disappear while they are copied", where=str(index), fix="try again later")
+
+
+@contextlib.contextmanager
+def _new_archive(target: Path) -> Iterator[Archive]:
+    """Yield an archive that gets its name at the end of the block; after an error nothing is left of it."""
+    if target.suffix != ".tar":
+        with contextlib.suppress(_Dropped), atomic_directory(target) as folder:
+            archive: Archive = FolderArchive(folder)
+            yield archive
+            if not archive.is_complete:
+                raise _Dropped
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}{UNFINISHED}")
+        os.close(handle)
+        try:
+            archive = TarArchive(Path(name))
+            yield archive
+            archive.close()
+            if archive.is_complete:
+                if target.exists():
+                    raise already_exists(target)
+                os.replace(name, target)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise disk_error(error, target) from error
+
+
+class _Dropped(Exception):
+    """An archive that is not complete: its folder is removed."""
+
+
+def _write(
+    archive: Archive, index: Path, journals: Sequence[Path], site: Sequence[Path], progress: Progress
+) -> BackupList:
+    """Copy everything into an archive, then read it again."""
+    with tempfile.TemporaryDirectory() as place:
+        items = [*_journal_items(journals, Path(place)), *_site_items(site)]
+        root = _common_folder(index)
+        items += [Item(_data_name(path, root), path) for path in _beside(index)]
+        if len({item.name for item in items}) < len(items):
+            raise PorismError("two files have the same name", fix="rename one of the journals or files of the site")
+        files = {item.name: _copy(archive, item) for item in items}
+        copies = {item.name: item for item in _index_items(index, root)}
+        with progress.stage("copy", sum(item.source.stat().st_size for item in copies.values())) as advance:
+            for item in copies.values():
+                files[item.name] = _copy(archive, item)
+                advance(files[item.name].size)
+    made = BackupList(_data_name(index, root), files)
+    document = {"kind": KIND, "format": FORMAT, "porism": __version__, **asdict(made)}
+    archive.add_bytes(LIST, seal(document).encode())
+    archive.close()
+    with progress.stage("verify", made.size) as advance:
+        for damage in archive.damages(files, advance):
+            raise DamageError(damage.fact, where=damage.part, fix="check the disk, then make the backup again")
+    archive.is_complete = True
+    return made
+
+
+def _copy(archive: Archive, item: Item) -> FileChecksum:
+    """Copy one file. A file that is not as it was written is not copied silently."""
+    try:
+        found = archive.add_file(item.name, item.source)
+    except FileNotFoundError:
+        raise Vanished from None
+    if item.expected is not None and item.expected != found:
+        raise DamageError("is damaged", where=str(item.source), fix=VERIFY.format("INDEX"))
+    return found
+
+
+def _collection_folders(index: Path) -> list[Path]:
+    """Return the folders of the collection of an index and of all its parts."""
+    with Collection.open(collection_of(index), verify="none") as collection:
+        return list(dict.fromkeys(path.resolve() for path in (collection.path, *collection.part_folders)))
+
+
+def _common_folder(index: Path) -> Path:
+    """Return the nearest folder that holds the index and its collection, so that their relative places stay the same."""
+    return Path(os.path.commonpath([index.parent, *(folder.parent for folder in _collection_folders(index))]))
+
+
+def _data_name(path: Path, root: Path) -> str:
+    return f"{DATA}/{path.relative_to(root).as_posix()}"
+
+
+def _index_items(index: Path, root: Path) -> Iterator[Item]:
+    """Yield the files of one commit of an index and of its collection."""
+    before = (index / MANIFEST).read_bytes()
+    try:
+        files = read_manifest(index, SEARCH).files
+        place = collection_of(index)
+        with Collection.open(place, verify="none") as collection:
+            own = {(place / name).resolve(): file for name, file in collection.files.items()}
+        folders = _collection_folders(index)
+    except PorismError:
+        if (index / MANIFEST).read_bytes() != before:  # a commit came between
+            raise Vanished from None
+        raise
+    if (index / MANIFEST).read_bytes() != before or any(not path.is_relative_to(root) for path in own):
+        raise Vanished
+    yield Item(_data_name(index / MANIFEST, root), index / MANIFEST)
+    for name, file in files.items():
+        yield Item(_data_name(index / name, root), index / name, file)
+    for folder in folders:
+        if (folder / MANIFEST).is_file():
+            yield Item(_data_name(folder / MANIFEST, root), folder / MANIFEST)
+    for path, file in own.items():
+        yield Item(_data_name(path, root), path, file)
+
+
+def _beside(index: Path) -> Iterator[Path]:
+    yield from (path for place in BESIDE if (path := place(index)).is_file())
+
+
+def _journal_items(journals: Sequence[Path], place: Path) -> Iterator[Item]:
+    """Copy journals of judgments by SQLite, which sees a whole state also while a server writes."""
+    for number, path in enumerate(journals):
+        copy = place / str(number) / path.name
+        with contextlib.closing(Journal.open(path)) as journal:
+            journal.backup(copy)
+        yield Item(f"{JOURNALS}/{path.name}", copy)
+
+
+def _site_items(site: Sequence[Path]) -> Iterator[Item]:
+    for path in site:
+        if not path.is_file():
+            raise PorismError("is not a file", where=str(path), fix="name the files of the site that exist")
+        yield Item(f"{SITE}/{path.name}", path)

@@ -1,0 +1,146 @@
+"""Restore a backup into a new folder. Every file is compared with its checksum; nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from porism.errors import PorismError
+from porism.files import atomic_directory
+from porism.integrity import BLOCK, WRONG, DamageError, FileChecksum, read_sealed
+from porism.progress import Progress, Silent
+from porism.web.site.archive import HashingReader
+from porism.web.site.backup import FORMAT, KIND, LIST, BackupList
+
+OTHER = "restore another backup"
+LARGEST_LIST = 100_000_000
+
+
+class StoredFile(NamedTuple):
+    """A file of a backup: its name, its rights and its content."""
+
+    name: str
+    mode: int
+    stream: IO[bytes]
+
+
+def restore(backup: Path, target: Path, progress: Progress | None = None) -> Path:
+    """Write the files of a backup into a new folder; return the place of the index. A damaged backup is an error and leaves nothing."""
+    with atomic_directory(target) as folder:
+        made = read_list(backup)
+        left = dict(made.files)
+        with (progress or Silent()).stage("restore", made.size) as advance:
+            for stored in _stored_files(backup, made):
+                _write(folder, stored, left.pop(stored.name), advance)
+        for name in left:
+            raise DamageError(f"{name} is missing", where=str(backup), fix=OTHER)
+        _sync(folder)
+    return target / made.index
+
+
+def read_list(backup: Path) -> BackupList:
+    """Read what a backup holds, or report that it is none."""
+    with _list_file(backup) as path:
+        document, intact = read_sealed(path, OTHER)
+    if document.get("kind") != KIND or document.get("format") != FORMAT:
+        fix = (
+            "name what porism backup made"
+            if document.get("kind") != KIND
+            else "restore it with the version that made it"
+        )
+        raise PorismError("is not a backup of this version of Porism", where=str(backup), fix=fix)
+    if not intact:
+        raise DamageError(WRONG, where=f"{backup}: {LIST}", fix=OTHER)
+    files = {str(name): FileChecksum(**one) for name, one in document["files"].items()}
+    for name in (*files, str(document["index"])):
+        _check_name(name, backup)
+    return BackupList(str(document["index"]), files)
+
+
+@contextlib.contextmanager
+def _list_file(backup: Path) -> Iterator[Path]:
+    """Yield the list of a backup as a file."""
+    if backup.is_dir():
+        if not (backup / LIST).is_file():
+            raise PorismError(
+                f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism backup made"
+            )
+        yield backup / LIST
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / LIST
+        with _opened(backup) as tar:
+            info = next((one for one in tar if one.name == LIST and one.isreg()), None)
+            stream = tar.extractfile(info) if info is not None and info.size <= LARGEST_LIST else None
+            if stream is None:
+                raise PorismError(
+                    f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism backup made"
+                )
+            copy.write_bytes(stream.read())
+        yield copy
+
+
+@contextlib.contextmanager
+def _opened(backup: Path) -> Iterator[tarfile.TarFile]:
+    try:
+        with tarfile.open(backup, "r:") as tar:
+            yield tar
+    except (tarfile.TarError, EOFError) as error:
+        raise DamageError(f"is not a tar file that can be read: {error}", where=str(backup), fix=OTHER) from None
+    except FileNotFoundError:
+        raise PorismError("does not exist", where=str(backup), fix="name what porism backup made") from None
+
+
+def _check_name(name: str, backup: Path) -> None:
+    """Refuse names that lead out of the target."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name:
+        raise PorismError(
+            f"holds a file with the name {name[:80]!r}", where=str(backup), fix="restore only your own backups"
+        )
+
+
+def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
+    """Yield the files that the list names; whatever else is there is left out."""
+    if backup.is_dir():
+        for name in made.files:
+            path = backup / name
+            if path.is_file() and not path.is_symlink():
+                with open(path, "rb") as stream:
+                    yield StoredFile(name, os.fstat(stream.fileno()).st_mode & 0o777, stream)
+        return
+    seen = set()
+    with _opened(backup) as tar:
+        for info in tar:
+            stream_or_none = tar.extractfile(info) if info.isreg() and info.name in made.files else None
+            if stream_or_none is not None and info.name not in seen:
+                seen.add(info.name)
+                yield StoredFile(info.name, info.mode & 0o777, stream_or_none)
+
+
+def _write(folder: Path, stored: StoredFile, expected: FileChecksum, advance: Callable[[int], None]) -> None:
+    target = folder / stored.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    reader = HashingReader(stored.stream)
+    with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stored.mode | 0o600), "wb") as out:
+        while block := reader.read(BLOCK):
+            out.write(block)
+            advance(len(block))
+    if reader.checksum != expected:
+        raise DamageError(WRONG, where=stored.name, fix=OTHER)
+
+
+def _sync(folder: Path) -> None:
+    """Wait until all files are on disk."""
+    for path in (folder, *folder.rglob("*")):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,207 @@
+"""Backups while an index is searched and changed; restoring; kills; damage."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import tarfile
+from pathlib import Path
+
+import pytest
+from notes_site import make_notes_index
+
+import porism
+from porism.cli import main
+from porism.corpus.sources.raw import RawPost
+from porism.errors import PorismError
+from porism.index.segments import writer as index_writer
+from porism.index.segments.writer import IndexWriter
+from porism.integrity import DamageError
+from porism.lab.judging.journal import Journal
+from porism.search.verify import verify_place
+from porism.web.site import backup as backup_module
+from porism.web.site.backup import LIST, Item, back_up
+from porism.web.site.restore import read_list, restore
+
+FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    return make_notes_index(tmp_path)
+
+
+def put(index: Path, id: int, word: str) -> None:
+    with IndexWriter(index) as writer:
+        writer.put([RawPost(id, "question", None, word, f"<p>{word} $x^{id % 9}$</p>", "html")])
+        writer.commit()
+
+
+def found(index: Path, word: str) -> list[int]:
+    return [hit.id for hit in porism.open(index).search(word, kind="questions").hits]
+
+
+@pytest.mark.parametrize("name", ["backup", "backup.tar"])
+def test_a_restored_index_answers_as_before(index: Path, tmp_path: Path, name: str) -> None:
+    put(index, 70, "zeppelin")
+    put(index, 71, "balloon")
+    made = back_up(index, tmp_path / name)
+    assert made.index == "data/index"
+    restored = restore(tmp_path / name, tmp_path / "restored")
+    assert restored == tmp_path / "restored/data/index"
+    assert not [one.damages for one in verify_place(restored) if one.damages]
+    assert found(restored, "zeppelin") == [70]
+    put(restored, 72, "kite")  # it can be changed again
+    assert found(restored, "kite") == [72]
+    assert found(index, "kite") == []
+
+
+def test_it_holds_logs_tokens_settings_users_and_journals(index: Path, tmp_path: Path) -> None:
+    index.with_name("index.log").write_text("changes that wait\n")
+    tokens = index.with_name("index.tokens")
+    tokens.write_text("{}")
+    tokens.chmod(0o600)
+    (tmp_path / "site.toml").write_text('[site]\nlogo = "logo.svg"\n')
+    (tmp_path / "logo.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'></svg>")
+    Journal.create(tmp_path / "lab.journal").close()
+    words = ["backup", str(index), "-o", str(tmp_path / "b.tar"), "--site", str(tmp_path / "site.toml"), "--quiet"]
+    assert main([*words, "--journal", str(tmp_path / "lab.journal")]) == 0
+    assert main(["restore", str(tmp_path / "b.tar"), "-o", str(tmp_path / "back"), "--quiet"]) == 0
+    back = tmp_path / "back"
+    assert (back / "data/index.log").read_text() == "changes that wait\n"
+    assert (back / "data/index.tokens").stat().st_mode & 0o777 == 0o600
+    assert (back / "site/site.toml").is_file()
+    assert (back / "site/logo.svg").is_file()
+    Journal.open(back / "journals/lab.journal").close()
+
+
+@pytest.mark.parametrize("name", ["backup", "backup.tar"])
+def test_nothing_is_overwritten(index: Path, tmp_path: Path, name: str) -> None:
+    back_up(index, tmp_path / name)
+    with pytest.raises(PorismError, match="already exists"):
+        back_up(index, tmp_path / name)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(PorismError, match="already exists"):
+        restore(tmp_path / name, tmp_path / "there")
+    assert not list((tmp_path / "there").iterdir())
+
+
+def change_until(index: Path, stop: object, grace: float) -> None:
+    """Commit one change after the other; replaced files are removed at once."""
+    index_writer.GRACE = grace
+    id = 100
+    while not stop.is_set():  # type: ignore[attr-defined]
+        put(index, 100 + id % 3, f"number{id}")
+        id += 1
+
+
+@pytest.mark.parametrize("name", ["backup", "backup.tar"])
+def test_a_backup_during_changes_is_one_commit(index: Path, tmp_path: Path, name: str) -> None:
+    stop = FORK.Event()
+    process = FORK.Process(target=change_until, args=(index, stop, 0.0))
+    process.start()
+    try:
+        for number in range(3):
+            copy = tmp_path / f"{number}{name}"
+            back_up(index, copy)
+            restored = restore(copy, tmp_path / f"restored{number}")
+            assert not [one.damages for one in verify_place(restored) if one.damages]
+            porism.open(restored).search("number", kind="questions")
+    finally:
+        stop.set()
+        process.join()
+    assert process.exitcode == 0
+
+
+def test_a_file_that_a_writer_removes_starts_the_copy_again(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, calls = backup_module._copy, []
+
+    def vanish_twice(archive: object, item: Item) -> object:
+        calls.append(item)
+        if len(calls) in (5, 12):
+            raise backup_module.Vanished
+        return copy(archive, item)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(backup_module, "_copy", vanish_twice)
+    back_up(index, tmp_path / "backup")
+    assert found(restore(tmp_path / "backup", tmp_path / "restored"), "cubes")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup", "collection", "index", "notes", "restored"]
+
+
+def die_in_the_middle(index: Path, target: Path) -> None:
+    copy, calls = backup_module._copy, []
+
+    def die(archive: object, item: Item) -> object:
+        calls.append(item)
+        if len(calls) == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return copy(archive, item)  # type: ignore[arg-type]
+
+    backup_module._copy = die  # type: ignore[assignment]
+    back_up(index, target)
+
+
+@pytest.mark.parametrize("name", ["backup", "backup.tar"])
+def test_a_kill_leaves_no_half_backup(index: Path, tmp_path: Path, name: str) -> None:
+    process = FORK.Process(target=die_in_the_middle, args=(index, tmp_path / name))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert not (tmp_path / name).exists()
+    back_up(index, tmp_path / name)
+    assert found(restore(tmp_path / name, tmp_path / "restored"), "cubes")
+
+
+def test_a_damaged_index_is_not_backed_up(index: Path, tmp_path: Path) -> None:
+    path = max(
+        (one for one in index.rglob("*") if one.is_file() and one.name != "manifest.json"),
+        key=lambda p: p.stat().st_size,
+    )
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DamageError):
+        back_up(index, tmp_path / "backup.tar")
+    assert not list(tmp_path.glob("*backup*"))
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
+def test_a_damaged_backup_is_not_restored(index: Path, tmp_path: Path, place: float) -> None:
+    back_up(index, tmp_path / "backup.tar")
+    names = list(read_list(tmp_path / "backup.tar").files)
+    with tarfile.open(tmp_path / "backup.tar") as tar:
+        info = tar.getmember(max(names, key=lambda name: tar.getmember(name).size))
+    content = bytearray((tmp_path / "backup.tar").read_bytes())
+    content[info.offset_data + int(info.size * place)] ^= 1
+    (tmp_path / "backup.tar").write_bytes(content)
+    with pytest.raises(DamageError):
+        restore(tmp_path / "backup.tar", tmp_path / "restored")
+    assert not (tmp_path / "restored").exists()
+    (tmp_path / "backup.tar").write_bytes(content[: len(content) // 2])
+    with pytest.raises(PorismError):
+        restore(tmp_path / "backup.tar", tmp_path / "restored")
+
+
+def test_names_cannot_lead_out_of_the_folder(index: Path, tmp_path: Path) -> None:
+    from porism.integrity import read_sealed, seal
+
+    back_up(index, tmp_path / "backup")
+    document = read_sealed(tmp_path / "backup" / LIST, "").document
+    document["files"]["../evil"] = {"size": 0, "digest": ""}
+    (tmp_path / "backup" / LIST).write_text(seal(document))
+    with pytest.raises(PorismError, match="holds a file with the name"):
+        restore(tmp_path / "backup", tmp_path / "restored")
+    assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no tar", bytes(2048)])
+def test_what_is_no_backup_is_reported(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.tar").write_bytes(content)
+    with pytest.raises(PorismError):
+        restore(tmp_path / "x.tar", tmp_path / "restored")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(PorismError, match="is not a backup"):
+        restore(tmp_path / "folder", tmp_path / "restored")
