@@ -40,6 +40,7 @@ LEVELS = (
     "datasets",
     "pyterrier",
     "lab",
+    "doctor",
     "web",
     "cli",
 )

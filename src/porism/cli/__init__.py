@@ -35,7 +35,7 @@ GROUPS = {
     "formulas": ("formula", "match"),
     "experiments": ("run", "systems", "eval", "published", "train"),
     "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "stability", "qrels", "turkle"),
-    "running a site": ("analytics",),
+    "running a site": ("analytics", "doctor"),
     "shell": ("completion",),
 }
 COMMANDS = tuple(sorted(name for names in GROUPS.values() for name in names))

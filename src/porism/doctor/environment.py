@@ -1,0 +1,135 @@
+"""The installation and the machine: versions, compiled modules, extras, memory, disk, cores."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import resource
+import shutil
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import porism
+from porism import __version__
+from porism.doctor.findings import Finding
+from porism.parallel import cores
+
+# Modules that installing compiles where there is a C compiler; if these are compiled, all are.
+COMPILED = ("porism.hashing", "porism.formula.parsed", "porism.index.analysis.features")
+LEAST_MEMORY = 1_000_000_000  # bytes that should be free for a server of a small site
+LEAST_DISK = 1_000_000_000
+LEAST_FILES = 1024
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA = re.compile(r"extra == [\"']([^\"']+)[\"']")
+_DEVELOPMENT = ("test",)  # an extra that nobody misses
+
+
+def versions() -> Iterator[Finding]:
+    """Report the versions of Porism, Python and the system."""
+    yield Finding("version", f"Porism {__version__}, Python {platform.python_version()}, {platform.platform()}")
+
+
+def packages() -> Iterator[Finding]:
+    """Report packages that are missing, and which extras are installed."""
+    try:
+        required = metadata.requires("porism") or []
+    except metadata.PackageNotFoundError:
+        yield Finding(
+            "packages", "Porism is run from its sources, not installed", "note", "pip install . in the sources"
+        )
+        return
+    missing: dict[str, list[str]] = {}
+    for line in required:
+        name, extra = _NAME.match(line), _EXTRA.search(line)
+        absent = missing.setdefault(extra[1] if extra else "", [])
+        if name and not _is_installed(name[0]):
+            absent.append(name[0])
+    if absent := missing.pop("", []):
+        yield Finding("packages", f"missing: {', '.join(absent)}", "action", f"pip install {' '.join(absent)}")
+    else:
+        yield Finding("packages", "all required packages are installed")
+    for title, absent in sorted(missing.items()):
+        if title in _DEVELOPMENT:
+            continue
+        fact = f"without {', '.join(absent)}" if absent else "installed"
+        fix = f'if you need it: pip install "porism[{title}]"' if absent else ""
+        yield Finding(f"extra {title}", fact, "note" if absent else "ok", fix)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def compiled() -> Iterator[Finding]:
+    """Report whether the modules that process every formula are compiled, and whether numba's machine code is cached."""
+    specs = [importlib.util.find_spec(name) for name in COMPILED]
+    pure = [spec.name for spec in specs if spec and spec.origin and spec.origin.endswith(".py")]
+    if pure:
+        fix = "install a C compiler, then install Porism again: building takes about half the time"
+        yield Finding("compiled modules", "the formula modules run as Python", "note", fix)
+    else:
+        yield Finding("compiled modules", "the formula modules are compiled")
+    package = Path(porism.__file__ or "").parent
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR") or package)
+    cached = sum(1 for _ in cache.rglob("*.nbi"))
+    if cached:
+        yield Finding("numba cache", f"{cached} compiled functions in {cache}")
+    elif os.access(cache, os.W_OK):
+        fix = "run a search once; later ones load the machine code"
+        yield Finding("numba cache", "empty: the first search compiles for some seconds", "note", fix)
+    else:
+        fix = "set NUMBA_CACHE_DIR to a folder that the server may write"
+        yield Finding("numba cache", f"{cache} cannot be written: every start compiles anew", "action", fix)
+
+
+def machine() -> Iterator[Finding]:
+    """Report cores, memory and the limit of open files."""
+    number = cores()
+    yield Finding("cores", f"{number} core{'s' * (number != 1)} for this process")
+    free, total = memory()
+    if total:
+        fact = f"{free / 1e9:.1f} GB free of {total / 1e9:.1f} GB"
+        fix = "use fewer --workers (each needs about 200 MB), or more memory"
+        yield Finding("memory", fact, "action", fix) if free < LEAST_MEMORY else Finding("memory", fact)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    fix = "raise it before serving: ulimit -n 4096, or LimitNOFILE= in a systemd unit"
+    few = 0 <= files < LEAST_FILES
+    yield (
+        Finding("open files", f"at most {files:,}", "action", fix)
+        if few
+        else Finding("open files", f"at most {files:,}")
+    )
+
+
+def memory() -> tuple[int, int]:
+    """Return the bytes of memory that are free, and all of them; zeros where the system does not say. A limit of a container counts."""
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except OSError:
+        return 0, 0
+    found = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if len(line.split()) > 1}
+    free, total = found.get("MemAvailable", 0), found.get("MemTotal", 0)
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text("ascii"))
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text("ascii"))
+    except (OSError, ValueError):  # there is none, or it is "max"
+        return free, total
+    return min(free, max(0, limit - used)), min(total, limit)
+
+
+def disk(place: Path, needed: int = 0) -> Finding:
+    """Report the free space where `place` is. A merge writes the whole index again, which `needed` bytes take."""
+    usage = shutil.disk_usage(place)
+    fact = f"{usage.free / 1e9:.1f} GB free of {usage.total / 1e9:.1f} GB"
+    if usage.free < max(LEAST_DISK, needed):
+        return Finding(
+            "disk", fact, "action", f"free space: a merge needs about {max(LEAST_DISK, needed) / 1e9:.1f} GB"
+        )
+    return Finding("disk", fact)
