@@ -29,7 +29,8 @@ FUSE = "fuse"  # the part that fuses other systems
 
 @dataclass(frozen=True)
 class SystemContext:
-    """What the factory of a part receives. `overrides` are options of parts (part -> option -> value) that win over the declaration."""
+    """What the factory of a part receives. `overrides` are options of parts (part -> option -> value) that win over the declaration; `models`
+    are the directories of named models."""
 
     index: Index
     collection: Collection
@@ -38,6 +39,7 @@ class SystemContext:
     queries: HandQueries | None = None
     progress: Progress = field(default_factory=Silent)
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
 
     def system(self, name: str, task: int | None = None) -> Retriever:
         """Build another system on the same index, for the same task unless `task` names another one. Options that override those of a fusion

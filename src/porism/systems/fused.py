@@ -72,6 +72,7 @@ class FusedSystems(Retriever):
         self._weights, self._k, self._depth = weights, k, depth
         self.finds = members[0].finds
         self.notes = notes
+        self.models = tuple(dict.fromkeys(use for member in members for use in getattr(member, "models", ())))
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k of the fused ranking."""

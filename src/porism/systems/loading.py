@@ -34,8 +34,10 @@ def open_system(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     cache: str | Path | None = None,
     progress: Progress | None = None,
+    models: Mapping[str, str] | None = None,
 ) -> Retriever:
-    """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration."""
+    """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration; `models` are
+    the directories of named models."""
     place = Path(index)
     opened = open_index(place)
     context = SystemContext(
@@ -46,6 +48,7 @@ def open_system(
         queries,
         progress or Silent(),
         options or {},
+        models or {},
     )
     return load_system(name, context.index, context.task, context=context)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from porism import __version__
 from porism.evaluate.runs.lines import METADATA_END, METADATA_START
 from porism.systems.declaration import Declaration
+from porism.systems.chosen_models import ModelUse
 
 LIBRARIES = ("numpy", "scipy", "numba", "PyStemmer", "math-core")
 GOALS = {
@@ -27,9 +29,15 @@ Metadata = Mapping[str, Any]
 
 
 def run_metadata(
-    tag: str, declaration: Declaration | None, system: str, task: int, collection: str, options: Mapping[str, Any]
+    tag: str,
+    declaration: Declaration | None,
+    system: str,
+    task: int,
+    collection: str,
+    options: Mapping[str, Any],
+    models: Sequence[ModelUse] = (),
 ) -> Metadata:
-    """Return the metadata of a run. `declaration` is that of a named system."""
+    """Return the metadata of a run. `declaration` is that of a named system; `models` are the pretrained models that it used."""
     return {
         "tag": tag,
         "platform": {
@@ -47,11 +55,13 @@ def run_metadata(
             "source": {"lang": "python", "version": __version__},
         },
         "data": {"test collection": {"name": "ARQMath", "digest": collection}},
-        "method": _method(declaration, system, options),
+        "method": _method(declaration, system, options, models),
     }
 
 
-def _method(declaration: Declaration | None, system: str, options: Mapping[str, Any]) -> Metadata:
+def _method(
+    declaration: Declaration | None, system: str, options: Mapping[str, Any], models: Sequence[ModelUse]
+) -> Metadata:
     if declaration is None:
         return {"automatic": True, "retrieval": [{"name": system, "options": dict(options)}]}
     parts = [{"name": part.use, "options": {**part.options, **options.get(part.use, {})}} for part in declaration.parts]
@@ -60,6 +70,7 @@ def _method(declaration: Declaration | None, system: str, options: Mapping[str, 
         "reimplements": declaration.name,
         "status": declaration.status,
         "retrieval": parts,
+        **({"models": [asdict(one) for one in models]} if models else {}),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,12 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker, Retriever
 from porism.systems.context import SystemContext
 from porism.systems.declaration import Declaration, MissingModelError, PartUse, find_declaration
+from porism.systems.chosen_models import ModelUse, missing_model
+from porism.systems.named_models import MODEL_OPTIONS, OPTIONAL, directory_for, missing_models, named_models
 from porism.systems.parts import Part, make_part
+
+
+Overrides = Mapping[str, Mapping[str, Any]]  # part -> option -> value
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,11 @@ class System(Retriever):
         """What the parts say of this run: which members a fusion has, from what a layout was made."""
         return tuple(note for named in self._parts for note in getattr(named.part, "notes", ()))
 
+    @property
+    def models(self) -> tuple[ModelUse, ...]:
+        """The models that the parts use, each once."""
+        return tuple(dict.fromkeys(use for named in self._parts for use in getattr(named.part, "models", ())))
+
     @contextmanager
     def _report(self, part: str) -> Iterator[None]:
         with reported(self.declaration.name, part):
@@ -125,6 +135,8 @@ def build_declared(declaration: Declaration, context: SystemContext) -> System:
     """Build a system from its declaration: the parts with their options, those of the context winning."""
     if not declaration.parts:
         raise not_runnable(declaration)
+    if missing := missing_models(needed_models(declaration, context.overrides), context.models):
+        raise missing_model(missing, declaration.name)
     made = []
     for place, part in enumerate(declaration.parts):
         options = {**part.options, **context.overrides.get(part.use, {})}
@@ -151,13 +163,34 @@ def not_runnable(declaration: Declaration) -> PorismError:
     )
 
 
-def is_runnable(declaration: Declaration) -> bool:
-    """Return whether a system has parts that need no model, also in the systems that it fuses."""
-    if not declaration.parts or declaration.status == "needs model":
+def needed_models(declaration: Declaration, overrides: Overrides | None = None) -> list[str]:
+    """Return the named models that the parts of a system need; those of the systems that it fuses are not among them."""
+    required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
+    values = _model_values(declaration.parts, overrides or {}, required)
+    return [name for name in values if name in named_models()]
+
+
+def used_models(declaration: Declaration, overrides: Overrides, models: Mapping[str, str]) -> dict[str, str]:
+    """Return the directories that a system, with the systems that it fuses, uses, by the names of models."""
+    values = _model_values(used_parts(declaration), overrides, MODEL_OPTIONS)
+    found = {name: directory_for(name, models) for name in values if name}
+    return {name: place for name, place in found.items() if place}
+
+
+def _model_values(parts: Iterable[PartUse], overrides: Overrides, names: Sequence[str]) -> list[str]:
+    """Return the values of options that name models."""
+    chosen = ({**part.options, **overrides.get(part.use, {})} for part in parts)
+    return [str(options.get(name, "")) for options in chosen for name in names]
+
+
+def is_runnable(declaration: Declaration, models: Mapping[str, str] | None = None) -> bool:
+    """Return whether a system runs with these models, by default none; also the systems that it fuses."""
+    given = models or {}
+    if not declaration.parts or missing_models(needed_models(declaration), given):
         return False
     members = [find_declaration(name, declaration.member_task) for name in declaration.members]
     skips = any(part.options.get("missing") == "skip" for part in declaration.parts)
-    able = [is_runnable(member) for member in members]
+    able = [is_runnable(member, given) for member in members]
     return not members or all(able) or (skips and any(able))
 
 
@@ -169,7 +202,7 @@ def used_parts(declaration: Declaration) -> Iterator[PartUse]:
             yield from used_parts(find_declaration(member, declaration.member_task))
 
 
-def check_overrides(declaration: Declaration, overrides: Mapping[str, Mapping[str, Any]]) -> None:
+def check_overrides(declaration: Declaration, overrides: Overrides) -> None:
     """Refuse options for parts that a system does not have."""
     names = list(dict.fromkeys(part.use for part in used_parts(declaration)))
     for part in overrides:

@@ -34,19 +34,21 @@ from porism.systems.declaration import Declaration, find_declaration
 from porism.systems.hand_queries import HandQueries, read_hand_queries
 from porism.systems.loading import DEFAULT, is_declared, load_system
 from porism.systems.metadata import header_lines, run_metadata
-from porism.systems.pipeline import System, used_parts
+from porism.systems.chosen_models import ModelUse, model_digests
+from porism.systems.pipeline import System, used_models, used_parts
 from porism.systems.rankings import TopicRanking, topic_ranking
 from porism.systems.run_journal import FinishedTopic, RunJournal
 from porism.systems.task3.system import AnswerSystem, load_answerer
 
 Maker = Retriever | AnswerSystem  # what makes a run
 RunFormat = Literal["lab", "trec"]
+SUBSTITUTE_TAG = "-substitute"  # ends the run id of a run with a model other than the original
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for the default system; `overrides` are options of parts;
-    `queries` is a file of hand-written queries; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
+    `queries` is a file of hand-written queries; `models` are directories of named models; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
 
     system: str = DEFAULT
     k: int = LIMIT
@@ -58,11 +60,13 @@ class RunOptions:
     progress: Progress = field(default_factory=Silent)
     format: RunFormat = "lab"
     header: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """How a run was made: what the file beside it says. `query_seconds` are the median and the 95th percentile of the time per topic."""
+    """How a run was made: what the file beside it says. `query_seconds` are the median and the 95th percentile of the time per topic; `models` are
+    pretrained models, originals or substitutes."""
 
     system: str
     task: int
@@ -73,6 +77,7 @@ class RunRecord:
     seconds: float
     query_seconds: tuple[float, float]
     notes: tuple[str, ...]
+    models: tuple[ModelUse, ...]
     ir_metadata: Mapping[str, Any]
     cost: Cost | None = None  # of the answers of Task 3
     version: str = __version__
@@ -104,7 +109,9 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     fitted = load_model(None if model is None else Path(model))
     queries = read_hand_queries(options.queries) if options.queries else None
     cache = Path(options.cache) if options.cache else index / CACHE
-    context = SystemContext(engine.index, engine.collection, task, cache, queries, options.progress, options.overrides)
+    context = SystemContext(
+        engine.index, engine.collection, task, cache, queries, options.progress, options.overrides, options.models
+    )
     retriever: Maker = (
         load_answerer(name, engine, context)
         if task == 3
@@ -133,7 +140,7 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
 
 def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunRecord, options: RunOptions) -> None:
     header = tuple(header_lines(record.ir_metadata)) if options.header else ()
-    tag = run_tag(options.system)
+    tag = record.ir_metadata["tag"]
     if task == 3:
         answers = {
             one.topic: Answer(one.topic, one.answer.text, one.answer.sources) for one in done if one.answer is not None
@@ -179,6 +186,7 @@ def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions
         None if options.model is None else digest_file(options.model),
         None if options.queries is None else digest_file(options.queries),
         {part: dict(values) for part, values in options.overrides.items()},
+        model_digests(used_models(declared, options.overrides, options.models)) if declared else {},
         [asdict(topic) for topic in topics],
         digest_file(index / MANIFEST),
         code_version(options.system, task),
@@ -198,6 +206,8 @@ def _record(
     each = [one.seconds for one in done] or [0.0]
     middle, slow = np.percentile(each, (50, 95)).tolist()
     declaration = declaration_of(retriever)
+    models: tuple[ModelUse, ...] = getattr(retriever, "models", ())
+    tag = run_tag(options.system) + (SUBSTITUTE_TAG if any(one.role == "substitute" for one in models) else "")
     model = None if options.model is None else digest_file(options.model)
     return RunRecord(
         system=declaration.name if declaration else options.system,
@@ -209,9 +219,8 @@ def _record(
         seconds=round(seconds, 3),
         query_seconds=(round(middle, 4), round(slow, 4)),
         notes=run_notes(retriever, queries),
-        ir_metadata=run_metadata(
-            run_tag(options.system), declaration, options.system, task, collection, options.overrides
-        ),
+        models=models,
+        ir_metadata=run_metadata(tag, declaration, options.system, task, collection, options.overrides, models),
         cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
     )
 
@@ -234,7 +243,8 @@ def declaration_of(system: Maker) -> Declaration | None:
 
 def run_notes(retriever: Maker, queries: HandQueries | None) -> tuple[str, ...]:
     """Return what a reader of the run must know: how queries were made, which members a fusion has."""
-    notes = list(retriever.notes) if isinstance(retriever, (System, AnswerSystem)) else []
+    notes = [use.note() for use in getattr(retriever, "models", ())]
+    notes += retriever.notes if isinstance(retriever, (System, AnswerSystem)) else ()
     declaration = declaration_of(retriever)
     if declaration is None:
         return tuple(notes)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from porism.errors import PorismError
 from porism.systems.scm.lines import CLOSE, OPEN, Line
 
 TEXT_SIZE, LATEX_SIZE = 50_265, 50_000  # tokens: of roberta-base, and of the paper for LaTeX
 LEAST_COUNT = 2  # of a pair that is merged
-TEXT_FILE, LATEX_FILE = "text.json", "latex.json"
+TEXT_FILE, LATEX_FILE, MODEL_FILE = "text.json", "latex.json", "model.json"
 
 
 def _library() -> Any:
@@ -70,6 +70,14 @@ def _byte_level(library: Any, model: Any) -> Any:
     return tokenizer
 
 
+class LineTokens(Protocol):
+    """Cuts lines into tokens."""
+
+    def tokens(self, line: Line) -> list[str]:
+        """Return the tokens of a line."""
+        ...
+
+
 class BytePairs:
     """Cuts lines into tokens."""
 
@@ -90,6 +98,22 @@ class BytePairs:
             if place + 1 < len(line.pieces):
                 found.append(CLOSE)
         return found
+
+
+def line_text(line: Line) -> str:
+    """Return a line as the text that a transformer reads, formulas between marks."""
+    return " ".join(f"{OPEN} {piece.text} {CLOSE}" if piece.is_math else piece.text for piece in line.pieces)
+
+
+class ModelTokens:
+    """Cuts lines into the tokens of a transformer."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer = _library().Tokenizer.from_file(str(folder / MODEL_FILE))
+
+    def tokens(self, line: Line) -> list[str]:
+        """Return the tokens of a line, without those that the model adds."""
+        return list(self._tokenizer.encode(line_text(line), add_special_tokens=False).tokens)
 
 
 class Tuples:

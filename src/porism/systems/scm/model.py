@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from porism.models.token_vectors import TokenEncoder
 from porism.records import Topic
 from porism.systems.context import SystemContext
 from porism.systems.scm import byte_pairs
-from porism.systems.scm.byte_pairs import LATEX_FILE, TEXT_FILE, BytePairs, Tuples
+from porism.systems.scm.byte_pairs import (
+    LATEX_FILE,
+    MODEL_FILE,
+    TEXT_FILE,
+    BytePairs,
+    LineTokens,
+    ModelTokens,
+    Tuples,
+    line_text,
+)
 from porism.systems.scm.embeddings import TokenLines, TokenVectors, train_vectors
 from porism.systems.scm.lines import Line, PostLines, Representation
 from porism.systems.scm.neighbours import by_cosine, by_edit_distance
@@ -33,7 +44,8 @@ _BLOCK = 512  # answers whose lengths are computed at once
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """What a model is made of. `alpha` is the weight of edit distances against vectors, `gamma` the weight of titles."""
+    """What a model is made of. `alpha` is the weight of edit distances against vectors, `gamma` the weight of titles. `source` names the transformer
+    whose tokens and token vectors are used, if any; `lines` limits the lines that it reads."""
 
     representation: Representation
     positional: bool = False
@@ -41,6 +53,8 @@ class ModelOptions:
     gamma: int = 5
     epochs: int = 0
     tokenizer: str = ""
+    source: str = ""
+    lines: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class SoftModel:
     """A prepared model: answers as rows of BM25 weights whose length the similarities leave as it is, and the similarity matrix."""
 
     lines: PostLines
-    tokenizer: BytePairs | Tuples
+    tokenizer: LineTokens
     vocabulary: Vocabulary
     similarity: sparse.csr_matrix
     answers: sparse.csr_matrix
@@ -56,12 +70,14 @@ class SoftModel:
     gamma: int
 
 
-def open_model(context: SystemContext, options: ModelOptions) -> SoftModel:
-    """Open a model, prepared now or before."""
-    kind = options.representation
-    tokens = context.cached(f"scm-tokens-{kind}", options.tokenizer, partial(_build_tokens, context, options), CODE)
-    key = [options.tokenizer, options.positional, options.epochs]
-    vectors = context.cached(f"scm-vectors-{kind}", key, partial(_build_vectors, context, options, tokens), CODE)
+def open_model(context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None = None) -> SoftModel:
+    """Open a model, prepared now or before. `encoder` is the transformer that `options.source` names."""
+    kind, source = options.representation, options.source
+    build_tokens = partial(_build_tokens, context, options, encoder)
+    tokens = context.cached(f"scm-tokens-{kind}", [options.tokenizer, source], build_tokens, CODE)
+    key = [options.tokenizer, options.positional, options.epochs, source]
+    build_vectors = partial(_build_vectors, context, options, tokens, encoder)
+    vectors = context.cached(f"scm-vectors-{kind}", key, build_vectors, CODE)
     answers = context.cached(
         f"scm-answers-{kind}", asdict(options), partial(_build_answers, context, options, tokens, vectors), CODE
     )
@@ -76,7 +92,9 @@ def open_model(context: SystemContext, options: ModelOptions) -> SoftModel:
     )
 
 
-def _tokenizer(options: ModelOptions, folder: Path) -> BytePairs | Tuples:
+def _tokenizer(options: ModelOptions, folder: Path) -> LineTokens:
+    if options.source:
+        return ModelTokens(folder)
     return Tuples() if options.representation == "tangentl" else BytePairs(folder)
 
 
@@ -85,10 +103,14 @@ def _combined(tokens: Path, vectors: Path, alpha: float) -> sparse.csr_matrix:
     return (alpha * edits + (1 - alpha) * cosines).tocsr()
 
 
-def _build_tokens(context: SystemContext, options: ModelOptions, folder: Path) -> None:
+def _build_tokens(
+    context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None, folder: Path
+) -> None:
     lines = PostLines(context.collection, options.representation)
     progress = context.progress
-    if options.representation != "tangentl":
+    if encoder is not None:
+        encoder.save_tokenizer(folder / MODEL_FILE)
+    elif options.representation != "tangentl":
         with progress.stage(f"SCM: byte pairs of {options.representation}"):
             _write_byte_pairs(lines, options, folder)
     tokenizer = _tokenizer(options, folder)
@@ -121,19 +143,34 @@ def _read_lines(path: Path) -> Iterator[Sequence[str]]:
             yield line.split()
 
 
-def _build_vectors(context: SystemContext, options: ModelOptions, tokens: Path, folder: Path) -> None:
+def _build_vectors(
+    context: SystemContext, options: ModelOptions, tokens: Path, encoder: TokenEncoder | None, folder: Path
+) -> None:
     vocabulary = Vocabulary.open(tokens)
+    trained = _encoded(context, options, encoder) if encoder else _trained(context, options, tokens, vocabulary)
+    kept, rows = _in_vocabulary(trained, vocabulary)
+    with context.progress.stage("SCM: similar vectors", len(rows)) as advance:
+        near = by_cosine(kept, rows, len(vocabulary.tokens), CbowOptions().seed, advance)
+    sparse.save_npz(folder / _COSINES, similarity_matrix(near, vocabulary.idf, dominant=True))
+
+
+def _encoded(context: SystemContext, options: ModelOptions, encoder: TokenEncoder) -> TokenVectors:
+    """Return token vectors of a transformer, averaged over the training lines."""
+    training = PostLines(context.collection, options.representation).training()
+    chosen = islice(training, options.lines) if options.lines else training
+    with context.progress.stage(f"SCM: vectors of {options.representation} by layer {encoder.layer}") as advance:
+        return TokenVectors(*encoder.mean_vectors((line_text(line) for line in chosen), advance))
+
+
+def _trained(context: SystemContext, options: ModelOptions, tokens: Path, vocabulary: Vocabulary) -> TokenVectors:
+    """Return word vectors trained on the lines of the collection."""
     epochs = options.epochs or EPOCHS[options.representation]
     training = CbowOptions(epochs=epochs)
     if options.positional:
         training = CbowOptions(epochs=epochs, window=POSITIONAL_WINDOW, positional=POSITIONAL_DIMENSIONS)
     lines = TokenLines(partial(_read_lines, tokens / _LINES))
     with context.progress.stage(f"SCM: vectors of {options.representation}", vocabulary.lines * epochs) as advance:
-        trained = train_vectors(lines, training, advance)
-    kept, rows = _in_vocabulary(trained, vocabulary)
-    with context.progress.stage("SCM: similar vectors", len(rows)) as advance:
-        near = by_cosine(kept, rows, len(vocabulary.tokens), training.seed, advance)
-    sparse.save_npz(folder / _COSINES, similarity_matrix(near, vocabulary.idf, dominant=True))
+        return train_vectors(lines, training, advance)
 
 
 def _in_vocabulary(
@@ -164,11 +201,11 @@ def _build_answers(context: SystemContext, options: ModelOptions, tokens: Path, 
     np.save(folder / _IDS, np.array(ids, np.int64))
 
 
-def _title_tokens(lines: PostLines, title: Text | None, tokenizer: BytePairs | Tuples) -> list[str]:
+def _title_tokens(lines: PostLines, title: Text | None, tokenizer: LineTokens) -> list[str]:
     return [] if title is None else _tokens_of(lines.of_text(title, whole=True), tokenizer)
 
 
-def _tokens_of(lines: Iterator[Line], tokenizer: BytePairs | Tuples) -> list[str]:
+def _tokens_of(lines: Iterator[Line], tokenizer: LineTokens) -> list[str]:
     return [token for line in lines for token in tokenizer.tokens(line)]
 
 

@@ -11,6 +11,7 @@ from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.chosen_models import ModelUse
 from porism.systems.context import SystemContext
 from porism.systems.scm.model import ModelOptions, SoftModel, open_model, query_counts
 from porism.systems.topic_query import topic_of
@@ -21,25 +22,32 @@ Floats = npt.NDArray[np.float64]
 class SoftSearch(Retriever):
     """Ranks answers by the weighted sum of their scores in soft vector spaces."""
 
-    def __init__(self, models: tuple[SoftModel, ...], weights: tuple[float, ...], notes: tuple[str, ...]) -> None:
-        self._models = models
+    def __init__(
+        self,
+        spaces: tuple[SoftModel, ...],
+        weights: tuple[float, ...],
+        notes: tuple[str, ...],
+        models: tuple[ModelUse, ...] = (),
+    ) -> None:
+        self._spaces = spaces
         self._weights = weights
         self.notes = notes
+        self.models = models
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the k best answers with a score above 0; of equal scores the smaller id comes first."""
-        scores = np.zeros(len(self._models[0].ids))
-        for model, weight in zip(self._models, self._weights, strict=True):
+        scores = np.zeros(len(self._spaces[0].ids))
+        for model, weight in zip(self._spaces, self._weights, strict=True):
             scores += weight * (model.answers @ expanded(model, query))
         rows = np.flatnonzero(scores > 0)
         order = rows[np.argsort(-scores[rows], kind="stable")][: max(k, 0)]
-        return Ranking(self._models[0].ids[order], scores[order])
+        return Ranking(self._spaces[0].ids[order], scores[order])
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Return the score of an answer token by token."""
-        places = np.flatnonzero(self._models[0].ids == id)
+        places = np.flatnonzero(self._spaces[0].ids == id)
         parts: list[Explanation] = []
-        for model, weight in zip(self._models, self._weights, strict=True):
+        for model, weight in zip(self._spaces, self._weights, strict=True):
             vector = expanded(model, query)
             for place in places:
                 row = model.answers[int(place)]
@@ -76,7 +84,7 @@ def joint_search(
     tokenizer: str = "",
 ) -> Retriever:
     """Make the search in one space of text and LaTeX. `epochs` 0 is that of the original; `tokenizer` a directory of roberta-base."""
-    options = _checked(ModelOptions("text+latex", positional, alpha, gamma, epochs, tokenizer))
+    options = checked_model_options(ModelOptions("text+latex", positional, alpha, gamma, epochs, tokenizer))
     return SoftSearch((open_model(context, options),), (1.0,), _notes(options))
 
 
@@ -92,12 +100,13 @@ def interpolated_search(
     """Make the search in two spaces: `beta` is the weight of the text's scores, the rest that of the Tangent-L tuples' scores."""
     if not 0 <= beta <= 1:
         raise PorismError(f"beta is {beta:g}", fix="write a number from 0 to 1")
-    options = _checked(ModelOptions("text", positional, alpha, gamma, epochs, tokenizer))
+    options = checked_model_options(ModelOptions("text", positional, alpha, gamma, epochs, tokenizer))
     tuples = replace(options, representation="tangentl", tokenizer="")
     return SoftSearch((open_model(context, options), open_model(context, tuples)), (beta, 1 - beta), _notes(options))
 
 
-def _checked(options: ModelOptions) -> ModelOptions:
+def checked_model_options(options: ModelOptions) -> ModelOptions:
+    """Return options whose values are possible."""
     if not 0 <= options.alpha <= 1:
         raise PorismError(f"alpha is {options.alpha:g}", fix="write a number from 0 to 1")
     if options.gamma < 0 or options.epochs < 0:

@@ -1,0 +1,212 @@
+"""The dense half of Approach Zero: late interaction (ColBERT) over answers, formulas, or posts around a formula, alone, fused, and as a re-ranker.
+
+Only the other half, the engine, reads hand-written queries in Task 1; in Task 2 both read the refined formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
+from porism.search.query import ReadQuery
+from porism.search.retriever import DEPTH, Ranking, Reranker, Retriever
+from porism.systems.approach0.documents import Instance, distinct_formulas, formula_instances
+from porism.systems.approach0.model_input import Marks, Numbers, SymbolFormat
+from porism.systems.approach0.queries import formulas_of
+from porism.systems.chosen_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.context import SystemContext
+from porism.systems.documents import TextDocument
+from porism.systems.fused import FusedSystems
+from porism.systems.hand_queries import HandQueries
+from porism.systems.neural.dense import best_of
+from porism.systems.neural.encodings import Documents, EncodedDocuments, Ints, Singles, encoded_documents
+from porism.systems.neural.opening import open_late_interaction
+from porism.systems.topic_query import topic_of, topic_text
+
+Reads = Literal["formula", "post"]
+SYMBOL = "$equal$"  # a token that models of Approach Zero know
+CODE_FORM = "approach0 1"  # of the text that models read; changed with `model_input`
+_TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
+
+
+def fusion(
+    context: SystemContext,
+    late_interaction: str,
+    of: tuple[str, ...],
+    share: float = 0.5,
+    reads: Reads = "formula",
+    length: int = 512,
+    numbers: Numbers = "somenum",
+    depth: int = DEPTH,
+) -> Retriever:
+    """Fuse late interaction, with the weight `share`, and one system of the engine, after min-max scaling. In Task 2 `reads` says what a document is:
+    the formula alone, or its post with every other formula masked."""
+    if len(of) != 1 or not 0 <= share <= 1:
+        raise PorismError("fuses one system with a share from 0 to 1", fix='write of = ["approach0/a0"] and share = 0.5')
+    texts = LateTexts(context, chosen_model(late_interaction, context.models), length, numbers)
+    late: Retriever = AnswerLate(texts)
+    if context.task == 2:
+        late = FormulaLate(texts, context.queries, reads)
+    members = (late, context.system(of[0]))
+    names = (f"late interaction ({texts.use.directory})", of[0])
+    return FusedSystems(members, names, "minmax", (share, 1 - share), 0.0, depth)
+
+
+def reranker(
+    context: SystemContext,
+    late_interaction: str,
+    length: int = 512,
+    numbers: Numbers = "somenum",
+    stored: bool = True,
+    depth: int = DEPTH,
+) -> Reranker:
+    """Order answers by late interaction alone. `stored` encodes all answers once and keeps them; without it, the candidates of each topic are encoded."""
+    texts = LateTexts(context, chosen_model(late_interaction, context.models), length, numbers)
+    return LateReranker(texts, stored, depth)
+
+
+def symbol_marks(chosen: ChosenModel) -> Marks:
+    """Return how symbols are written: between dollar signs for a model that knows such tokens."""
+    files = (chosen.directory.path / name for name in _TOKEN_FILES)
+    known = any(SYMBOL in file.read_text("utf-8", "replace") for file in files if file.is_file())
+    return "dollars" if known else "none"
+
+
+class LateTexts:
+    """Texts in the form of Approach Zero, and the model that encodes them."""
+
+    def __init__(self, context: SystemContext, chosen: ChosenModel, length: int, numbers: Numbers) -> None:
+        self.collection = context.collection
+        self.form = SymbolFormat(symbol_marks(chosen), numbers)
+        self._context, self._digest = context, chosen.directory.digest
+        self._model = open_late_interaction(chosen.directory, length)
+        self.use: ModelUse = chosen.use(f"{self._model.record.pooling}, {self._model.record.length} tokens")
+
+    def stored(self, name: str, documents: Documents) -> EncodedDocuments:
+        """Return the token vectors of documents, encoded once."""
+        key = (CODE_FORM, self.form.marks, self.form.numbers, self._model.record.length, self._digest)
+        return encoded_documents(self._context, name, key, documents, self.encode)
+
+    def encode(self, texts: list[str]) -> list[Singles]:
+        """Return the token vectors of documents."""
+        return list(self._model.encode(texts))
+
+    def query(self, text: str) -> Singles:
+        """Return the token vectors of a query."""
+        return np.asarray(self._model.encode([text], role="query")[0])
+
+    def answers(self) -> EncodedDocuments:
+        """Return the token vectors of all answers."""
+        return self.stored("late-answers", partial(_answers, self.collection, self.form))
+
+    def maxsim(self, query: Singles, texts: list[str]) -> Singles:
+        """Return MaxSim of a query with texts that are not stored."""
+        return self._model.maxsim(query, self.encode(texts))
+
+
+def _answers(collection: Collection, form: SymbolFormat) -> Iterator[TextDocument]:
+    for answer in collection.posts("answer"):
+        yield TextDocument(answer.id, form.text(answer.body))
+
+
+class AnswerLate(Retriever):
+    """All answers by late interaction with the topic as it is: title and body."""
+
+    def __init__(self, texts: LateTexts) -> None:
+        self._texts, self._documents = texts, texts.answers()
+        self.models = (texts.use,)
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the best k answers."""
+        text = self._texts.form.topic(topic_of(query))
+        if not text or not len(self._documents.ids):
+            return Ranking.of({})
+        return best_of(self._documents, self._documents.maxsim(self._texts.query(text)), k)
+
+
+class LateReranker(Reranker):
+    """Orders answers by late interaction alone; of equal scores the order of before is kept."""
+
+    def __init__(self, texts: LateTexts, stored: bool, depth: int) -> None:
+        self._texts, self.depth = texts, depth
+        self._documents = texts.answers() if stored else None
+        self.models = (texts.use,)
+
+    def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
+        """Return the answers with the highest score first."""
+        text = self._texts.form.topic(topic_of(query))
+        if not text or not len(ranking):
+            return ranking
+        scores = self._scores(self._texts.query(text), np.asarray(ranking.ids, np.int64)).astype(np.float64)
+        order = np.argsort(-scores, kind="stable")
+        return Ranking(ranking.ids[order], scores[order])
+
+    def _scores(self, query: Singles, answers: Ints) -> Singles:
+        if self._documents is not None:
+            return self._documents.maxsim(query, np.searchsorted(self._documents.ids, answers))
+        posts = self._texts.collection.posts_by_id(answers.tolist())
+        return self._texts.maxsim(query, [self._texts.form.text(posts[one].body) for one in answers.tolist()])
+
+
+class FormulaLate(Retriever):
+    """Formulas by late interaction: at most five instances of each visual id, the best of which counts."""
+
+    finds = "formulas"
+
+    def __init__(self, texts: LateTexts, queries: HandQueries | None, reads: Reads) -> None:
+        self._texts, self._queries, self._reads = texts, queries, reads
+        self.models = (texts.use,)
+        instances = list(formula_instances(texts.collection))
+        self._visuals = np.array([one.visual_id for one in instances], np.int64)
+        if reads == "formula":
+            self._documents = texts.stored("late-formulas", partial(_formulas, texts, instances))
+            self._rows = np.searchsorted(self._documents.ids, [one.formula for one in instances])
+        else:
+            self._documents = texts.stored("late-contexts", partial(_contexts, texts, instances))
+            self._rows = np.arange(len(instances))
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the visual ids of the best instances, each once."""
+        text = self._query_text(query)
+        if not text or not len(self._visuals):
+            return Ranking.of({})
+        scores = self._documents.maxsim(self._texts.query(text))[self._rows].astype(np.float64)
+        order = np.argsort(-scores, kind="stable")
+        _, firsts = np.unique(self._visuals[order], return_index=True)
+        kept = order[np.sort(firsts)][: max(k, 0)]
+        return Ranking(self._visuals[kept], scores[kept])
+
+    def _query_text(self, query: ReadQuery) -> str:
+        formulas = formulas_of(query, self._queries)
+        alone = " ".join(self._texts.form.formula(latex) for latex in formulas)
+        topic = topic_of(query)
+        number = topic.formula_id.rpartition("_")[2]
+        if self._reads == "formula" or not number.isdecimal():
+            return alone
+        fields = (topic_text(topic, "title"), topic_text(topic, "question"))
+        return "\n".join(self._texts.form.masked(field, int(number)) for field in fields).strip() or alone
+
+
+def _formulas(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
+    """Yield each distinct formula that an instance has, by its number."""
+    used = {one.formula for one in instances}
+    for number, latex in enumerate(distinct_formulas(texts.collection)):
+        if number in used:
+            yield TextDocument(number, texts.form.formula(latex))
+
+
+def _contexts(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
+    """Yield the post of each instance with every other formula masked; a formula of a list without posts stands alone."""
+    for one in instances:
+        formula = texts.collection.formula(one.id)
+        if not formula.post_id:
+            yield TextDocument(one.id, texts.form.formula(formula.latex))
+            continue
+        post = texts.collection.post(formula.post_id)
+        fields = [texts.form.masked(field, one.id) for field in (post.title, post.body)]
+        yield TextDocument(one.id, "\n".join(field for field in fields if field))

