@@ -42,25 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="tables of topic formulas of the year: LaTeX, which replaces that of the XML; official MathML (slt, opt), which named systems read",
     )
     parser.add_argument("--index", metavar="DIR", help="a folder made by porism index")
-    parser.add_argument(
-        "--system",
-        metavar="NAME",
-        help="the system to run (default: porism; porism systems lists others), FILE.toml:NAME, or a retriever of your own, MODULE:CLASS",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="PART.OPTION=VALUE",
-        help="an option of a part of a named system (porism systems show NAME lists them)",
-    )
-    parser.add_argument("--queries", metavar="FILE", help="hand-written queries of a manual system")
-    parser.add_argument(
-        "--cache", metavar="DIR", help="where named systems keep what they prepare (default: in the index)"
-    )
-    parser.add_argument(
-        "--model", metavar="FILE", help="Task 1: a model made by porism train (default: the one that comes with Porism)"
-    )
+    _system_arguments(parser)
     parser.add_argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)")
     parser.add_argument(
         "--kind",
@@ -80,6 +62,33 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     _file_arguments(actions)
     _fuse_arguments(actions)
     _convert_arguments(actions)
+
+
+def _system_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--system",
+        metavar="NAME",
+        help="the system to run (default: porism; porism systems lists others), FILE.toml:NAME, or a retriever of your own, MODULE:CLASS",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PART.OPTION=VALUE",
+        help="an option of a part of a named system (porism systems show NAME lists them)",
+    )
+    parser.add_argument("--queries", metavar="FILE", help="hand-written queries of a manual system")
+    parser.add_argument(
+        "--cache", metavar="DIR", help="where named systems keep what they prepare (default: in the index)"
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="the directory of a pretrained model that a named system needs, or of all models of a kind (repeat for several); FILE: the weights "
+        "that porism train made, for Task 1 of the default system",
+    )
 
 
 def _convert_arguments(actions: Actions) -> None:
@@ -204,22 +213,25 @@ def make_run(args: argparse.Namespace) -> int:
     from porism.corpus.topics.files import read_topics
     from porism.progress import for_terminal
     from porism.systems.loading import DEFAULT
+    from porism.systems.named_models import split_models
     from porism.systems.options import parse_overrides, task_of
     from porism.systems.run import RunOptions
     from porism.systems.run import make_run as write
 
     topics = read_topics(args.topics, args.topic_formulas)
+    chosen = split_models(args.model)
     options = RunOptions(
         args.system or DEFAULT,
         args.k,
         args.kind,
-        args.model,
+        chosen.weights,
         parse_overrides(args.set),
         args.queries,
         args.cache,
         for_terminal(),
         args.format,
         args.header,
+        chosen.directories,
     )
     task = task_of(args.task, options.system, topics)
     record = write(Path(args.index), topics, task, Path(args.output), options)

@@ -39,6 +39,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "--on", action="append", default=[], dest="sets", metavar="SET", help="only this test set (repeat for several)"
     )
+    verify.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="the directory of a pretrained model, or of all models of a kind; systems that use it are substitutes (repeat for several)",
+    )
     verify.add_argument("--page", metavar="FILE", help="write the reproduction matrix to this file")
     verify.add_argument("--store", action="store_true", help="store the new figures beside the declarations")
     fuse = actions.add_parser(
@@ -102,11 +109,12 @@ def verify_systems(args: argparse.Namespace) -> int:
     """Verify the systems; return 1 if a figure is not the stored one."""
     from porism.files import atomic_file
     from porism.progress import for_terminal
+    from porism.systems.named_models import parse_models
     from porism.systems.verify.matrix import store_cells, verify
     from porism.systems.verify.page import matrix_page
 
-    progress = for_terminal()
-    outcome = verify(workplace(args), progress, args.names, args.sets, lambda line: print(line, flush=True))
+    progress, models = for_terminal(), parse_models(args.model)
+    outcome = verify(workplace(args), progress, args.names, args.sets, lambda line: print(line, flush=True), models)
     if args.store:
         print(f"stored {store_cells(outcome.cells)}", file=sys.stderr)
     if args.page:

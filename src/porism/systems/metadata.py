@@ -16,8 +16,8 @@ from typing import Any
 
 from porism import __version__
 from porism.evaluate.runs.lines import METADATA_END, METADATA_START
-from porism.systems.declaration import Declaration
 from porism.systems.chosen_models import ModelUse
+from porism.systems.declaration import Declaration
 
 LIBRARIES = ("numpy", "scipy", "numba", "PyStemmer", "math-core")
 GOALS = {

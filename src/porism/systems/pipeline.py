@@ -12,12 +12,11 @@ from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker, Retriever
+from porism.systems.chosen_models import ModelUse, missing_model
 from porism.systems.context import SystemContext
 from porism.systems.declaration import Declaration, MissingModelError, PartUse, find_declaration
-from porism.systems.chosen_models import ModelUse, missing_model
 from porism.systems.named_models import MODEL_OPTIONS, OPTIONAL, directory_for, missing_models, named_models
 from porism.systems.parts import Part, make_part
-
 
 Overrides = Mapping[str, Mapping[str, Any]]  # part -> option -> value
 
@@ -168,6 +167,12 @@ def needed_models(declaration: Declaration, overrides: Overrides | None = None) 
     required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
     values = _model_values(declaration.parts, overrides or {}, required)
     return [name for name in values if name in named_models()]
+
+
+def all_models(declaration: Declaration) -> list[str]:
+    """Return the named models that a system, with the systems that it fuses, needs."""
+    required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
+    return [name for name in _model_values(used_parts(declaration), {}, required) if name in named_models()]
 
 
 def used_models(declaration: Declaration, overrides: Overrides, models: Mapping[str, str]) -> dict[str, str]:

@@ -28,13 +28,13 @@ from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.retriever import Retriever
 from porism.systems.answerer import Cost, WrittenAnswer, total_cost
+from porism.systems.chosen_models import ModelUse, model_digests
 from porism.systems.code_version import code_version
 from porism.systems.context import CACHE, SystemContext
 from porism.systems.declaration import Declaration, find_declaration
 from porism.systems.hand_queries import HandQueries, read_hand_queries
 from porism.systems.loading import DEFAULT, is_declared, load_system
 from porism.systems.metadata import header_lines, run_metadata
-from porism.systems.chosen_models import ModelUse, model_digests
 from porism.systems.pipeline import System, used_models, used_parts
 from porism.systems.rankings import TopicRanking, topic_ranking
 from porism.systems.run_journal import FinishedTopic, RunJournal
@@ -103,6 +103,8 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     name, model = options.system, options.model
     if model is not None and (task != 1 or name != DEFAULT):
         raise PorismError("only Task 1 of the system porism takes a model", fix="leave --model out")
+    if options.models and not is_declared(name):
+        raise PorismError(f"{name} uses no named model", where="--model", fix="name a system that does: porism systems")
     engine = Engine.open(index, model)
     titles_only = bool(topics) and all(_is_title_only(topic) for topic in topics)
     wanted: Kind = options.kind or ("questions" if titles_only else "answers")

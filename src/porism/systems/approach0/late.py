@@ -5,7 +5,7 @@ Only the other half, the engine, reads hand-written queries in Task 1; in Task 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -30,7 +30,7 @@ from porism.systems.topic_query import topic_of, topic_text
 
 Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know
-CODE_FORM = "approach0 1"  # of the text that models read; changed with `model_input`
+CODE = ("porism.systems.approach0.model_input", "porism.systems.approach0.lexer")
 _TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
 
 
@@ -47,7 +47,9 @@ def fusion(
     """Fuse late interaction, with the weight `share`, and one system of the engine, after min-max scaling. In Task 2 `reads` says what a document is:
     the formula alone, or its post with every other formula masked."""
     if len(of) != 1 or not 0 <= share <= 1:
-        raise PorismError("fuses one system with a share from 0 to 1", fix='write of = ["approach0/a0"] and share = 0.5')
+        raise PorismError(
+            "fuses one system with a share from 0 to 1", fix='write of = ["approach0/a0"] and share = 0.5'
+        )
     texts = LateTexts(context, chosen_model(late_interaction, context.models), length, numbers)
     late: Retriever = AnswerLate(texts)
     if context.task == 2:
@@ -89,10 +91,10 @@ class LateTexts:
 
     def stored(self, name: str, documents: Documents) -> EncodedDocuments:
         """Return the token vectors of documents, encoded once."""
-        key = (CODE_FORM, self.form.marks, self.form.numbers, self._model.record.length, self._digest)
-        return encoded_documents(self._context, name, key, documents, self.encode)
+        key = (self.form.marks, self.form.numbers, self._model.record.length, self._digest)
+        return encoded_documents(self._context, name, key, documents, self.encode, CODE)
 
-    def encode(self, texts: list[str]) -> list[Singles]:
+    def encode(self, texts: Sequence[str]) -> list[Singles]:
         """Return the token vectors of documents."""
         return list(self._model.encode(texts))
 
@@ -201,7 +203,7 @@ def _formulas(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocum
 
 
 def _contexts(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
-    """Yield the post of each instance with every other formula masked; a formula of a list without posts stands alone."""
+    """Yield the post of each instance with every other formula masked; a formula of a list without posts has no context."""
     for one in instances:
         formula = texts.collection.formula(one.id)
         if not formula.post_id:

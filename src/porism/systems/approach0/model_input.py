@@ -73,9 +73,7 @@ class SymbolFormat:
 
     def masked(self, text: Text, formula_id: int) -> str:
         """Return a text with one formula; every other one is a mask."""
-        return _written(
-            text, lambda segment: self.formula(segment.text) if segment.formula_id == formula_id else MASK
-        )
+        return _written(text, lambda segment: self.formula(segment.text) if segment.formula_id == formula_id else MASK)
 
 
 def _written(text: Text, formula: Callable[[Segment], str]) -> str:

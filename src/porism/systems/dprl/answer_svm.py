@@ -103,7 +103,9 @@ def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
     """Yield duplicate questions of the collection as training topics: the answers of the other question are relevant."""
     collection = features.collection
     links = (link for link in collection.all_links() if link.kind == "duplicate")
-    present = [LinkedQuestion(one.post_id, one.other_id) for one in links if _has_both(features, one.post_id, one.other_id)]
+    present = [
+        LinkedQuestion(one.post_id, one.other_id) for one in links if _has_both(features, one.post_id, one.other_id)
+    ]
     for question, other in sorted(set(present))[:most]:
         post = collection.post(question)
         text = question_text(post, features.questions.form)

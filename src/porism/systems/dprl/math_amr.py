@@ -35,7 +35,8 @@ def math_amr(
     visuals = chosen_instances(context.collection, instances)
     documents = partial(context_documents, context.collection, visuals, form, around)
     key = (*form.key, instances, around)
-    return ContextSearch(TextVectors(context, "mathamr", chosen, key, documents, length), visuals, form, around)
+    vectors = TextVectors(context, "mathamr", chosen, key, documents, length, (__name__, AmrForm.__module__))
+    return ContextSearch(vectors, visuals, form, around)
 
 
 def amr_form(context: SystemContext, amr_parser: str) -> AmrForm:

@@ -30,7 +30,9 @@ def train_pairwise(topics: Sequence[TrainingTopic], features: int, cost: float) 
     """Return the weights that minimise |w|^2 / 2 + cost x sum over topics of the mean squared hinge loss. Without a pair, all weights are equal."""
     from scipy.optimize import minimize
 
-    differences = [pairs for pairs in (pair_differences(topic) for topic in topics if len(topic.features)) if len(pairs)]
+    differences = [
+        pairs for pairs in (pair_differences(topic) for topic in topics if len(topic.features)) if len(pairs)
+    ]
     if not differences:
         return np.full(features, 1.0 / features)
     table = np.concatenate(differences)

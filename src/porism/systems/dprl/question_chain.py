@@ -24,7 +24,7 @@ from porism.systems.dprl.amr import AmrForm
 from porism.systems.dprl.math_amr import amr_form
 from porism.systems.neural.dense import TextVectors
 from porism.systems.neural.pairs import PairScorer, open_pair_scorer
-from porism.systems.neural.texts import InputFormat, TextForm, question_texts
+from porism.systems.neural.texts import InputFormat, TextForm, form_code, question_texts
 from porism.systems.topic_query import topic_of
 
 Ints = npt.NDArray[np.int64]
@@ -104,7 +104,7 @@ def open_questions(context: SystemContext, bi_encoder: str, form: TextForm, leng
     """Return the questions of the collection; their vectors are computed once."""
     chosen = chosen_model(bi_encoder, context.models)
     documents = partial(question_texts, context.collection, form)
-    vectors = TextVectors(context, "question-vectors", chosen, form.key, documents, length)
+    vectors = TextVectors(context, "question-vectors", chosen, form.key, documents, length, form_code(form))
     return Questions(context.collection, vectors, form)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
 from porism.systems.chosen_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.context import SystemContext
 from porism.systems.neural.encodings import Documents, EncodedDocuments, Singles, encoded_documents
 from porism.systems.neural.opening import open_bi_encoder
-from porism.systems.neural.texts import Formulas, InputFormat, TextForm, answer_texts
+from porism.systems.neural.texts import Formulas, InputFormat, TextForm, answer_texts, form_code
 from porism.systems.topic_query import topic_of
 
 
@@ -41,14 +42,15 @@ class TextVectors:
         key: tuple[object, ...],
         documents: Documents,
         length: int,
+        code: Sequence[str],
     ) -> None:
         self._encoder = open_bi_encoder(chosen.directory, length)
         read = self._encoder.record.length
         self.use: ModelUse = chosen.use(f"bi-encoder, {read} tokens")
         parts = (*key, read, chosen.directory.digest)
-        self.documents: EncodedDocuments = encoded_documents(context, name, parts, documents, self._encode)
+        self.documents: EncodedDocuments = encoded_documents(context, name, parts, documents, self._encode, code)
 
-    def _encode(self, texts: list[str]) -> list[Singles]:
+    def _encode(self, texts: Sequence[str]) -> list[Singles]:
         return [vector[None, :] for vector in self._encoder.encode(texts)]
 
     def cosines(self, text: str) -> Singles:
@@ -60,8 +62,9 @@ class TextVectors:
 
 def answer_vectors(context: SystemContext, chosen: ChosenModel, form: TextForm, length: int) -> TextVectors:
     """Return the vectors of all answers; systems with the same form of text and model share them."""
+    form = form if not isinstance(form, InputFormat) else form.for_model(chosen.directory)
     documents = partial(answer_texts, context.collection, form)
-    return TextVectors(context, "answer-vectors", chosen, form.key, documents, length)
+    return TextVectors(context, "answer-vectors", chosen, form.key, documents, length, form_code(form))
 
 
 class DenseSearch(Retriever):

@@ -1,7 +1,7 @@
-"""Encodings of documents, kept beside the index: one vector a document, or one a token. An encoding that is interrupted continues.
+"""Encodings of documents, kept beside the index: one vector a document, or one a token.
 
-Blocks of documents are written as they are encoded; the last step joins them. A folder belongs to the collection, to the digest of the model and
-to the form of the text.
+Encoding is slow, so nothing is encoded twice: blocks of documents are written as they are encoded, an interrupted encoding continues, and blocks whose texts an
+earlier encoding by the same model holds are copied from it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,7 @@ Documents = Callable[[], Iterable[TextDocument]]
 Encode = Callable[[Sequence[str]], Sequence[Singles]]  # texts -> the vectors of each, as rows
 BLOCK = 256  # documents that are encoded and written together
 _ROWS = 16_384  # vectors that are compared at once
+_KEY, _DIGESTS = "key.json", "digests.json"
 
 
 class EncodedDocuments(NamedTuple):
@@ -38,9 +39,16 @@ class EncodedDocuments(NamedTuple):
     starts: Ints
     vectors: Halves
 
+    @classmethod
+    def open(cls, folder: Path) -> EncodedDocuments:
+        """Open the encodings of a folder."""
+        ids, starts = np.load(folder / "ids.npy"), np.load(folder / "starts.npy")
+        return cls(ids, starts, np.load(folder / "vectors.npy", mmap_mode="r"))
+
     def cosines(self, query: Singles) -> Singles:
         """Return the dot product of each document, which must have one vector, with the query."""
-        parts = [block.astype(np.float32) @ query for block in self._blocks(0, len(self.vectors))]
+        starts = range(0, len(self.vectors), _ROWS)
+        parts = [self.vectors[at : at + _ROWS].astype(np.float32) @ query for at in starts]
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
     def maxsim(self, query: Singles, positions: Ints | None = None) -> Singles:
@@ -51,9 +59,8 @@ class EncodedDocuments(NamedTuple):
             rows = wanted[places]
             vectors = np.concatenate([self.vectors[self.starts[row] : self.starts[row + 1]] for row in rows])
             lengths = self.starts[rows + 1] - self.starts[rows]
-            best = np.maximum.reduceat(
-                query @ vectors.astype(np.float32).T, np.append(0, np.cumsum(lengths)[:-1]), axis=1
-            )
+            firsts = np.append(0, np.cumsum(lengths)[:-1])
+            best = np.maximum.reduceat(query @ vectors.astype(np.float32).T, firsts, axis=1)
             scores[places] = best.sum(axis=0)
         return scores
 
@@ -65,37 +72,44 @@ class EncodedDocuments(NamedTuple):
         for number in np.unique(group):
             yield filled[group == number]
 
-    def _blocks(self, start: int, end: int) -> Iterator[Halves]:
-        return (self.vectors[at : min(at + _ROWS, end)] for at in range(start, end, _ROWS))
+
+class EncodedBlock(NamedTuple):
+    """The ids of a block of documents, the number of vectors of each, and the vectors."""
+
+    ids: Ints
+    counts: Ints
+    vectors: Halves
 
 
 def encoded_documents(
-    context: SystemContext, name: str, key: Sequence[object], documents: Documents, encode: Encode
+    context: SystemContext, name: str, key: Sequence[object], documents: Documents, encode: Encode, code: Sequence[str]
 ) -> EncodedDocuments:
-    """Return the encodings of documents; they are computed once. `key` holds the digest of the model and all that shapes the texts."""
-    digest = hashlib.sha256(json.dumps([name, key, context.collection.digest], default=str).encode()).hexdigest()[:16]
-    blocks = context.cache / f"{name}-{digest}.blocks"
-    build = partial(_build, context, name, blocks, documents, encode)
-    folder = context.cached(name, list(key), build, ("porism.systems.documents", "porism.systems.neural.texts"))
-    return EncodedDocuments(
-        np.load(folder / "ids.npy"), np.load(folder / "starts.npy"), np.load(folder / "vectors.npy", mmap_mode="r")
-    )
+    """Return the encodings of documents, computed once. `key` holds the digest of the model and all that shapes its vectors, `code` the modules
+    that write the texts."""
+    stored_key = json.dumps([name, *key], default=str)
+    build = partial(_build, context, name, stored_key, documents, encode)
+    modules = ("porism.systems.documents", *sorted(set(code)))
+    return EncodedDocuments.open(context.cached(name, stored_key, build, modules))
 
 
-def _build(
-    context: SystemContext, name: str, blocks: Path, documents: Documents, encode: Encode, folder: Path
-) -> None:
+def _build(context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, folder: Path) -> None:
+    part = hashlib.sha256(f"{key} {context.collection.digest}".encode()).hexdigest()[:16]
+    blocks = context.cache / f"{name}-{part}.blocks"
     blocks.mkdir(parents=True, exist_ok=True)
+    earlier = _earlier_blocks(context.cache, name, key)
     total = sum(1 for _ in documents())
-    files = []
+    digests = []
     with context.progress.stage(f"{name}: encoding {total:,} documents", total) as advance:
-        for number, block in enumerate(_batches(documents())):
-            file = blocks / f"{number:06}.npz"
-            if not _is_complete(file, block):
-                _write_block(file, block, encode)
-            files.append(file)
+        for block in _batches(documents()):
+            digest = _digest(block)
+            if not (blocks / f"{digest}.npz").is_file():
+                found = earlier[digest]() if digest in earlier else _encoded(block, encode)
+                _write_block(blocks / f"{digest}.npz", found)
+            digests.append(digest)
             advance(len(block))
-    _join(files, folder)
+    _join([blocks / f"{digest}.npz" for digest in digests], folder)
+    (folder / _DIGESTS).write_text(json.dumps(digests), "utf-8")
+    (folder / _KEY).write_text(key, "utf-8")
     shutil.rmtree(blocks, ignore_errors=True)
 
 
@@ -105,33 +119,42 @@ def _batches(documents: Iterable[TextDocument]) -> Iterator[list[TextDocument]]:
         yield block
 
 
-def _texts_digest(block: Sequence[TextDocument]) -> str:
+def _digest(block: Sequence[TextDocument]) -> str:
+    """Return a digest of ids and texts."""
     return hashlib.sha256("\0".join(f"{one.id} {one.text}" for one in block).encode("utf-8", "replace")).hexdigest()
 
 
-def _is_complete(file: Path, block: Sequence[TextDocument]) -> bool:
-    """Return whether a block was written before, for the same texts."""
-    try:
-        with np.load(file) as stored:
-            return str(stored["texts"]) == _texts_digest(block)
-    except (OSError, ValueError, KeyError):
-        return False
+def _earlier_blocks(cache: Path, name: str, key: str) -> Mapping[str, Callable[[], EncodedBlock]]:
+    """Return how to read each block that an earlier encoding with the same key holds, by its digest."""
+    found: dict[str, Callable[[], EncodedBlock]] = {}
+    for folder in sorted(cache.glob(f"{name}-*")):
+        if (folder / _KEY).is_file() and (folder / _KEY).read_text("utf-8") == key:
+            digests = json.loads((folder / _DIGESTS).read_text("utf-8"))
+            found |= {digest: partial(_read_earlier, folder, number) for number, digest in enumerate(digests)}
+    return found
 
 
-def _write_block(file: Path, block: Sequence[TextDocument], encode: Encode) -> None:
+def _read_earlier(folder: Path, number: int) -> EncodedBlock:
+    stored = EncodedDocuments.open(folder)
+    start, end = number * BLOCK, min((number + 1) * BLOCK, len(stored.ids))
+    rows = slice(stored.starts[start], stored.starts[end])
+    return EncodedBlock(stored.ids[start:end], np.diff(stored.starts[start : end + 1]), stored.vectors[rows])
+
+
+def _encoded(block: Sequence[TextDocument], encode: Encode) -> EncodedBlock:
     found = encode([one.text for one in block])
-    vectors = np.concatenate(found).astype(np.float16) if found else np.zeros((0, 0), np.float16)
+    vectors = np.concatenate(found).astype(np.float16)
     if not np.isfinite(vectors).all():
         raise PorismError("the model gives vectors that are not finite numbers", fix="name another model directory")
+    ids, counts = [one.id for one in block], [len(one) for one in found]
+    return EncodedBlock(np.array(ids, np.int64), np.array(counts, np.int64), vectors)
+
+
+def _write_block(file: Path, block: EncodedBlock) -> None:
+    """Write a block under a temporary name first: a file with its own name is complete."""
     unfinished = file.with_suffix(".part")
     with open(unfinished, "wb") as stream:
-        np.savez(
-            stream,
-            ids=np.array([one.id for one in block], np.int64),
-            counts=np.array([len(one) for one in found], np.int64),
-            vectors=vectors,
-            texts=np.array(_texts_digest(block)),
-        )
+        np.savez(stream, ids=block.ids, counts=block.counts, vectors=block.vectors)
     unfinished.replace(file)
 
 
@@ -149,9 +172,8 @@ def _join(files: Sequence[Path], folder: Path) -> None:
     if not starts[-1]:
         np.save(folder / "vectors.npy", np.zeros((0, width), np.float16))
         return
-    joined = np.lib.format.open_memmap(
-        folder / "vectors.npy", mode="w+", dtype=np.float16, shape=(int(starts[-1]), width)
-    )
+    shape = (int(starts[-1]), width)
+    joined = np.lib.format.open_memmap(folder / "vectors.npy", mode="w+", dtype=np.float16, shape=shape)
     at = 0
     for file in files:
         with np.load(file) as stored:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from porism.corpus.post import Post
 from porism.corpus.store.collection import Collection
+from porism.models.directory import ModelDirectory
 from porism.records import Topic
 from porism.systems.documents import TextDocument
 from porism.systems.topic_query import topic_text
@@ -26,7 +28,7 @@ _WRITTEN: Mapping[Formulas, Callable[[Segment], str]] = {
 
 
 class TextForm(Protocol):
-    """How topics and posts are written for a model. Forms with equal keys write posts alike."""
+    """How topics and posts are written for a model. Forms with equal keys write equal texts of posts."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -55,6 +57,10 @@ class InputFormat:
         """What shapes the text of posts."""
         return (self.formulas, self.lower)
 
+    def for_model(self, directory: ModelDirectory) -> InputFormat:
+        """Return the same format in lower case where the tokenizer of a model ignores case, so that systems share encodings."""
+        return replace(self, lower=True) if ignores_case(directory) else self
+
     def text(self, text: Text) -> str:
         """Return a field of a post."""
         return self._cased(_SPACE.sub(" ", plain_text(text, _WRITTEN[self.formulas])).strip())
@@ -69,6 +75,20 @@ class InputFormat:
 
     def _cased(self, text: str) -> str:
         return text.lower() if self.lower else text
+
+
+def ignores_case(directory: ModelDirectory) -> bool:
+    """Return whether the tokenizer of a model says that it turns text into lower case."""
+    try:
+        settings = json.loads((directory.path / "tokenizer_config.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(settings, dict) and settings.get("do_lower_case") is True
+
+
+def form_code(form: TextForm) -> tuple[str, ...]:
+    """Return the modules that shape the text of a form."""
+    return (__name__, type(form).__module__)
 
 
 def answer_texts(collection: Collection, form: TextForm) -> Iterator[TextDocument]:

@@ -103,9 +103,7 @@ def _combined(tokens: Path, vectors: Path, alpha: float) -> sparse.csr_matrix:
     return (alpha * edits + (1 - alpha) * cosines).tocsr()
 
 
-def _build_tokens(
-    context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None, folder: Path
-) -> None:
+def _build_tokens(context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None, folder: Path) -> None:
     lines = PostLines(context.collection, options.representation)
     progress = context.progress
     if encoder is not None:

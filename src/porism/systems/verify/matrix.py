@@ -13,8 +13,8 @@ from porism.files import atomic_file
 from porism.progress import Progress
 from porism.systems.declaration import Declaration, find_declaration, shipped
 from porism.systems.loading import DEFAULT
-from porism.systems.pipeline import is_runnable
-from porism.systems.verify.measure import MEASURES, Cell, measured
+from porism.systems.pipeline import is_runnable, used_models
+from porism.systems.verify.measure import MEASURES, SUBSTITUTE, Cell, measured
 from porism.systems.verify.sets import SETS, TestSet, Workplace
 
 EXPECTED = "expected.json"  # beside systems.toml
@@ -30,9 +30,10 @@ class Outcome:
     changes: tuple[str, ...]
 
 
-def systems_of(test: TestSet, names: Sequence[str] = ()) -> list[str]:
-    """Return the systems to run on a set: the default engine and every declared one that can run, or those named."""
-    runnable = [one.name for one in shipped() if one.task == test.task and is_runnable(one) and one.name != NO_LINKS]
+def systems_of(test: TestSet, names: Sequence[str] = (), models: Mapping[str, str] | None = None) -> list[str]:
+    """Return the systems to run on a set: the default engine and every declared one that can run with these models, or those named."""
+    declared = [one for one in shipped() if one.task == test.task and one.name != NO_LINKS]
+    runnable = [one.name for one in declared if is_runnable(one, models)]
     if not names:
         return [DEFAULT, *runnable]
     wanted = {name if name == DEFAULT else _declared(name).name for name in names}
@@ -48,14 +49,25 @@ def _declared(name: str) -> Declaration:
     raise last
 
 
+def with_models(test: TestSet, system: str, models: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the models that a system uses; none for one that needs none."""
+    if system == DEFAULT or not models:
+        return {}
+    return used_models(find_declaration(system, test.task), {}, models)
+
+
 def verify(
     place: Workplace,
     progress: Progress,
     names: Sequence[str] = (),
     sets: Iterable[str] = (),
     report: Callable[[str], None] = lambda line: None,
+    models: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored figures."""
+    """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored figures.
+
+    Systems that use one of the `models` run with it, and their cells are those of substitutes.
+    """
     wanted = set(sets) or {test.name for test in SETS}
     if unknown := wanted - {test.name for test in SETS}:
         raise PorismError(
@@ -65,17 +77,19 @@ def verify(
     cells: dict[str, dict[str, Cell]] = {test.name: dict(expected.get(test.name, {})) for test in SETS}
     changes: list[str] = []
     for test in SETS:
-        for system in systems_of(test, names) if test.name in wanted else ():
+        for system in systems_of(test, names, models) if test.name in wanted else ():
+            given = with_models(test, system, models or {})
+            label = f"{system}{SUBSTITUTE}" if given else system
             try:
-                cell = measured(place, system, test, progress)
+                cell = measured(place, system, test, progress, given)
             except PorismError as error:
-                changes.append(f"{system} on {test.title}: {error}")
+                changes.append(f"{label} on {test.title}: {error}")
                 continue
-            before = cells[test.name].get(system)
-            cells[test.name][system] = cell
-            report(f"{test.title:20} {system:45} {_figures(cell)}")
+            before = cells[test.name].get(label)
+            cells[test.name][label] = cell
+            report(f"{test.title:20} {label:45} {_figures(cell)}")
             difference = ["not stored yet"] if before is None else cell.differs(before)
-            changes += [f"{system} on {test.title}: {line}" for line in difference]
+            changes += [f"{label} on {test.title}: {line}" for line in difference]
     return Outcome(cells, tuple(changes))
 
 
@@ -104,7 +118,7 @@ def store_cells(cells: Cells) -> Path:
     path = Path(str(files("porism.systems").joinpath(EXPECTED)))
     known = {one.name for one in shipped()} | {DEFAULT}
     rows = {
-        test: {name: asdict(cell) for name, cell in sorted(systems.items()) if name in known}
+        test: {name: asdict(cell) for name, cell in sorted(systems.items()) if name.removesuffix(SUBSTITUTE) in known}
         for test, systems in cells.items()
     }
     with atomic_file(path) as stream:

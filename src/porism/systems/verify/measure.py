@@ -26,6 +26,7 @@ from porism.systems.verify.values import CHECKS
 
 MEASURES = ("nDCG'", "MAP'", "P'@10", "MAP")
 DIGITS = 4
+SUBSTITUTE = " (substitute)"  # ends the name of a cell whose run used a model other than the original
 VALUES_SET = "pool-2020"  # the cell that reports stored values, whose trees are those of the pool
 
 
@@ -53,16 +54,18 @@ def run_file(place: Workplace, system: str, test: TestSet) -> Path:
     return place.work / "runs" / test.name / f"{safe}.tsv"
 
 
-def made_run(place: Workplace, system: str, test: TestSet, progress: Progress) -> Path:
-    """Make the run of a system on a set, unless it exists for the same code, options, topics and collection."""
-    out = run_file(place, system, test)
+def made_run(
+    place: Workplace, system: str, test: TestSet, progress: Progress, models: Mapping[str, str] | None = None
+) -> Path:
+    """Make the run of a system on a set, unless it exists for the same code, options, topics, models and collection."""
+    out = run_file(place, f"{system}{SUBSTITUTE}" if models else system, test)
     index, topics = place.index(test, progress), place.topics(test)
     options = RunOptions(system, progress=progress)
     if is_declared(system):
         declaration = find_declaration(system, test.task)
-        overrides = place.options(part.use for part in used_parts(declaration))
+        overrides = place.options((part.use for part in used_parts(declaration)), test)
         queries = place.queries(test) if declaration.manual else None
-        options = RunOptions(system, queries=queries, overrides=overrides, progress=progress)
+        options = RunOptions(system, queries=queries, overrides=overrides, progress=progress, models=models or {})
     key = run_key(index, topics, test.task, options)
     mark = out.with_suffix(".key")
     if not (out.exists() and mark.exists() and mark.read_text("utf-8") == key):
@@ -72,9 +75,11 @@ def made_run(place: Workplace, system: str, test: TestSet, progress: Progress) -
     return out
 
 
-def measured(place: Workplace, system: str, test: TestSet, progress: Progress) -> Cell:
-    """Return the figures of a system on a set."""
-    out = made_run(place, system, test, progress)
+def measured(
+    place: Workplace, system: str, test: TestSet, progress: Progress, models: Mapping[str, str] | None = None
+) -> Cell:
+    """Return the figures of a system on a set; `models` are directories of pretrained models."""
+    out = made_run(place, system, test, progress, models)
     record = json.loads(out.with_suffix(".json").read_text("utf-8"))
     run = by_visual_id(place, read_run(out), test)
     measures = parse_all(MEASURES)

@@ -8,11 +8,12 @@ from porism.errors import PorismError
 from porism.evaluate.comparison.correlation import kendall
 from porism.systems.declaration import MEASURES, Declaration, shipped
 from porism.systems.loading import DEFAULT
-from porism.systems.pipeline import is_runnable
+from porism.systems.pipeline import all_models, is_runnable
 from porism.systems.verify.matrix import Cells
-from porism.systems.verify.measure import MEASURES as SCORES
 from porism.systems.verify.measure import Cell
+from porism.systems.verify.page_cells import escaped, scores_of, table_row, time_of
 from porism.systems.verify.sets import SETS, TestSet
+from porism.systems.verify.substitutes import substitute_section
 
 YEARS = {1: (2020, 2021, 2022), 2: (2020, 2021, 2022), 3: (2022,)}
 TITLES = {
@@ -29,7 +30,8 @@ ORDER_NOTES = {
 FAR = 3  # places between our order and the published one that make an outlier
 INTRODUCTION = """# Named systems: the reproduction matrix
 
-Every run of tables 3, 4, 5 and 7 of the ARQMath-3 overview is a row. `make bench-systems` runs all systems that need no pretrained model, compares each figure with the one that is
+Every run of tables 3, 4, 5 and 7 of the ARQMath-3 overview is a row. Systems with pretrained models run with the directories that you name ([how to](../how-to/neural-system.md)); figures with
+substitutes for the originals are in tables of their own and are not those of the teams. `make bench-systems` runs all systems that need no pretrained model, compares each figure with the one that is
 stored beside the declarations (`src/porism/systems/expected.json`), fails where one has changed, and writes this page. `porism systems show NAME` prints the parts of a system,
 their options and sources.
 
@@ -48,6 +50,7 @@ def matrix_page(cells: Cells) -> str:
     for task in (1, 2):
         lines += [f"## {TITLES[task]}", "", *_score_table(task, cells), ""]
         lines += [*_order(task, cells), ""]
+        lines += [*substitute_section(task, cells)]
     lines += [f"## {TITLES[3]}", "", *_task3_table(), ""]
     lines += ["## What is approximated, and why", "", *_approximations()]
     return "\n".join(lines).rstrip() + "\n"
@@ -57,38 +60,39 @@ def _score_table(task: int, cells: Cells) -> Iterator[str]:
     tests = [test for test in SETS if test.task == task]
     head = ["system", "status", *(f"published {year}" for year in YEARS[task])]
     head += [f"ours: {test.title}" for test in tests] + ["fidelity", "time", "command", "reason for a gap"]
-    yield _row(head)
-    yield _row(["---"] * len(head))
-    yield _row(
+    yield table_row(head)
+    yield table_row(["---"] * len(head))
+    yield table_row(
         [f"{DEFAULT} (default engine)", "", *[""] * len(YEARS[task])]
-        + [_scores(cells.get(test.name, {}).get(DEFAULT)) for test in tests]
-        + ["", _time(DEFAULT, tests, cells), f"`porism run --task {task}`", ""]
+        + [scores_of(cells.get(test.name, {}).get(DEFAULT)) for test in tests]
+        + ["", time_of(DEFAULT, tests, cells), f"`porism run --task {task}`", ""]
     )
     for one in shipped():
         if one.task == task:
-            yield _row(_cells_of(one, tests, cells))
+            yield table_row(_cells_of(one, tests, cells))
 
 
 def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]:
     published = [_published(one.published.get(year, {})) for year in YEARS[one.task]]
-    ours = [_scores(cells.get(test.name, {}).get(one.name)) for test in tests]
+    ours = [scores_of(cells.get(test.name, {}).get(one.name)) for test in tests]
     fidelity = "; ".join(
         f"{test.name}: {_fidelity(cell)}"
         for test in tests
         if (cell := cells.get(test.name, {}).get(one.name)) is not None and cell.fidelity
     )
     runs = is_runnable(one)
-    command = f"`porism run --system '{one.name}' --task {one.task}`" if runs else ""
+    models = "" if runs else "".join(f" --model {name}=DIR" for name in dict.fromkeys(all_models(one)))
+    command = f"`porism run --system '{one.name}' --task {one.task}{models}`" if one.parts else ""
     reason = one.gap or ("" if runs else _why_not(one))
     return [
-        _escaped(one.name),
+        escaped(one.name),
         one.status,
         *published,
         *ours,
         fidelity,
-        _time(one.name, tests, cells),
+        time_of(one.name, tests, cells),
         command,
-        _escaped(reason),
+        escaped(reason),
     ]
 
 
@@ -100,26 +104,9 @@ def _published(scores: Mapping[str, float]) -> str:
     return " / ".join(f"{value:.3f}" for value in scores.values())
 
 
-def _scores(cell: Cell | None) -> str:
-    return "" if cell is None else " / ".join(f"{cell.scores[name]:.3f}" for name in SCORES if name in cell.scores)
-
-
 def _fidelity(cell: Cell) -> str:
     hidden = ("overlap10", "overlap100", "topics", "reference_topics")
     return ", ".join(f"{name} {value:.3f}" for name, value in cell.fidelity.items() if name not in hidden)
-
-
-def _time(name: str, tests: list[TestSet], cells: Cells) -> str:
-    found = [cells[test.name][name].seconds for test in tests if name in cells.get(test.name, {})]
-    return f"{max(found) * 1000:.0f} ms" if found else ""
-
-
-def _row(values: list[str]) -> str:
-    return f"| {' | '.join(values)} |"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
 
 
 def _order(task: int, cells: Cells) -> Iterator[str]:
@@ -141,7 +128,7 @@ def _order(task: int, cells: Cells) -> Iterator[str]:
             continue
         yield f"- {test.title}: Kendall's tau {tau:.2f} over {len(names)} systems.{_outliers(names, ours, theirs)}"
     yield ""
-    yield _escaped(ORDER_NOTES[task])
+    yield escaped(ORDER_NOTES[task])
 
 
 def _outliers(names: list[str], ours: Mapping[str, float], theirs: Mapping[str, float]) -> str:
@@ -154,24 +141,24 @@ def _outliers(names: list[str], ours: Mapping[str, float], theirs: Mapping[str, 
         f"{f' ({reasons[name]})' if reasons[name] else ''}."
         for name in far
     ]
-    return _escaped("".join(texts))
+    return escaped("".join(texts))
 
 
 def _task3_table() -> Iterator[str]:
     head = ["system", "status", *MEASURES[3], "reason for a gap"]
-    yield _row(head)
-    yield _row(["---"] * len(head))
+    yield table_row(head)
+    yield table_row(["---"] * len(head))
     for one in shipped():
         if one.task == 3:
             scores = [f"{value:.3f}" for value in one.published[2022].values()]
-            yield _row([_escaped(one.name), one.status, *scores, _escaped(_why_not(one))])
+            yield table_row([escaped(one.name), one.status, *scores, escaped(_why_not(one))])
 
 
 def _approximations() -> Iterator[str]:
     for one in shipped():
         facts = [*(f"checked: {check}" for check in one.checks), *one.approximations]
         if facts:
-            yield f"**{_escaped(one.name)}** (Task {one.task})"
+            yield f"**{escaped(one.name)}** (Task {one.task})"
             yield ""
-            yield from (f"- {_escaped(fact)}" for fact in facts)
+            yield from (f"- {escaped(fact)}" for fact in facts)
             yield ""

@@ -117,6 +117,7 @@ REFERENCES: Mapping[tuple[str, str], Reference] = {
 
 # Files of others that a part reads and Porism does not ship: part -> option -> folder in the test data.
 FOREIGN_FILES: Mapping[str, Mapping[str, str]] = {"mathdowers_threads": {"lists": "fidelity/mathdowers-lists"}}
+TRAINED_PARTS = ("answer_svm",)  # they are trained on the judgments of the other year
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +152,15 @@ class Workplace:
         """Return the file of hand-written queries for a set."""
         return self.data / "fidelity/approach0-queries" / test.queries
 
-    def options(self, parts: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-        """Return the options by which parts find files of others in the test data."""
+    def options(self, parts: Iterable[str], test: TestSet) -> Mapping[str, Mapping[str, str]]:
+        """Return the options by which parts find files of others in the test data, and judgments of another year to train on."""
+        others = [one for one in SETS if (one.task, one.source) == (test.task, test.source) and one.year != test.year]
+        training = {"topics": others[0].topics, "qrels": others[0].qrels} if others else {}
+        files = {**FOREIGN_FILES, **{part: training for part in TRAINED_PARTS if training}}
         return {
-            part: {option: str(self.data / place) for option, place in FOREIGN_FILES[part].items()}
+            part: {option: str(self.data / place) for option, place in files[part].items()}
             for part in parts
-            if part in FOREIGN_FILES
+            if part in files
         }
 
     def reference(self, system: str, test: TestSet) -> Reference | None:
