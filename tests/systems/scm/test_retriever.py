@@ -55,7 +55,7 @@ def soft_search(retriever: Retriever) -> SoftSearch:
 
 
 def test_similarities_keep_the_length_of_queries(demo: Path, cache: Path) -> None:
-    model: SoftModel = soft_search(system(demo, cache, JOINT))._models[0]
+    model: SoftModel = soft_search(system(demo, cache, JOINT))._spaces[0]
     query = read_query(QUERY)
     vector = np.zeros(len(model.vocabulary.tokens))
     for code, count in query_counts(model, topic_of(query)).items():
@@ -67,7 +67,7 @@ def test_similarities_keep_the_length_of_queries(demo: Path, cache: Path) -> Non
 
 
 def test_the_title_counts_gamma_times(demo: Path, cache: Path) -> None:
-    once, often = (soft_search(system(demo, cache, JOINT, gamma=gamma))._models[0] for gamma in (1, 3))
+    once, often = (soft_search(system(demo, cache, JOINT, gamma=gamma))._spaces[0] for gamma in (1, 3))
     counts = [query_counts(model, topic_of(read_query(QUERY))) for model in (once, often)]
     assert counts[0]
     assert {code: 3 * count for code, count in counts[0].items()} == counts[1]
