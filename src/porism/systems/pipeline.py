@@ -193,6 +193,8 @@ def is_runnable(declaration: Declaration, models: Mapping[str, str] | None = Non
     given = models or {}
     if not declaration.parts or missing_models(needed_models(declaration), given):
         return False
+    if declaration.status == "needs model" and not all_models(declaration):
+        return False  # an endpoint, which an option names
     members = [find_declaration(name, declaration.member_task) for name in declaration.members]
     skips = any(part.options.get("missing") == "skip" for part in declaration.parts)
     able = [is_runnable(member, given) for member in members]

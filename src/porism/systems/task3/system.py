@@ -12,6 +12,7 @@ from porism.search.engine import Engine
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
+from porism.systems.chosen_models import ModelUse
 from porism.systems.context import SystemContext
 from porism.systems.declaration import Declaration, find_declaration
 from porism.systems.loading import DEFAULT, is_declared, own_object
@@ -40,6 +41,11 @@ class AnswerSystem:
             written = self._answerer.answer(query, found)
             _check(written.text)
         return written
+
+    @property
+    def models(self) -> tuple[ModelUse, ...]:
+        """The models that the run uses."""
+        return (*(self._finder.models if self._finder else ()), *getattr(self._answerer, "models", ()))
 
     @property
     def notes(self) -> tuple[str, ...]:
