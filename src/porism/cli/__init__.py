@@ -22,6 +22,7 @@ GROUPS = {
     "collections and indexes": (
         "build",
         "index",
+        "encode",
         "update",
         "watch",
         "merge",

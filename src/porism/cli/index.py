@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from porism.cli.encode import encode, encoder_arguments
+
 HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
 
@@ -24,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not learn vectors: the index is smaller and faster to build, but ranks slightly worse",
     )
+    encoder_arguments(parser, required=False)
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
@@ -31,9 +34,16 @@ def run(args: argparse.Namespace) -> int:
     """Build the index and print its size."""
     from porism.corpus.store.collection import Collection
     from porism.index.build import build_index
+    from porism.index.manifest import SEARCH, read_manifest
+    from porism.models.directory import ModelDirectory
     from porism.progress import Bars, Silent
 
+    if args.encoder:
+        ModelDirectory.open(args.encoder).require("bi-encoder", "sparse")  # a wrong model is reported before the work
     collection = Collection.open(Path(args.collection))
+    if args.encoder and Path(args.output).exists():  # encoding was interrupted, or comes later
+        read_manifest(Path(args.output), SEARCH, collection=collection.digest)
+        return encode(Path(args.output), args)
     manifest = build_index(
         collection,
         Path(args.output),
@@ -44,4 +54,4 @@ def run(args: argparse.Namespace) -> int:
     size = sum(part.size for part in manifest.files.values())
     counts = ", ".join(f"{number:,} {name}" for name, number in manifest.counts.items())
     print(f"{args.output}: {counts}, {size / 1e6:,.1f} MB", file=sys.stderr)
-    return 0
+    return encode(Path(args.output), args) if args.encoder else 0

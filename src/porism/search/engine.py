@@ -85,6 +85,7 @@ class Engine:
         self.model = model
         self.endpoint: Endpoint | None = None
         self._generation = 0
+        self._encoder: str | Path | None = None
         self.name = _name(collection.path.resolve(), path)
         self.formula_searcher = index.formulas
         contexts = self._contexts = Contexts(index)
@@ -99,29 +100,37 @@ class Engine:
         self._damage = DamageFinder(path)
 
     @classmethod
-    def open(cls, path: str | Path, model: str | Path | None = None, verify: Verify = "quick") -> Engine:
+    def open(
+        cls,
+        path: str | Path,
+        model: str | Path | None = None,
+        verify: Verify = "quick",
+        encoder: str | Path | None = None,
+    ) -> Engine:
         """Open an index, or say what is wrong with it and what to run.
 
-        `model` names a file that `porism train` made. `verify` says what is compared with its checksums before: "quick" the smaller files,
+        `model` names a file that `porism train` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
+        when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
         "all" every file, "none" nothing but sizes.
         """
         place = Path(path)
         chosen = check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         with DamageFinder(place).explained():
-            opened = open_index(place, chosen)
+            opened = open_index(place, chosen, encoder)
             engine = cls(opened.index, opened.collection, fitted, place)
-        engine._generation = opened.generation
+        engine._generation, engine._encoder = opened.generation, encoder
         return engine
 
     def refresh(self) -> Engine:
         """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
         if self.path is None or read_manifest(self.path, SEARCH).generation == self._generation:
             return self
-        opened = open_index(self.path)
+        opened = open_index(self.path, encoder=self._encoder)
         engine = Engine(opened.index, opened.collection, self.model, self.path)
         engine._generation, engine.endpoint = opened.generation, self.endpoint
         engine.cache_counts = self.cache_counts
+        engine._encoder = self._encoder
         return engine
 
     @_explain_damage

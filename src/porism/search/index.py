@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +13,8 @@ import numpy.typing as npt
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.concepts.concept import read_concepts
+from porism.index.encoded.adding import open_encoded
+from porism.index.encoded.store import EncodedPosts
 from porism.index.manifest import REBUILD, SEARCH, Manifest, read_manifest
 from porism.index.protocols import DocumentStore, TermIndex
 from porism.index.segments.opening import open_segments
@@ -22,6 +24,8 @@ from porism.search.answers.concept_matches import ConceptTable
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery
+
+NO_ENCODER = "none"  # in place of a model: search without vectors of posts
 
 
 class QueryVectors(Protocol):
@@ -42,6 +46,7 @@ class Index:
     concepts: ConceptTable
     vectors: Mapping[str, QueryVectors] = field(default_factory=dict)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    encoded: EncodedPosts | None = None  # vectors of posts by a bi-encoder
 
     @property
     def has_answers(self) -> bool:
@@ -66,13 +71,19 @@ class OpenedIndex:
     generation: int
 
 
-def open_index(path: Path, verify: Verify = "quick") -> OpenedIndex:
-    """Open an index and its collection, or say what is wrong and what to run. Both are of the same commit."""
+def open_index(path: Path, verify: Verify = "quick", encoder: str | Path | None = None) -> OpenedIndex:
+    """Open an index and its collection, or say what is wrong and what to run. Both are of the same commit.
+
+    `encoder` is where the model of its vectors is now, or NO_ENCODER to leave the vectors out.
+    """
     while True:
         manifest = read_manifest(path, SEARCH)
         try:
             collection = _open_collection(path, manifest, verify)
-            return OpenedIndex(_open_segments(path, manifest, collection, verify), collection, manifest.generation)
+            index = _open_segments(path, manifest, collection, verify)
+            if encoder != NO_ENCODER:
+                index = replace(index, encoded=open_encoded(path, manifest, encoder))
+            return OpenedIndex(index, collection, manifest.generation)
         except (PorismError, OSError):
             # A merge may have replaced files while they were opened: then a later commit can be opened.
             if read_manifest(path, SEARCH).generation == manifest.generation:

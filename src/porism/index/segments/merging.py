@@ -21,6 +21,7 @@ import numpy.typing as npt
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.merge import merge_parts, write_generation
 from porism.index.build import SegmentOptions, write_segment
+from porism.index.encoded.adding import encode_new_segment
 from porism.index.formulas.build import FormulaPart
 from porism.index.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
 from porism.index.segments.opening import Segment, open_segment
@@ -111,6 +112,7 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
     if whole:
         with Collection.open(merged) as opened:
             write_segment(opened, work, SegmentOptions(bool(options["links"]), bool(options["vectors"])), progress)
+            encode_new_segment(index, snapshot.manifest, opened, list(opened.question_ids()), work)
         return
     own = snapshot.segments[snapshot.start :]
     if not own:
@@ -118,6 +120,7 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
     visuals = [np.delete(one.formulas.all_visual_ids, one.formulas.deleted) for one in own]
     part = FormulaPart(np.sort(np.concatenate(visuals)), own[0].formulas.first_expression)
     write_later_segment(work, collection, questions, part, bool(options["links"]), snapshot.segments[0].posts)
+    encode_new_segment(index, snapshot.manifest, collection, questions, work)
 
 
 def _commit(index: Path, work: Path, snapshot: _Snapshot) -> None:

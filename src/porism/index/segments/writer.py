@@ -23,6 +23,7 @@ from porism.corpus.store.collection import Collection, part_folders
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.index.build import collection_counts
+from porism.index.encoded.adding import encode_new_segment
 from porism.index.formulas.build import FormulaPart
 from porism.index.manifest import SEARCH, LogPosition, Manifest, Retired, SegmentEntry, read_manifest, save_manifest
 from porism.index.segments.deletions import (
@@ -130,6 +131,7 @@ class IndexWriter:
                 part = FormulaPart(np.array(delta.new_visuals, np.int64), delta.first_expression)
                 links = bool(manifest.options["links"])
                 write_later_segment(folder, changed, delta.threads, part, links, opened.posts)
+                encode_new_segment(self.index, manifest, changed, delta.threads, folder)
                 entries.append(SegmentEntry(name))
             return commit(self.index, manifest, changed, entries)
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.evaluate.fusion import ScoredIds
-from porism.index.protocols import Candidates, Filter, Term
+from porism.index.encoded.texts import EncodedField
+from porism.index.protocols import UNKNOWN, Candidates, Filter, Term
 from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
 from porism.index.weighting import BM25
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
@@ -26,8 +27,11 @@ SOURCES = (
     TermSearch(CONCEPT_FAMILIES, concepts=True),
 )
 PRESENCE = BM25(k1=0.0)  # a formula counts once
+ENCODED_SOURCES: tuple[EncodedField, ...] = ("questions",)  # fields of the vectors of posts that give candidates
 DEPTH = 1000  # threads of each source
-MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whatever the size of the collection
+MOST_THREADS = DEPTH * (
+    len(SOURCES) + len(ENCODED_SOURCES)
+)  # the largest number of candidates, whatever the size of the collection
 
 
 def _with_bound_formulas(context: QueryContext, allow: Filter | None) -> list[Candidates]:
@@ -37,6 +41,23 @@ def _with_bound_formulas(context: QueryContext, allow: Filter | None) -> list[Ca
     ids = dict.fromkeys(number for found in context.bound_formulas for number in found.visual_ids)
     terms = [Term(VISUAL_FAMILY, str(number)) for number in ids]
     return [context.index.terms.search(terms, EVERY_FIELD, PRESENCE, DEPTH, allow=allow)] if terms else []
+
+
+def _encoded(context: QueryContext, allow: Filter | None) -> list[Candidates]:
+    """Return the threads whose questions or answers have vectors near to that of the query. A filter knows terms only: with one, none."""
+    encoded, query = context.index.encoded, None if allow else context.encoded_query
+    if encoded is None or query is None:
+        return []
+    found = []
+    for field in ENCODED_SOURCES:
+        if field in encoded.fields:
+            near = encoded.search(field, query, DEPTH)
+            threads = context.index.documents.locate(near.ids).threads
+            rows, first = np.unique(threads[threads != UNKNOWN], return_index=True)
+            scores = near.scores[threads != UNKNOWN][first].astype(np.float64)
+            order = np.lexsort((rows, -scores))
+            found.append(Candidates(rows[order], scores[order]))
+    return found
 
 
 class ThreadCandidates(Retriever):
@@ -54,6 +75,7 @@ class ThreadCandidates(Retriever):
         context = self._contexts.of(query)
         found = [source.candidates(context, DEPTH, allow) for source in self._sources]
         found += _with_bound_formulas(context, allow)
+        found += _encoded(context, allow)
         fused = self._fusion.fuse([ScoredIds(one.rows, one.scores) for one in found])
         ids = self._contexts.index.documents.post_ids("thread", fused.ids[:k])
         return Ranking(ids, fused.scores[:k])

@@ -1,0 +1,156 @@
+"""Vectors of posts in an index: encoded once, continued after a kill, copied by updates and merges, used by searches."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from porism.corpus.sources.raw import RawPost
+from porism.errors import PorismError
+from porism.index.encoded import nearest
+from porism.index.encoded.adding import add_vectors, remove_vectors
+from porism.index.encoded.record import EncoderEntry, IndexEncoder
+from porism.index.encoded.texts import FIELDS
+from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments.merging import merge
+from porism.index.segments.writer import IndexWriter
+from porism.search.engine import Engine
+from porism.search.verify import verify_index
+
+Tiny = Callable[[str], Path]
+QUERY = r"why is $\sqrt{2}$ irrational?"
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts each call of an encoder had."""
+    counts: list[int] = []
+    encode = IndexEncoder.encode
+
+    def counting(self: IndexEncoder, texts: Sequence[str], role: str = "document") -> object:
+        counts.append(len(texts))
+        return encode(self, texts, role)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(IndexEncoder, "encode", counting)
+    return counts
+
+
+@pytest.fixture
+def place(demo: Path, tmp_path: Path) -> Path:
+    """A copy of the sample, to be changed."""
+    shutil.copytree(demo / "collection", tmp_path / "collection")
+    return Path(shutil.copytree(demo / "index", tmp_path / "index"))
+
+
+def encoder(tiny: Tiny) -> IndexEncoder:
+    return IndexEncoder.new(tiny("encoder"), FIELDS, 32)
+
+
+def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
+    before = [hit.id for hit in Engine.open(place).search(QUERY).hits]
+    added = add_vectors(place, encoder(tiny))
+    entry = EncoderEntry.of(read_manifest(place, SEARCH))
+    assert entry == added.entry
+    assert added.cut > 0
+    assert not list(place.glob("*unfinished*"))
+    engine = Engine.open(place)
+    posts = engine.collection.count("posts")
+    questions = len(list(engine.collection.question_ids()))
+    assert added.vectors == posts + questions
+    encoded = engine.index.encoded
+    assert encoded is not None
+    query = encoded.query("proof")
+    ids = np.array([*list(engine.collection.question_ids())[:5], 10**9])
+    similar = encoded.similarities("questions", ids, query)
+    assert similar[-1] == 0
+    assert (np.abs(similar[:-1]) > 0).all()
+    found = encoded.search("questions", query, questions)
+    assert found.scores[found.ids == ids[0]] == pytest.approx(similar[0], abs=1e-3)
+    hits = engine.search(QUERY).hits
+    explained = engine.explain(QUERY, hits[0].id)
+    assert "a question of similar meaning (encoder)" in repr(explained)
+    assert [hit.id for hit in Engine.open(place, encoder="none").search(QUERY).hits] == before
+    remove_vectors(place)
+    assert [hit.id for hit in Engine.open(place).search(QUERY).hits] == before
+    assert not verify_index(place).damages
+
+
+def test_an_interrupted_run_continues(
+    place: Path, tiny: Tiny, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("porism.index.encoded.writing.BLOCK", 50)
+    own = encoder(tiny)
+    encode = IndexEncoder.encode
+
+    def failing(self: IndexEncoder, texts: Sequence[str], role: str = "document") -> object:
+        if len(counted) >= 5:
+            raise KeyboardInterrupt
+        return encode(self, texts, role)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexEncoder, "encode", failing)
+        with pytest.raises(KeyboardInterrupt):
+            add_vectors(place, own)
+    assert Engine.open(place).index.encoded is None  # nothing was committed
+    done = sum(counted)
+    added = add_vectors(place, own)
+    assert sum(counted) == added.vectors
+    assert 0 < done < added.vectors
+
+
+def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, counted: list[int]) -> None:
+    add_vectors(place, encoder(tiny))
+    counted.clear()
+    with IndexWriter(place) as writer:
+        writer.put([RawPost(900_001, "question", None, "A new title", "<p>A new body</p>", "html")])
+        writer.commit()
+    assert counted == [1, 1]  # its title, and the question
+    engine = Engine.open(place)
+    assert engine.index.encoded is not None
+    assert engine.index.encoded.similarities("titles", np.array([900_001]), engine.index.encoded.query("x"))[0] != 0
+    counted.clear()
+    assert merge(place, everything=True)
+    assert counted == []  # a merge copies vectors
+    assert Engine.open(place).index.encoded is not None
+
+
+def test_another_model_is_refused(place: Path, tiny: Tiny) -> None:
+    add_vectors(place, encoder(tiny))
+    with pytest.raises(PorismError, match="is another model"):
+        Engine.open(place, encoder=tiny("masked")).search(QUERY)
+    with pytest.raises(PorismError, match="which cannot be opened: no such model directory"):
+        Engine.open(place, encoder=place / "gone").search(QUERY)
+
+
+def test_a_moved_model_is_not_encoded_again(place: Path, tiny: Tiny, tmp_path: Path, counted: list[int]) -> None:
+    add_vectors(place, encoder(tiny))
+    moved = shutil.copytree(tiny("encoder"), tmp_path / "encoder")
+    counted.clear()
+    added = add_vectors(place, IndexEncoder.new(moved, FIELDS, 32))
+    assert counted == []
+    assert added.entry.place == str(moved)
+
+
+def test_an_index_without_vectors_has_no_encoder(place: Path, tiny: Tiny) -> None:
+    with pytest.raises(PorismError, match="has no vectors of posts"):
+        Engine.open(place, encoder=tiny("encoder"))
+
+
+def test_the_graph_agrees_with_exact_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "GRAPH_FROM", 100)
+    generator = np.random.default_rng(1)
+    matrix = generator.normal(size=(500, 32)).astype(np.float32)
+    matrix = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float16)
+    nearest.write_nearest(tmp_path, "titles", matrix)
+    graph = nearest.open_nearest(tmp_path, "titles")
+    assert graph is not None
+    query = matrix[7].astype(np.float32)
+    exact = nearest.search_rows(matrix, query, 20, None)
+    near = nearest.search_rows(matrix, query, 20, graph)
+    assert exact.rows[0] == near.rows[0] == 7
+    assert len(set(exact.rows.tolist()) & set(near.rows.tolist())) >= 18
+    assert near.scores[0] == pytest.approx(exact.scores[0], abs=1e-6)
