@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from porism.errors import PorismError
@@ -15,6 +16,7 @@ from porism.index.live.beside import merge_request
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.merging import MOST_SEGMENTS, merge
 from porism.web.server.supervisor import BEAT_SECONDS, Beats
+from porism.web.writing.warming import warm_up_segments
 
 LOG = logging.getLogger("porism.web")
 LOOK_SECONDS = 0.1  # between two looks at the log
@@ -46,6 +48,8 @@ def run_merger(beats: Beats, index: Path) -> None:
     """Merge segments when there are too many, and all of them when that is requested."""
     os.nice(MERGER_NICENESS)
     _beat(beats, "merger")
+    with suppress(*PASSING):
+        warm_up_segments()
     seen = [-1]
 
     def step() -> float:
