@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos audit sbom
+.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
@@ -54,6 +54,10 @@ fuzz: $(READY)
 # Kills, damaged files, full disks, bad clients and hostile load, on this machine only, some minutes. CHAOS=--long for a night.
 chaos: $(READY)
 	$(BIN)/python -m attack.chaos $(CHAOS)
+
+# A site that lives: changes by the API under a search load, kills, then the same answers as an index built from scratch. LIVING="--posts 5000 --changes 500".
+living: $(READY)
+	$(BIN)/python -m attack.living $(LIVING)
 
 # Published vulnerabilities of the packages, where the data can be reached; a bill of materials (CycloneDX).
 audit:

@@ -79,7 +79,8 @@ class FormulaVariation:
         return "".join(parts)
 
 
-def _row(**cells: object) -> str:
+def write_row(**cells: object) -> str:
+    """Return a row of a dump."""
     return "  <row " + " ".join(f"{name}={quoteattr(str(value))}" for name, value in cells.items()) + " />\n"
 
 
@@ -120,7 +121,7 @@ class Generator:
                     text = self.variation.text(self.choice.choice(self.from_sample.comments))
                     yield (
                         "Comments",
-                        _row(
+                        write_row(
                             Id=comment,
                             PostId=post,
                             Score=0,
@@ -133,7 +134,7 @@ class Generator:
     def post(self, number: int, kind: int, year: int, **more: object) -> str:
         """Return one row of Posts.xml."""
         date = f"{year}-0{1 + number % 9}-1{number % 10}T12:00:00.000"
-        return _row(
+        return write_row(
             Id=number,
             PostTypeId=kind,
             CreationDate=date,
@@ -159,7 +160,7 @@ def generate(folder: Path, posts: int, seed: int = 1) -> None:
     finally:
         for stream in streams.values():
             stream.close()
-    users = (_row(Id=number, Reputation=number * 7, DisplayName=f"user {number}") for number in range(1, 1001))
+    users = (write_row(Id=number, Reputation=number * 7, DisplayName=f"user {number}") for number in range(1, 1001))
     (folder / "Users.xml").write_text("<users>\n" + "".join(users) + "</users>\n", "utf-8")
 
 

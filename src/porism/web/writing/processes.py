@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -22,7 +23,7 @@ LOG = logging.getLogger("porism.web")
 LOOK_SECONDS = 0.1  # between two looks at the log
 BATCH_SECONDS = 0.5  # between two commits, so that changes which come together are one commit
 FIRST_DELAY, LARGEST_DELAY = 1.0, 30.0  # after an error
-MERGER_NICENESS = 10
+MERGER_NICENESS = 5
 
 
 def run_applier(beats: Beats, index: Path) -> None:
@@ -71,6 +72,8 @@ def run_merger(beats: Beats, index: Path) -> None:
 
 def _beat(beats: Beats, title: str) -> None:
     """Give signs of life from a thread: a commit or a merge may take longer than a serving process may be silent."""
+    with contextlib.suppress(OSError):  # the name that ps and top show; on Linux only
+        Path("/proc/self/comm").write_text(f"porism-{title}")
     beats.ready(title)
 
     def work() -> None:
