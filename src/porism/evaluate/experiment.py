@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from porism.errors import PorismError
@@ -11,7 +11,7 @@ from porism.evaluate.measures.measure import LAB, Measure
 from porism.evaluate.measures.score import AVERAGES, Average, Scores, score
 from porism.evaluate.qrels import Qrels, read_qrels, visual_qrels
 from porism.evaluate.runs.name import parse_name
-from porism.evaluate.runs.run import Run
+from porism.evaluate.runs.run import SUBSTITUTE_TAG, Run
 from porism.evaluate.runs.visual_ids import read_runs
 
 
@@ -51,7 +51,14 @@ def read_experiment(
                 "qrels of formula instances need visual ids", fix="give --collection DIR or --visual-map FILE"
             )
         grades = visual_qrels(grades, visual)
-    return score_runs(grades, read_runs(runs, visual), measures, average)
+    return score_runs(grades, map(_labelled, read_runs(runs, visual)), measures, average)
+
+
+def _labelled(run: Run) -> Run:
+    """Return a run whose name says that it used a substitute for a model, if its run id does."""
+    if not run.tag.endswith(SUBSTITUTE_TAG) or SUBSTITUTE_TAG.strip("-") in run.name:
+        return run
+    return replace(run, name=f"{run.name} ({SUBSTITUTE_TAG.strip('-')})")
 
 
 def score_runs(

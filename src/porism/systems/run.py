@@ -18,7 +18,7 @@ import numpy as np
 from porism import __version__
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
-from porism.evaluate.runs.run import LIMIT, Answer, Ranking, Run, write_answers, write_rankings
+from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Answer, Ranking, Run, write_answers, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.index.manifest import NAME as MANIFEST
 from porism.progress import Progress, Silent
@@ -42,7 +42,6 @@ from porism.systems.task3.system import AnswerSystem, load_answerer
 
 Maker = Retriever | AnswerSystem  # what makes a run
 RunFormat = Literal["lab", "trec"]
-SUBSTITUTE_TAG = "-substitute"  # ends the run id of a run with a model other than the original
 
 
 @dataclass(frozen=True, slots=True)

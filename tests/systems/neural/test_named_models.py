@@ -104,3 +104,13 @@ def test_the_default_engine_has_no_named_model(demo: Path, tmp_path: Path, capsy
     assert (
         "--model: porism uses no named model\n  fix: name a system that does: porism systems" in capsys.readouterr().err
     )
+
+
+def test_tables_label_a_run_with_a_substitute(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, run_file = tmp_path / "qrels.txt", tmp_path / "mine.tsv"
+    qrels.write_text("A.1\t0\t7\t3\n")
+    run_file.write_text("A.1\t7\t1\t0.5\tMIRMU/MiniLM+RoBERTa-substitute\n")
+    assert main(["eval", str(qrels), str(run_file)]) == 0
+    assert "mine (substitute)  complete" in capsys.readouterr().out
+    assert main(["eval", str(qrels), str(run_file), "--against", "published", "--anyway"]) == 0
+    assert "mine (substitute) (not comparable)" in capsys.readouterr().out

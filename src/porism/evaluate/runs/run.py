@@ -16,6 +16,7 @@ from porism.files import atomic_file
 from porism.records import Hit, ranked
 
 LIMIT = 1000  # hits per topic, by the lab's rules
+SUBSTITUTE_TAG = "-substitute"  # ends the run id of a run with a model other than the original
 
 
 @dataclass(frozen=True, slots=True)
