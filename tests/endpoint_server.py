@@ -185,6 +185,21 @@ class Server(BaseHTTPRequestHandler):
     def be_unknown_citation(self, body: dict[str, Any]) -> None:
         self.reply(body, "It is so [1, 77]. And so [99].")
 
+    def be_grade(self, body: dict[str, Any]) -> None:
+        self.reply(body, "Grade: 2\nReason: It shows the way.")
+
+    def be_grade_on_second_try(self, body: dict[str, Any]) -> None:
+        if counted["grade-on-second-try"] % 2:
+            self.reply(body, "I think that this is rather good: 3")
+        else:
+            self.be_grade(body)
+
+    def be_three_grades(self, body: dict[str, Any]) -> None:
+        if counted["three-grades"] > 3:
+            self.reply(body, "Grade: 4\nReason: There is no such grade.")
+        else:
+            self.be_grade(body)
+
     def be_model(self, body: dict[str, Any]) -> None:
         assert self.generate is not None
         prompt = body["prompt"] if "prompt" in body else "\n".join(one["content"] for one in body["messages"])

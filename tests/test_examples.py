@@ -62,6 +62,7 @@ NOT_RUN = {
     ("editor", "install"),
     ("editor", "remove"),
     ("assess", "serve"),
+    ("assess", "judge-model"),
     ("turkle", "upload"),
     ("turkle", "download"),
     ("turkle", "import"),

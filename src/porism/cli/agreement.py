@@ -18,19 +18,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare training rounds instead: with the known grades, and among assessors",
     )
+    parser.add_argument(
+        "--models",
+        action="store_true",
+        help="compare models with people instead, grade by grade: rows are the grades of people, columns those of the model",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a table."""
-    from porism.lab.judging.exports import agreement_table, training_table
+    from porism.lab.judging.exports import agreement_table, model_table, training_table
     from porism.lab.judging.journal import Journal
 
     journal = Journal.open(args.journal)
-    header, rows = training_table(journal, args.task) if args.training else agreement_table(journal, args.task)
+    make = training_table if args.training else model_table if args.models else agreement_table
+    header, rows = make(journal, args.task)
     if args.json:
         objects = [dict(zip(header, row, strict=True)) for row in rows]
-        print(json.dumps({"training": objects} if args.training else _pairs_and_mean(objects)))
+        name = "training" if args.training else "models" if args.models else ""
+        print(json.dumps({name: objects} if name else _pairs_and_mean(objects)))
         return 0
     print("\t".join(header))
     for row in rows:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porism.cli import assess_model
 from porism.cli.server_options import add_server_options, server_settings
 from porism.cli.values import port
 
@@ -23,6 +24,7 @@ EXAMPLES = {
     "load": "porism assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
     "assign": "porism assess assign lab.journal ada A.1",
     "serve": "porism assess serve lab.journal --collection demo/collection",
+    "judge-model": "porism assess judge-model lab.journal model.small --collection demo/collection --endpoint http://127.0.0.1:8080/v1/chat/completions",
     "progress": "porism assess progress lab.journal",
     "export": "porism assess export lab.journal results",
     "backup": "porism assess backup lab.journal lab.journal.copy",
@@ -45,7 +47,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     account.add_argument("name", help="the user name")
     account.add_argument(
-        "--role", choices=("assessor", "organiser", "team"), default="assessor", help="default: %(default)s"
+        "--role",
+        choices=("assessor", "organiser", "team", "model"),
+        default="assessor",
+        help="default: %(default)s; a model has no password, and its name begins with model.",
     )
     load = action("load", "load a pool and its topics into the journal; items that it has already are skipped")
     load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism pool build")
@@ -71,6 +76,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     _assignment_arguments(action)
     _serve_arguments(action)
+    assess_model.arguments(action("judge-model", assess_model.HELP))
     action("progress", "print the progress of all assignments, and the time per judgment").add_argument(
         "--cap", type=float, metavar="SECONDS", help="count at most this time for a judgment; longer ones were idle"
     )
@@ -156,8 +162,11 @@ def _create(args: argparse.Namespace) -> None:
 
 
 def _account(args: argparse.Namespace) -> None:
-    from porism.lab.judging.accounts import add_account
+    from porism.lab.judging.accounts import add_account, add_model_account
 
+    if args.role == "model":
+        add_model_account(_open(args), args.name)
+        return
     password = getpass.getpass("password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     add_account(_open(args), args.name, args.role, password)
 
@@ -188,6 +197,7 @@ def _train(args: argparse.Namespace) -> None:
 def _assign(args: argparse.Namespace) -> None:
     from porism.lab.judging.accounts import accounts
     from porism.lab.judging.assign import assign_topic, share_topics
+    from porism.lab.judging.models import is_model
 
     journal = _open(args)
     if args.assessor:
@@ -195,7 +205,8 @@ def _assign(args: argparse.Namespace) -> None:
         for topic in args.topics:
             assign_topic(journal, args.assessor, args.task, topic)
     else:
-        shared = share_topics(journal, args.task, [account.name for account in accounts(journal, "assessor")])
+        names = [account.name for account in accounts(journal, "assessor") if not is_model(account.name)]
+        shared = share_topics(journal, args.task, names)
     for name, topics in shared.items():
         print(f"{name}\t{' '.join(topics)}")
 
@@ -280,6 +291,7 @@ ACTIONS = {
     "training": _training,
     "extra": _extra,
     "serve": _serve,
+    "judge-model": assess_model.run,
     "progress": _progress,
     "export": _export,
     "backup": _backup,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.login_limits import forget_attempts, password_check, record_attempt
+from porism.lab.judging.models import MODEL_PREFIX
 
 # scrypt's n, r and p. One guess costs 16 MiB and about a fifth of a second. They are stored with each hash, so they can
 # be raised later.
@@ -67,6 +68,22 @@ def dummy_hash() -> str:
 
 def add_account(journal: Journal, name: str, role: str, password: str) -> None:
     """Create an account, or change the password and role of an existing one and end its sessions."""
+    if name.startswith(MODEL_PREFIX):
+        fix = "choose another name, or create an account of a model: porism assess account JOURNAL NAME --role model"
+        raise PorismError(f"names that begin with {MODEL_PREFIX} belong to models", fix=fix)
+    if role == "model":
+        raise PorismError("models have no passwords", fix="porism assess account JOURNAL model.NAME --role model")
+    _store_account(journal, name, role, password)
+
+
+def add_model_account(journal: Journal, name: str) -> None:
+    """Create the account of a language model: an assessor with whom nobody can log in."""
+    if not name.startswith(MODEL_PREFIX):
+        raise PorismError(f"{name!r} does not say that it is a model", fix=f"name it {MODEL_PREFIX}{name}")
+    _store_account(journal, name, "assessor", secrets.token_urlsafe(32))
+
+
+def _store_account(journal: Journal, name: str, role: str, password: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.]{0,39}", name):
         raise PorismError(f"{name!r} is not a valid name", fix="use up to 40 letters, digits, dots and underscores")
     if role not in ROLES:

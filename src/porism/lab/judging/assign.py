@@ -9,6 +9,7 @@ from porism.errors import PorismError
 from porism.lab.judging.accounts import require_assessor
 from porism.lab.judging.assignments import Assignment, assigned_items, assignments, is_done
 from porism.lab.judging.journal import Journal
+from porism.lab.judging.models import check_purpose
 from porism.lab.pooling.pool import is_written_answer, topic_key
 from porism.lab.sampling import stratified_sample
 
@@ -21,6 +22,7 @@ def assign_items(
 ) -> int:
     """Append items to an assessor's list, which is created if needed; return how many of them are new in it."""
     require_assessor(journal, assessor)
+    check_purpose(assessor, purpose)
     wanted = list(keys)
     with journal.write() as connection:
         assignment_id = _assignment_id(connection, assessor, task, topic, purpose, round_number)

@@ -13,7 +13,10 @@ from porism.lab.judging.assessments import assessments, extra_answers
 from porism.lab.judging.assignments import assigned_items, assignments, progress
 from porism.lab.judging.items import pooled_items
 from porism.lab.judging.journal import FieldKey, Journal, topic_field
+from porism.lab.judging.model_agreement import model_agreements
+from porism.lab.judging.models import of_people
 from porism.lab.judging.qrels import qrels_text, variants
+from porism.lab.judging.scale import grades
 from porism.lab.judging.times import summarise_times
 from porism.lab.judging.training import TrainingResult, training_results
 
@@ -87,7 +90,7 @@ def progress_tsv(journal: Journal, cap: float | None = None) -> str:
 
 def agreement_table(journal: Journal, task: int | None = None) -> ExportTable:
     """Return every pair of assessors, the mean over pairs, and Krippendorff's alpha over all assessors."""
-    given = [found for found in assessments(journal, "main", "dual") if task in (None, found.task)]
+    given = of_people(found for found in assessments(journal, "main", "dual") if task in (None, found.task))
     pairs = pair_agreements(given)
     rows: list[tuple[Cell, ...]] = [
         (pair.first, pair.second, pair.items, pair.ungraded, pair.kappa, pair.kappa_hm, pair.kappa_weighted, None)
@@ -96,6 +99,23 @@ def agreement_table(journal: Journal, task: int | None = None) -> ExportTable:
     items, ungraded = sum(pair.items for pair in pairs), sum(pair.ungraded for pair in pairs)
     rows.append(("mean", "", items, ungraded, *mean_agreement(pairs), overall_alpha(given)))
     return ExportTable(("first", "second", "items", "ungraded", "kappa", "kappa_hm", "kappa_weighted", "alpha"), rows)
+
+
+def model_table(journal: Journal, task: int | None = None) -> ExportTable:
+    """Return the agreement of every model with people: a row for each grade of people, and one for all grades."""
+    given = [found for found in assessments(journal, "main", "dual") if task in (None, found.task)]
+    names = [f"model_{step.code}" for step in grades() if step.graded]
+    columns = ("model", "people", "items", *names, "ungraded", "same", "kappa", "kappa_hm", "kappa_weighted", "alpha")
+    rows: list[tuple[Cell, ...]] = []
+    for found in model_agreements(given):
+        for row in found.grades:
+            counts = (row.items, *row.by_model, row.ungraded)
+            rows.append((found.model, row.code, *counts, row.share, row.kappa, None, None, None))
+        totals = tuple(sum(column) for column in zip(*(row.by_model for row in found.grades), strict=True))
+        same = sum(row.by_model[at] for at, row in enumerate(found.grades)) / found.items if found.items else None
+        coefficients = (found.kappa, found.kappa_hm, found.kappa_weighted, found.alpha)
+        rows.append((found.model, "all", found.items + found.ungraded, *totals, found.ungraded, same, *coefficients))
+    return ExportTable(columns, rows)
 
 
 def training_table(journal: Journal, task: int | None = None) -> ExportTable:

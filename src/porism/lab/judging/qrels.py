@@ -14,6 +14,7 @@ from pathlib import Path
 from porism.files import atomic_file
 from porism.lab.judging.agreement import InstanceId
 from porism.lab.judging.assessments import Assessment
+from porism.lab.judging.models import is_model
 from porism.lab.judging.scale import RELEVANT
 from porism.lab.pooling.pool import ItemId, is_written_answer, topic_key
 from porism.records import Judgment
@@ -24,10 +25,10 @@ POOLED_UNJUDGED = -1
 
 
 def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
-    """Return the main judgments, one per item and instance; of two by different people the later one counts."""
+    """Return the main judgments of people, one per item and instance; of two by different people the later one counts."""
     last: dict[InstanceId, Assessment] = {}
     for given in assessments:
-        if given.purpose != "main":
+        if given.purpose != "main" or is_model(given.assessor):
             continue
         key = InstanceId(given.topic, given.item, given.instance)
         if key not in last or (given.submitted, given.assessor) >= (last[key].submitted, last[key].assessor):

@@ -16,8 +16,10 @@ from porism.lab.judging.candidate import answer_blocks, formula_html
 from porism.lab.judging.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv
 from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys
 from porism.lab.judging.journal import Event, Journal, topic_field
+from porism.lab.judging.model_agreement import model_agreements
+from porism.lab.judging.models import of_people
 from porism.lab.judging.results_csv import results_csv
-from porism.lab.judging.scale import grade
+from porism.lab.judging.scale import grade, grades
 from porism.lab.judging.times import TimeSummary, summarise_times
 from porism.lab.judging.training import training_results
 from porism.web.assess.requests import Refused, RequestContext
@@ -101,7 +103,8 @@ def _narrative_state(journal: Journal, assignment: Assignment) -> str:
 def agreement_page(context: RequestContext) -> Response:
     """Show kappa of every pair and the mean of every assessor, and the training rounds."""
     journal = context.app.journal
-    given = assessments(journal, "main", "dual")
+    everything = assessments(journal, "main", "dual")
+    given = of_people(everything)
     pairs = pair_agreements(given)
     names = sorted({name for pair in pairs for name in (pair.first, pair.second)})
     cells = {(pair.first, pair.second): pair for pair in pairs} | {(pair.second, pair.first): pair for pair in pairs}
@@ -114,6 +117,8 @@ def agreement_page(context: RequestContext) -> Response:
         overall=mean_agreement(pairs),
         alpha=overall_alpha(given),
         training=training_results(journal),
+        models=model_agreements(everything),
+        graded=[step for step in grades() if step.graded],
     )
 
 

@@ -1,0 +1,196 @@
+"""A language model as an assessor: it gets the instructions, the topic and one card, and replies with a grade.
+
+The reply must have an exact form; any other is asked for again. The cards of an item are stored together, with what they cost, so that an
+interrupted run leaves no half of an item and the same command continues with the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
+from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
+from porism.lab.judging.items import find_topic
+from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.models import PURPOSES, is_model
+from porism.lab.judging.scale import grade, grades
+from porism.records import Topic
+from porism.search.endpoint import Completion, Endpoint, EndpointError, Message, Sampling, address, printable
+from porism.text.read import read_official
+from porism.text.render import terminal_text
+
+INTRODUCTION = (
+    "You judge how useful an item is to someone who asked a question about mathematics. Imagine an expert, say a professor of mathematics, who "
+    "wants to answer that person. Judge the item by itself. It does not matter who wrote it or how it was found."
+)
+TASKS = {
+    1: "The item is one answer. Grade it against the question.",
+    2: "The question contains a query formula, and the item is a formula in a post. Grade the formula within its post: how likely is it that what "
+    "the post says about this formula helps with the question that the query formula comes from? The post as a whole need not be relevant. "
+    "A formula that looks the same as the query may be of little use if its symbols mean something else there.",
+}
+FORM = "Reply with exactly two lines and nothing else:\nGrade: <the number of the grade>\nReason: <one sentence>"
+REPLY = re.compile(r"\s*Grade:[ \t]*(\d)[ \t]*\n[ \t]*Reason:[ \t]*(\S[^\n]*?)\s*", re.IGNORECASE)
+SAMPLING = Sampling(tokens=200, temperature=0.0)
+LONGEST_TEXT = 20_000  # characters of a question or post that a model reads
+LONGEST_REASON = 1000
+LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """How often a grade is requested, and the first pause after an endpoint was busy, in seconds."""
+
+    number: int = 4
+    pause: float = 1.0
+
+
+class Usage(NamedTuple):
+    """What judgments cost: requests, tokens as far as the endpoint counts them, and seconds of waiting for replies."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    def plus(self, other: Usage) -> Usage:
+        """Return the sum."""
+        return Usage(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+        )
+
+
+class CardGrade(NamedTuple):
+    """The grade that a model gave to a card, its reason, and what it cost."""
+
+    code: int
+    reason: str
+    usage: Usage
+
+
+def parse_reply(text: str) -> tuple[int, str] | None:
+    """Return grade and reason of a reply, or None if it does not have the exact form or names no grade."""
+    found = REPLY.fullmatch(text)
+    if found is None or grade(int(found[1])) is None:
+        return None
+    return int(found[1]), printable_reason(found[2])
+
+
+def printable_reason(text: str) -> str:
+    """Return a reason as one line of bounded length without control characters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:LONGEST_REASON]
+
+
+def instructions(task: int) -> str:
+    """Return the instructions of a task, with the same definitions of grades as on the page for people."""
+    scale = "\n".join(f"{step.code} ({step.name}): {step.meaning(task)}" for step in grades())
+    return f"{INTRODUCTION}\n{TASKS[task]}\n\nGrades:\n{scale}\n\n{FORM}"
+
+
+class ModelJudge:
+    """Judges what is assigned to the account of a model, through an endpoint."""
+
+    def __init__(
+        self, journal: Journal, collection: Collection, account: str, endpoint: Endpoint, attempts: Attempts
+    ) -> None:
+        if not is_model(account):
+            fix = "name an account of a model: porism assess account JOURNAL model.NAME --role model"
+            raise PorismError(f"{account} is not a model", fix=fix)
+        self._journal, self._collection, self._account = journal, collection, account
+        self._endpoint, self._attempts = endpoint, attempts
+
+    def run(self, say: Callable[[str], None]) -> int:
+        """Judge everything that is open; return how many items were judged. Stop with an error when the model gives no grade."""
+        jobs = [job for job in assignments(self._journal, self._account) if job.purpose in PURPOSES]
+        if not jobs:
+            fix = f"porism assess dual {self._journal.path} {self._account} TOPIC"
+            raise PorismError(f"nothing is assigned to {self._account}", fix=fix)
+        judged = 0
+        for job in jobs:
+            for item in self._open_items(job):
+                self._judge(job, item)
+                judged += 1
+            say(f"{job.topic}\t{job.purpose}\t{len(assigned_items(self._journal, job.id))}")
+        return judged
+
+    def _open_items(self, job: Assignment) -> Iterator[AssignedItem]:
+        done = submitted_items(self._journal, job.id)
+        return (item for item in assigned_items(self._journal, job.id) if item.key not in done)
+
+    def _judge(self, job: Assignment, item: AssignedItem) -> None:
+        """Grade all cards of an item, then store them in one transaction."""
+        opened = self._journal.clock()
+        topic = find_topic(self._journal, job.task, job.topic)
+        given = [self._grade(self._messages(job, topic, item, card), item) for card in item.cards]
+        key = f"model-{job.id}-{item.key}"
+        self._journal.append(self._account, job.id, [Entry(item.key, 1, "open", "")], f"{key}-open", opened)
+        entries = []
+        for number, one in enumerate(given, 1):
+            cost = {"model": self._endpoint.model, "endpoint": address(self._endpoint.url), **one.usage._asdict()}
+            fields = {"grade": str(one.code), "comment": one.reason, "usage": json.dumps(cost)}
+            entries += [Entry(item.key, number, field, value) for field, value in fields.items()]
+        self._journal.append(self._account, job.id, [*entries, Entry(item.key, 1, "submit", "")], key)
+
+    def _messages(self, job: Assignment, topic: Topic, item: AssignedItem, card: Card) -> tuple[Message, ...]:
+        question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
+        if job.task == 2:
+            question += f"\n\nQuery formula: ${topic.latex}$"
+        return Message("system", instructions(job.task)), Message("user", f"{question}\n\n{self._card(item, card)}")
+
+    def _card(self, item: AssignedItem, card: Card) -> str:
+        if card.post_id is None:
+            return f"Answer:\n{item.text[:LONGEST_TEXT]}"
+        post = self._collection.post(card.post_id)
+        body = terminal_text(post.body)[:LONGEST_TEXT]
+        if card.formula_id is None:
+            return f"Answer:\n{body}"
+        formula = self._collection.formula(card.formula_id).latex
+        return f"Formula: ${formula}$\n\nIts post: {terminal_text(post.title)}\n\n{body}"
+
+    def _grade(self, messages: tuple[Message, ...], item: AssignedItem) -> CardGrade:
+        usage, last = Usage(), ""
+        for number in range(self._attempts.number):
+            try:
+                made = self._endpoint.chat(messages, SAMPLING)
+            except EndpointError as error:
+                if not error.may_pass or number + 1 >= self._attempts.number:
+                    raise
+                time.sleep(min(self._attempts.pause * 2**number, LONGEST_WAIT))
+                usage = usage.plus(Usage(1))
+                continue
+            usage, last = usage.plus(_usage(made)), made.text
+            if found := parse_reply(made.text):
+                return CardGrade(*found, usage)
+        raise PorismError(
+            f"none of {self._attempts.number} replies on item {item.item} is a grade; the last is {printable(last)!r}",
+            where=f"the endpoint {address(self._endpoint.url)}",
+            fix="use a model that follows instructions; what it has judged is stored, and the same command continues",
+        )
+
+
+def _usage(made: Completion) -> Usage:
+    return Usage(1, made.prompt_tokens or 0, made.completion_tokens or 0, round(made.seconds, 3))
+
+
+def _text(official: str) -> str:
+    return terminal_text(read_official(official))[:LONGEST_TEXT]
+
+
+def total_usage(journal: Journal, account: str) -> Usage:
+    """Return what all stored judgments of a model have cost."""
+    total = Usage()
+    for job in assignments(journal, account):
+        for event in journal.events(job.id):
+            if event.field == "usage":
+                cost = json.loads(event.value)
+                total = total.plus(Usage(*(cost[name] for name in Usage._fields)))
+    return total
