@@ -109,13 +109,14 @@ def system(
     queries: str | Path | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     cache: str | Path | None = None,
+    models: Mapping[str, str] | None = None,
 ) -> PorismTransformer:
     """Return the transformer of a system: `porism`, or a name of `porism systems`.
 
     `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries of a manual system.
     """
     hand = read_hand_queries(queries) if queries else None
-    retriever = open_system(index, name, task, queries=hand, options=options, cache=cache)
+    retriever = open_system(index, name, task, queries=hand, options=options, cache=cache, models=models)
     number = task or (2 if retriever.finds == "formulas" else 1)
     return PorismTransformer(retriever, number, k, {topic.id: topic for topic in topics})
 

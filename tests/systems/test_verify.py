@@ -18,7 +18,7 @@ from porism.systems.declaration import shipped
 from porism.systems.loading import DEFAULT
 from porism.systems.verify.fidelity import compare_runs, rank_biased_overlap, same_order
 from porism.systems.verify.fusion import TopicScores, YearScores, best_fusions, grid
-from porism.systems.verify.matrix import stored_cells, systems_of
+from porism.systems.verify.matrix import stored_cells, systems_of, with_models
 from porism.systems.verify.measure import MEASURES, Cell
 from porism.systems.verify.page import matrix_page
 from porism.systems.verify.sets import SETS, Workplace
@@ -72,6 +72,43 @@ def test_every_published_run_is_a_row_of_the_page() -> None:
     assert "0.238 / 0.074 / 0.117" in row
     assert "4 ms" in row
     assert "task1-2020: tau 0.900" in row
+
+
+def test_substitutes_have_a_table_of_their_own() -> None:
+    note = "substitute: small (bi-encoder, 128 tokens) in place of large"
+    cells = {"task1-2020": {"MSM/CompuBERT22 (substitute)": Cell({"MAP": 0.25}, {}, 0.004, (note, "another note"))}}
+    page = matrix_page(cells)
+    table, _, substitutes = page.partition("### Task 1 with substitutes for the models")
+    assert "MSM/CompuBERT22 (substitute)" not in table
+    row = next(line for line in substitutes.splitlines() if line.startswith("| MSM/CompuBERT22 (substitute) |"))
+    assert "small (bi-encoder, 128 tokens) in place of large" in row
+    assert "0.250" in row
+    assert "0.115" not in row  # the score of the team
+    published = next(line for line in table.splitlines() if line.startswith("| MSM/CompuBERT22 |"))
+    assert "0.250" not in published
+    assert "--model compubert22=DIR" in published
+
+
+def test_systems_of_a_set_with_models() -> None:
+    given = {"bi-encoder": "DIR"}
+    assert systems_of(SETS[2], ["CompuBERT22"]) == []
+    assert systems_of(SETS[2], ["CompuBERT22"], given) == ["MSM/CompuBERT22"]
+    assert with_models(SETS[2], "MSM/CompuBERT22", given) == {"compubert22": "DIR"}
+    assert with_models(SETS[2], "MSM/TF-IDF", given) == {}
+    assert "MIRMU/MiniLM+RoBERTa" not in systems_of(SETS[2], models=given)
+
+
+def test_a_trained_part_gets_the_judgments_of_the_other_year(tmp_path: Path) -> None:
+    (tmp_path / "slice").mkdir()
+    (tmp_path / "slice" / "posts.jsonl").touch()
+    place = Workplace(tmp_path, tmp_path)
+    found = place.options(["answer_svm", "terrier"], SETS[2])
+    assert found == {
+        "answer_svm": {
+            "topics": str(tmp_path / "slice/topics/task1-2021.xml"),
+            "qrels": str(tmp_path / "slice/qrels/task1-2021.core.txt"),
+        }
+    }
 
 
 def test_the_page_has_the_stored_figures() -> None:

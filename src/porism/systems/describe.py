@@ -10,7 +10,9 @@ from dataclasses import asdict
 from porism.errors import PorismError
 from porism.evaluate.reports.table import Table, render
 from porism.systems.declaration import MEASURES, Declaration, find_declaration, shipped
+from porism.systems.named_models import named_models
 from porism.systems.parts import part_options
+from porism.systems.pipeline import all_models
 
 
 def system_table() -> str:
@@ -69,6 +71,9 @@ def _lines(one: Declaration) -> Iterator[str]:
             yield f"       --set {part.use}.{option}={shown}{f'   ({source})' if source else ''}"
     for need in one.needs:
         yield f"needs: {need}"
+    for name in dict.fromkeys(all_models(one)):
+        model = named_models()[name]
+        yield f"model {name} ({model.kind}): {model.remedy()}"
     if one.automatic_query:
         yield f"query without --queries: {one.automatic_query}"
     for fact in one.approximations:

