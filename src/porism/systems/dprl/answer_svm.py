@@ -110,12 +110,12 @@ def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
         post = collection.post(question)
         text = question_text(post, features.questions.form)
         found = features.questions.candidates(text, TRAINING_QUESTIONS, without=question)
-        relevant = [answer for answer, _ in features.questions.answers.get(other, ())]
+        relevant = [answer.id for answer in collection.answers(other)]
         yield TrainingTopic(features.matrix(text, post.tags, found), np.isin(found.answers, relevant))
 
 
 def _has_both(features: AnswerFeatures, one: int, other: int) -> bool:
-    return features.collection.has_post(one) and bool(features.questions.answers.get(other))
+    return features.collection.has_post(one) and bool(features.collection.answers(other))
 
 
 def judged_topics(features: AnswerFeatures, topics: str, qrels: str) -> Iterator[TrainingTopic]:

@@ -6,9 +6,9 @@ the pair of topic and answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -77,27 +77,19 @@ class Questions:
         """The model of the vectors."""
         return self.vectors.use
 
-    @cached_property
-    def answers(self) -> Mapping[int, list[tuple[int, int]]]:
-        """The answers of each question with their votes."""
-        found: dict[int, list[tuple[int, int]]] = {}
-        for answer in self.collection.posts("answer"):
-            found.setdefault(answer.thread_id, []).append((answer.id, answer.score))
-        return found
-
     def candidates(self, query: str, number: int, without: int = 0) -> Candidates:
         """Return the answers of the `number` questions that are most similar to a query; the question `without` is left out."""
         cosines = self.vectors.cosines(query)
         ids = self.vectors.documents.ids
-        order = [at for at in np.lexsort((ids, -cosines)).tolist() if int(ids[at]) != without][:number]
-        rows = list(self._rows(ids, cosines, order))
-        columns = np.array(rows, np.float64).reshape(-1, 3)
+        first = np.lexsort((ids, -cosines))[: number + 1].tolist()
+        order = [at for at in first if int(ids[at]) != without][:number]
+        columns = np.array(list(self._rows(ids, cosines, order)), np.float64).reshape(-1, 3)
         return Candidates(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])
 
     def _rows(self, ids: Ints, cosines: npt.NDArray[np.float32], order: list[int]) -> Iterator[tuple[int, float, int]]:
         for at in order:
-            for answer, votes in self.answers.get(int(ids[at]), ()):
-                yield answer, float(cosines[at]), votes
+            for answer in self.collection.answers(int(ids[at])):
+                yield answer.id, float(cosines[at]), answer.score
 
 
 def open_questions(context: SystemContext, bi_encoder: str, form: TextForm, length: int) -> Questions:
