@@ -20,6 +20,7 @@ from porism.search.formulas.query import FormulaQuery
 
 WEIGHTING = BM25()
 PATH_DEPTH, PART_DEPTH = 200, 200
+MAX_PATHS = 30  # the rarest paths of the query are searched; the frequent ones have long posting lists and change few candidates
 # Terms that more than this share of all formulas contain select little, and their posting lists take most of the time in a large
 # index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
 MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
@@ -50,9 +51,10 @@ def find_candidates(
     query: FormulaQuery, store: FormulaStore, depth: int, extra_rows: list[int], executor: Executor
 ) -> Candidates:
     """Return the best `depth` formulas by tuples, more by paths and sub-expressions, and the extra rows."""
+    rare_paths = _rarest_paths(Counter(query.features.paths), store)
     searches = (
         _Search(_selective_terms("tuples", query.tuples, depth, store), depth),
-        _Search(_selective_terms("paths", Counter(query.features.paths), PATH_DEPTH, store), PATH_DEPTH),
+        _Search(_selective_terms("paths", rare_paths, PATH_DEPTH, store), PATH_DEPTH),
         _Search(_terms("parts", Counter(query.features.parts)), PART_DEPTH),
     )
     # The threads are for queries of usual size; a large one would keep others waiting.
@@ -77,6 +79,16 @@ def _selective_terms(family: str, counts: Counter[str], depth: int, store: Formu
     frequencies = store.terms.statistics(terms, WHOLE).documents
     rare = np.flatnonzero(frequencies <= MAX_DOCUMENT_SHARE[family] * store.formulas)
     return [terms[at] for at in rare.tolist()] if frequencies[rare].sum() >= MIN_POSTINGS * depth else terms
+
+
+def _rarest_paths(counts: Counter[str], store: FormulaStore) -> Counter[str]:
+    """Return the MAX_PATHS paths that the fewest formulas have."""
+    if len(counts) <= MAX_PATHS:
+        return counts
+    frequencies = store.terms.statistics(_terms("paths", counts), WHOLE).documents
+    frequencies[frequencies == 0] = store.formulas + 1  # paths that no formula has select nothing
+    texts = list(counts)
+    return Counter({texts[at]: counts[texts[at]] for at in np.argsort(frequencies, kind="stable")[:MAX_PATHS].tolist()})
 
 
 def _lowest_score(found: Found, depth: int) -> float:
