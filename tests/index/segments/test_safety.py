@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +23,10 @@ from index.segments.site import index_site, make_site
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments import merging
 from porism.index.segments.merging import merge, merge_start
-from porism.index.segments.writer import FOLDER, IndexWriter
+from porism.index.segments.opening import Segment, open_segment
+from porism.index.segments.writer import FOLDER, IndexWriter, open_collection_of
 
 KILLS = 20
 MOMENT = 0.6  # seconds at most until a writer is killed
@@ -168,6 +171,44 @@ def test_merges_in_any_order_give_the_same_answers(index: Path, tmp_path: Path) 
     for name in ("tail first", "at once"):
         merge(tmp_path / name / "index", everything=True)
     assert_same(tmp_path / "tail first" / "index", tmp_path / "at once" / "index")
+
+
+def test_a_commit_during_a_merge_of_all_segments_gets_vectors_of_the_new_basis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The basis of so small a site grows with it: vectors of the old one would have another length."""
+    index = index_site(make_site(3, 5), tmp_path / "site", vectors=True)
+    with IndexWriter(index) as writer:
+        writer.put(note(9000 + number, f"prime proof of series {number}") for number in range(6))
+        writer.commit()
+    engines = []
+    commit = merging._commit
+
+    def commit_late(*arguments: Any) -> None:
+        if len(engines) == 0:
+            with IndexWriter(index) as writer:
+                writer.put([note(9100, "zeppelin proof")])
+                writer.commit()
+        commit(*arguments)
+        engines.append(porism.open(index))
+
+    monkeypatch.setattr(merging, "_commit", commit_late)
+    assert merge(index, everything=True)
+    assert len(engines) == 2
+    for engine in engines:
+        documents = engine.index.documents
+        threads = np.arange(documents.size("thread"))
+        assert documents.fetch(threads, (), ("words",)).vectors["words"].shape[0] == len(threads)
+        assert engine.search("zeppelin proof", kind="questions").hits[0].id == 9100
+    monkeypatch.undo()
+    widths = {segment.posts.vectors["words"].dimensions for segment in opened_segments(index)}
+    assert len(widths) == 1
+
+
+def opened_segments(index: Path) -> list[Segment]:
+    manifest = read_manifest(index, SEARCH)
+    collection = open_collection_of(index, manifest)
+    return [open_segment(index, entry, collection, True) for entry in manifest.segments]
 
 
 @pytest.mark.parametrize(

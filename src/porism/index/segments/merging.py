@@ -73,22 +73,33 @@ class _Snapshot(NamedTuple):
 def merge(index: str | Path, *, everything: bool = False, progress: Progress | None = None) -> bool:
     """Merge segments of an index where that is due, or all of them; return whether anything was merged."""
     place = Path(index)
+    if not everything:
+        return _merge(place, None, Silent())
+    merged = _merge(place, 0, progress or Silent())
+    if merged and len(read_manifest(place, SEARCH).segments) > 1:
+        # Segments that were committed meanwhile have vectors on the basis that was learned before: project them anew.
+        _merge(place, 1, Silent())
+    return merged
+
+
+def _merge(place: Path, chosen: int | None, progress: Progress) -> bool:
+    """Merge a segment with all later ones: the `chosen` one, or the one from which a merge is due."""
     manifest = read_manifest(place, SEARCH)
     with open_collection_of(place, manifest) as collection:
         vectors = bool(manifest.options.get("vectors", True))
         segments = [open_segment(place, entry, collection, vectors) for entry in manifest.segments]
         folders = collection.part_folders
-        if everything:
-            start: int | None = 0 if len(folders) > 1 else None
-        else:
+        if chosen is None:
             start = merge_start([one.posts.size("thread") for one in segments], len(folders))
+        else:
+            start = chosen if len(folders) > 1 else None
         if start is None:
             return False
         snapshot = _Snapshot(manifest, start, segments, _first_part(place, segments, folders, start), len(folders))
         (place / FOLDER).mkdir(exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=place / FOLDER, prefix=f"{MERGE}{os.getpid()}-"))
         try:
-            _write(place, work, snapshot, collection, progress or Silent())
+            _write(place, work, snapshot, collection, progress)
             _commit(place, work, snapshot)
         finally:
             shutil.rmtree(work, ignore_errors=True)

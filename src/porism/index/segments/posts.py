@@ -80,11 +80,16 @@ class SegmentedPosts:
             _placed(places, [part.threads.years for part in parts]),
             _placed(places, [part.threads.accepted for part in parts]),
             {family: self._terms(family, parts, places) for family in families},
-            {
-                family: _placed([p.positions for p in parts], [p.threads.vectors[family] for p in parts])
-                for family in vectors
-            },
+            {family: self._vectors(family, parts) for family in vectors},
         )
+
+    def _vectors(self, family: str, parts: Sequence[_Part]) -> npt.NDArray[Any]:
+        """Return the vectors of threads. A segment that was committed while another basis was learned may have vectors of another length
+        for a moment, until it is merged: they count as zero."""
+        wanted = self.vectors[family].dimensions
+        found = [part.threads.vectors[family] for part in parts]
+        known = [own if own.shape[1] == wanted else np.zeros((len(own), wanted), own.dtype) for own in found]
+        return _placed([part.positions for part in parts], known)
 
     def _terms(self, family: str, parts: Sequence[_Part], places: Sequence[Ints]) -> TermRows:
         rows = [part.threads.terms[family] for part in parts]

@@ -86,6 +86,11 @@ class Vectors:
         """The basis."""
         return Basis(self._directory, self._family)
 
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return int(self._threads.shape[1])
+
     def query(self, codes: Ints, weights: Matrix) -> Matrix:
         """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
         basis = self.basis
