@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -45,8 +46,8 @@ async def analytics_page(request: Request) -> Response:
     settings: Operations = request.app.state.operations
     check_operator(request, settings.open_pages)
     recorder: Recorder = request.app.state.recorder
-    recorder.flush(everything=False)
-    report = read_report(recorder.path)
+    await run_in_threadpool(recorder.flush, everything=False)
+    report = await run_in_threadpool(read_report, recorder.path)
     return render(request, "analytics.html", report=report, rates=click_rates(report))
 
 
