@@ -194,6 +194,10 @@ def test_tokens_of_changes_are_checked_by_their_endpoints(client: TestClient) ->
     assert client.get("/v1/posts/1", headers=headers).status_code == 401
     assert client.put("/search", headers=headers).status_code == 401
     assert client.put("/v1/posts/1").status_code == 401
+    assert client.get("/v1/log").status_code == 401
+    assert (
+        client.get("/v1/log", headers=headers).status_code == 405
+    )  # passes the gate of a server that takes no changes
     assert client.put("/v1/search", headers=headers).status_code in (
         404,
         405,

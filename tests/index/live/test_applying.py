@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
+import shutil
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from porism.index.live.beside import open_log, rejected_path
 from porism.index.live.change_log import LogRecord
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.merging import merge
+from porism.index.segments.updating import update_from_lines
 from porism.index.segments.writer import IndexWriter
 
 
@@ -89,6 +92,36 @@ def test_a_new_log_beside_an_old_index_is_applied(index: Path) -> None:
     assert open_log(index).append([note(901, "balloon")]) == 1
     apply_all(index)
     assert found(index, "balloon") == [901]
+
+
+def test_an_older_copy_of_the_index_is_reported(index: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shutil.copytree(index, tmp_path / "copy")
+    log = open_log(index)
+    log.append([note(900, "zeppelin")])
+    apply_all(index)
+    shutil.rmtree(index)
+    shutil.copytree(tmp_path / "copy", index)
+    with caplog.at_level("WARNING"):
+        assert not LogApplier(index).has_changes()
+    assert "lacks changes 1 to 1" in caplog.text
+    log.append([note(901, "balloon")])
+    apply_all(index)
+    assert found(index, "balloon") == [901]
+
+
+def test_a_second_writer_waits(index: Path) -> None:
+    """`porism update` beside a server."""
+    first, threads = IndexWriter(index), []
+    with first:
+        threads.append(
+            threading.Thread(target=update_from_lines, args=(index, [json.dumps(note(900, "zeppelin"))], "-"))
+        )
+        threads[0].start()
+        time.sleep(0.3)
+        first.put([RawPost(901, "question", None, "Balloon", "<p>balloon</p>", "html")])
+        first.commit()
+    threads[0].join()
+    assert (found(index, "zeppelin"), found(index, "balloon")) == ([900], [901])
 
 
 def batches(*records: list[dict[str, Any]]) -> list[int]:

@@ -104,6 +104,10 @@ class LogApplier:
     def __init__(self, index: Path) -> None:
         self._index = index
         self.log = open_log(index)
+        state, position = self.log.state(), read_manifest(index, SEARCH).log_position
+        first = position.sequence if position.log == state.log else 0
+        if first < state.removed:  # the index was built again, or is an older copy
+            LOG.warning("the index lacks changes %s to %s, which the log no longer has", first + 1, state.removed)
         self._idle = (0, 0, 0)  # the state of the file when all its records were applied
         self._single = 0  # up to this record, one at a time
 

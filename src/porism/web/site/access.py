@@ -162,10 +162,10 @@ class AccessGate:
 
 
 def _has_token(scope: Scope) -> bool:
-    """Return whether a request changes posts by a token, which its endpoint checks."""
+    """Return whether a request changes posts, or asks for the state of changes, by a token, which its endpoint checks."""
     authorization = dict(scope["headers"]).get(b"authorization", b"")
     return bool(
-        scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        (scope["method"] not in ("GET", "HEAD", "OPTIONS") or scope["path"] == "/v1/log")
         and scope["path"].startswith("/v1/")
         and authorization[:7].lower() == b"bearer "
     )
