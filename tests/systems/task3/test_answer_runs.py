@@ -116,7 +116,9 @@ def test_the_baseline_counts_its_cost(demo: Path, tmp_path: Path, topics: list[T
     assert record.cost.prompt_tokens == 200 * len(topics)
     assert record.cost.completion_tokens
     assert record.cost.seconds > 0
-    assert record.notes[0].startswith(f"substitute: tiny at {server}/second-try/v1/{api} in place of text-davinci-002")
+    assert record.notes[0].startswith(
+        f"substitute: tiny ({api} at {server}/second-try/v1/{api}) in place of text-davinci-002"
+    )
     answers = read_run(tmp_path / "run.tsv").answers
     assert {answer.sources for answer in answers.values()} == {"tiny"}
     assert all(answer.text.startswith("It is irrational") for answer in answers.values())

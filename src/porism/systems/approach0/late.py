@@ -72,6 +72,13 @@ def reranker(
     return LateReranker(texts, stored, depth)
 
 
+def late_answers(
+    context: SystemContext, late_interaction: str, length: int = 512, numbers: Numbers = "somenum"
+) -> Retriever:
+    """Find answers by late interaction alone."""
+    return AnswerLate(LateTexts(context, chosen_model(late_interaction, context.models), length, numbers))
+
+
 def symbol_marks(chosen: ChosenModel) -> Marks:
     """Return how symbols are written: between dollar signs for a model that knows such tokens."""
     files = (chosen.directory.path / name for name in _TOKEN_FILES)

@@ -17,6 +17,7 @@ from porism.search.endpoint import KEY_VARIABLE, Api, Completion, Endpoint, Endp
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
+from porism.systems.chosen_models import ModelUse
 from porism.systems.context import SystemContext
 from porism.systems.declaration import MissingModelError
 from porism.systems.task3.posts import topic_texts
@@ -79,13 +80,14 @@ class EndpointAnswerer(Answerer):
         self._endpoint, self._api, self._prompt = endpoint, api, prompt
         self._sampling, self._patience = sampling, patience
         self._cut = 0
+        role: Literal["original", "substitute"] = "original" if endpoint.model == ORIGINAL else "substitute"
+        applied = f"{api} at {address(endpoint.url)}"
+        self.models = (ModelUse(ORIGINAL, ORIGINAL, endpoint.model, "", role, applied),)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The model and its address; a model that is not the original is a substitute."""
-        model = f"{self._endpoint.model} at {address(self._endpoint.url)}"
-        said = model if self._endpoint.model == ORIGINAL else f"substitute: {model} in place of {ORIGINAL}"
-        return (said, *([f"{self._cut} answers did not fit and were cut after a sentence"] if self._cut else []))
+        """How many answers were cut."""
+        return (f"{self._cut} answers did not fit and were cut after a sentence",) if self._cut else ()
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the first attempt that ends by itself and fits."""

@@ -12,12 +12,13 @@ from porism.search.engine import Engine
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
-from porism.systems.chosen_models import ModelUse
+from porism.systems.chosen_models import ModelUse, missing_model
 from porism.systems.context import SystemContext
 from porism.systems.declaration import Declaration, find_declaration
 from porism.systems.loading import DEFAULT, is_declared, own_object
+from porism.systems.named_models import missing_models
 from porism.systems.parts import make_part
-from porism.systems.pipeline import System, build_declared, check_overrides, not_runnable, reported
+from porism.systems.pipeline import System, build_declared, check_overrides, needed_models, not_runnable, reported
 from porism.systems.topic_query import topic_of, topic_query
 
 
@@ -44,8 +45,9 @@ class AnswerSystem:
 
     @property
     def models(self) -> tuple[ModelUse, ...]:
-        """The models that the run uses."""
-        return (*(self._finder.models if self._finder else ()), *getattr(self._answerer, "models", ()))
+        """The models that the parts use, each once."""
+        before = self._finder.models if self._finder else ()
+        return tuple(dict.fromkeys((*before, *getattr(self._answerer, "models", ()))))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -65,6 +67,8 @@ def build_answer_system(declaration: Declaration, context: SystemContext) -> Ans
     """Build a declared Task 3 system: its parts but the last as a system of Task 1, then the answerer."""
     if not declaration.parts:
         raise not_runnable(declaration)
+    if missing := missing_models(needed_models(declaration, context.overrides), context.models):
+        raise missing_model(missing, declaration.name)
     *before, last = declaration.parts
     finder = None
     if before:

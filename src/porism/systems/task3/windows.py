@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from porism.corpus.store.collection import Collection
-from porism.search.answer_text import fit, join
+from porism.search.answer_text import as_text, fit, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.context import SystemContext
-from porism.systems.task3.posts import post_sentences, topic_texts
+from porism.systems.task3.posts import post_sentences
 from porism.systems.task3.scorers import PassageScorer, Scorer, make_scorer
 from porism.systems.topic_query import topic_of
 from porism.text.segment import Segment
 
 LONGEST = 1195  # characters, as in the authors' code
 SHORTEST_WINDOW, LONGEST_WINDOW = 5, 9  # sentences
-ORIGINAL = "the ColBERT of approach0 (not published; nearest approach0/colbert-cocomae-220)"
 
 
 class Window(NamedTuple):
-    """Consecutive sentences of a post, as text."""
+    """Consecutive sentences of a post, as pieces and as text."""
 
     post_id: int
+    pieces: list[Segment]
     text: str
 
 
@@ -60,11 +60,11 @@ def sentence_windows(
     posts: int = 20,
     limit: int = LONGEST,
     scorer: Scorer = "maxsim",
-    model: str = "",
+    late_interaction: str = "approach0-colbert",
 ) -> Answerer:
     """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
     return BestWindow(
-        context.collection, WindowShape(start), choose, posts, limit, make_scorer(scorer, model, ORIGINAL, context)
+        context.collection, WindowShape(start), choose, posts, limit, make_scorer(scorer, late_interaction, context)
     )
 
 
@@ -102,7 +102,7 @@ class BestWindow(Answerer):
         scorer: PassageScorer,
     ) -> None:
         self.depth = posts
-        self.notes = scorer.notes
+        self.models = scorer.models
         self._collection, self._shape, self._choose = collection, shape, choose
         self._limit, self._scorer = limit, scorer
 
@@ -111,7 +111,7 @@ class BestWindow(Answerer):
         posts = {hit.id: post_sentences(self._collection, hit.id) for hit in ranking.top(self.depth)}
         windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
         if windows:
-            scores = self._scorer.scores(topic_texts(topic_of(query)), [window.text for window in windows])
+            scores = self._scorer.scores(topic_of(query), [window.pieces for window in windows])
             best = windows[max(range(len(windows)), key=lambda place: (scores[place], -place))]
             if self._choose == "longest":
                 best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
@@ -120,9 +120,10 @@ class BestWindow(Answerer):
 
     def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
         for places in self._shape.windows(len(sentences)):
-            text = join(sentences[place] for place in places)
+            pieces = [piece for place in places for piece in sentences[place]]
+            text = as_text(pieces)
             if text and len(text) <= self._limit:
-                yield Window(post_id, text)
+                yield Window(post_id, pieces, text)
 
 
 def prefix_answer(post_id: int, sentences: Sequence[Sequence[Segment]], limit: int) -> WrittenAnswer:
