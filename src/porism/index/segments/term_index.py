@@ -13,7 +13,14 @@ from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatis
 from porism.index.schema import View
 from porism.index.segments.codes import FamilyCodes
 from porism.index.segments.rows import RowMap
-from porism.index.terms.embedded import VIEWS_KEPT, EmbeddedTermIndex, QueryTotals, merge_terms
+from porism.index.terms.embedded import (
+    VIEWS_KEPT,
+    EmbeddedTermIndex,
+    QueryTotals,
+    TermGroup,
+    group_terms,
+    merge_terms,
+)
 from porism.index.weighting import BM25, BM25Plus, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
@@ -42,12 +49,16 @@ class SegmentedTermIndex:
 
     def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
         """Return the codes and document frequencies of many terms."""
-        codes, documents = np.full(len(terms), UNKNOWN, np.int64), np.zeros(len(terms), np.int64)
+        return self._sum(group_terms(terms), len(terms), view)
+
+    def _sum(self, groups: Sequence[TermGroup], size: int, view: View) -> TermStatistics:
+        codes, documents = np.full(size, UNKNOWN, np.int64), np.zeros(size, np.int64)
         for number, segment in enumerate(self._segments):
-            found = segment.find(terms, view)
+            found = segment.find(groups, size, view)
             documents += found.documents
-            for at in np.flatnonzero((found.codes != UNKNOWN) & (codes == UNKNOWN)).tolist():
-                codes[at] = self.codes[terms[at].family].to_index(number, found.codes[at : at + 1])[0]
+            for group in groups:
+                new = group.places[(found.codes[group.places] != UNKNOWN) & (codes[group.places] == UNKNOWN)]
+                codes[new] = self.codes[group.family].to_index(number, found.codes[new])
         codes[documents == 0] = UNKNOWN
         return TermStatistics(codes, documents)
 
@@ -102,4 +113,5 @@ class SegmentedTermIndex:
         if not isinstance(weighting, (BM25, BM25Plus)):  # those do not read it
             occurrences += [sum(segment.occurrences(term, view) for segment in self._segments) for term in terms]
         views = {family: self.count(family, view) for family in {term.family for term in terms}}
-        return QueryTotals(self.statistics(terms, view).documents, occurrences, views)
+        groups = group_terms(terms)
+        return QueryTotals(self._sum(groups, len(terms), view).documents, occurrences, views, groups)

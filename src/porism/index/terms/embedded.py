@@ -14,7 +14,7 @@ from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
 from porism.index.schema import View
 from porism.index.storage.columns import read_array
-from porism.index.terms.dictionary import Dictionary
+from porism.index.terms.dictionary import Dictionary, Hashes, hash_terms
 from porism.index.terms.inversion import PostingLists, document_frequencies
 from porism.index.terms.scoring import UnitMap, add_bm25_lists, best, unit_counts
 from porism.index.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, Weighting
@@ -40,13 +40,22 @@ class DeletedTerms(NamedTuple):
     documents: Ints
 
 
+class TermGroup(NamedTuple):
+    """The terms of one family of a query: their positions in the query, and their hashes."""
+
+    family: str
+    places: Ints
+    hashes: Hashes
+
+
 class QueryTotals(NamedTuple):
     """Statistics of a query over all segments of an index, which a segment needs to score like the whole index: the document frequency and
-    the number of occurrences of each term (in the order of the query), and the counts of the view by family."""
+    the number of occurrences of each term (in the order of the query), the counts of the view by family, and the terms by family."""
 
     documents: Ints
     occurrences: Floats
     views: Mapping[str, ViewCounts]
+    groups: Sequence[TermGroup]
 
 
 class Family:
@@ -106,19 +115,24 @@ class EmbeddedTermIndex:
 
     def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
         """Return the codes and document frequencies of many terms."""
-        found = self.find(terms, view)
+        return self._living(group_terms(terms), len(terms), view)
+
+    def _living(self, groups: Sequence[TermGroup], size: int, view: View) -> TermStatistics:
+        """Return the codes and document frequencies of the terms that documents contain which are not deleted."""
+        found = self.find(groups, size, view)
         found.codes[found.documents == 0] = UNKNOWN
         return found
 
-    def find(self, terms: Sequence[Term], view: View) -> TermStatistics:
-        """Return the codes and document frequencies of many terms. A term that only deleted documents contain has a code, too."""
-        codes, documents = np.full(len(terms), UNKNOWN, np.int64), np.zeros(len(terms), np.int64)
+    def find(self, groups: Sequence[TermGroup], size: int, view: View) -> TermStatistics:
+        """Return the codes and document frequencies of all terms of groups. A term that only deleted documents contain has a code, too."""
+        codes, documents = np.full(size, UNKNOWN, np.int64), np.zeros(size, np.int64)
         weights = view.vector(self.fields)
         stored = view.unit == self._main and all(weights)  # then the stored frequencies are those of the view
-        for name, places in _by_family(terms).items():
+        for name, places, hashes in groups:
             family = self._families[name]
-            codes[places] = family.dictionary.find([terms[at].text for at in places])
-            known = [at for at in places if codes[at] != UNKNOWN]
+            own = family.dictionary.find_hashes(hashes)
+            codes[places] = own
+            known = places[own != UNKNOWN]
             if stored:
                 documents[known] = family.document_counts(codes[known])
             else:
@@ -172,12 +186,14 @@ class EmbeddedTermIndex:
     ) -> None:
         assert isinstance(weighting, (BM25, BM25Plus))
         units, weights = self._units[view.unit], np.array(view.vector(self.fields))
-        found = self.statistics(terms, view)
+        groups = group_terms(terms) if totals is None else totals.groups
+        found = self._living(groups, len(terms), view)
         frequencies = found.documents if totals is None else totals.documents
         term_weights = np.array([term.weight for term in terms])
-        for name, places in _by_family(terms).items():
-            own = np.array(places, np.int64)
-            own = own[found.codes[own] != UNKNOWN]
+        for name, places, _ in groups:
+            own = places[found.codes[places] != UNKNOWN]
+            if not len(own):
+                continue
             family, lengths = self._families[name], self._view_lengths(name, view)
             counts = lengths.counts if totals is None else totals.views[name]
             starts, ends = family.lists.spans(found.codes[own])
@@ -253,11 +269,15 @@ class EmbeddedTermIndex:
         return self._families[family].dictionary.numbers(codes)
 
 
-def _by_family(terms: Sequence[Term]) -> dict[str, list[int]]:
+def group_terms(terms: Sequence[Term]) -> list[TermGroup]:
+    """Group terms by family and hash them, once for all segments."""
     found: dict[str, list[int]] = {}
     for at, term in enumerate(terms):
         found.setdefault(term.family, []).append(at)
-    return found
+    return [
+        TermGroup(family, np.array(places, np.int64), hash_terms([terms[at].text for at in places]))
+        for family, places in found.items()
+    ]
 
 
 def merge_terms(terms: Sequence[Term]) -> list[Term]:
