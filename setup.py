@@ -23,7 +23,7 @@ COMPILED = {
 }
 # Commands that build something; others only need names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}
-SAMPLE = ("dump", "topics", "qrels", "runs", "LICENSE", "README.md")  # what a wheel holds of the sample
+SAMPLE = ("dump", "topics", "qrels", "runs", "system-runs", "LICENSE", "README.md")  # what a wheel holds of the sample
 
 
 class BuildWithSample(build_py):
