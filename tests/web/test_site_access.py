@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from notes_site import make_notes_index
 from starlette.testclient import TestClient
 
 import porism
+from notes_site import make_notes_index
 from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.judging import accounts
