@@ -22,8 +22,9 @@ from porism.search.engine import Engine
 
 POSTS = int(os.environ.get("PORISM_BENCH_POSTS", "3000"))
 SHARES = (0.0, 0.01, 0.1)  # of the posts that change
+COMPARED = 0.01  # the share for which answers are compared with those of an index that is built anew
 EDITED, ADDED = 0.6, 0.2  # of the changes; the others are deletions
-QUERIES = 40
+QUERIES = 20
 DEPTH = 50  # hits of a query that are compared
 TOLERANCE = 1e-6
 Row = dict[str, str]
@@ -130,20 +131,19 @@ def _measure(folder: Path, share: float, queries: list[str]) -> None:
     shutil.copytree(folder / "live", place / "live")
     index = place / "live" / "index"
     updated = porism("update", index, dump)
-    print(f"{share:5.0%} changed ({sum(counts)} posts): update {updated:.1f} s", end="", flush=True)
-    if not share:
-        print()
+    print(f"{share:5.0%} changed ({sum(counts)} posts): update {updated:.1f} s", flush=True)
+    if share != COMPARED:
         return
     anew = build(dump, place / "anew")
     expected = hits_of(place / "anew" / "index", queries)
     before = same_rankings(hits_of(index, queries), expected)
     merged = porism("merge", index, "--quiet")
     after = same_rankings(hits_of(index, queries), expected)
+    print(f"      built anew {anew:.1f} s, merge after the update {merged:.1f} s")
     print(
-        f", anew {anew:.1f} s, merge {merged:.1f} s; rankings equal to those built anew: {before} before the merge,",
-        end="",
+        f"      rankings equal to those built anew: {before} before the merge, {after} after it, of {len(expected)}",
+        flush=True,
     )
-    print(f" {after} after it, of {len(expected)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,12 @@ def test_metrics_count_requests_caches_and_the_index(demo: Path) -> None:
     assert not any("secret" in labels for _, labels in found)
 
 
+def test_health_and_readiness(demo: Path) -> None:
+    observed = Observed(demo / "index", Operations())
+    assert observed.remote.get("/health").json() == {"status": "ok"}
+    assert observed.remote.get("/ready").json()["ready"]
+
+
 def test_only_this_machine_gets_metrics(demo: Path) -> None:
     observed = Observed(demo / "index", Operations(metrics=True))
     assert observed.local.get("/metrics").status_code == 200

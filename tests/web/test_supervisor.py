@@ -138,6 +138,28 @@ def test_workers_that_die_at_once_are_started_less_and_less_often(tmp_path: Path
         assert len(list(tmp_path.iterdir())) <= 5
 
 
+async def endless(request: Request) -> PlainTextResponse:
+    await anyio.sleep(3600)
+    return PlainTextResponse("never")
+
+
+def open_endless() -> Service:
+    return Service(Starlette(routes=[Route("/", endless)]), "endless")
+
+
+def test_a_request_that_does_not_end_cannot_keep_the_server_running() -> None:
+    listener = bind("127.0.0.1", 0)
+    with forked(supervise, open_endless, (), listener, print, ServerSettings(1, stop_seconds=1)) as supervisor:
+        with socket.create_connection(listener.getsockname(), timeout=60) as client:
+            listener.close()
+            client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            time.sleep(0.5)
+            assert supervisor.pid
+            os.kill(supervisor.pid, signal.SIGTERM)
+            supervisor.join(60)
+        assert supervisor.exitcode == 0
+
+
 def fail(beats: Beats) -> None:
     raise PorismError("the index is damaged", where="index", fix="build it again")
 

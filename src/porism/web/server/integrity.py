@@ -18,7 +18,7 @@ LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it is served.
 SMALL_BYTES = 200_000_000
 # Paths that answer also when the index is damaged.
-ALWAYS = ("/ready", "/v1/health", "/metrics", "/static/")
+ALWAYS = ("/ready", "/health", "/v1/health", "/metrics", "/static/")
 
 
 class IntegrityCheck:
@@ -77,6 +77,11 @@ async def ready(request: Request) -> JSONResponse:
     return JSONResponse(body, status_code=503 if damaged else 200)
 
 
+async def health(request: Request) -> JSONResponse:
+    """Report that this process answers. It reads nothing."""
+    return JSONResponse({"status": "ok"})
+
+
 def routes() -> list[Route]:
-    """Return the route of readiness."""
-    return [Route("/ready", ready, methods=["GET"])]
+    """Return the routes of health and readiness."""
+    return [Route("/ready", ready, methods=["GET"]), Route("/health", health, methods=["GET"])]

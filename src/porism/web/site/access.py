@@ -28,7 +28,7 @@ from porism.web.site.settings import SiteSettings
 from porism.web.site.users import UserFile
 
 # Everyone gets these: probes of the server, and the files that the login page shows.
-OPEN = ("/v1/health", "/health", "/ready", "/static/", "/theme.css", "/logo.")
+OPEN = ("/v1/health", "/health", "/ready", "/metrics", "/static/", "/theme.css", "/logo.")
 COOKIE, LOGIN_COOKIE = "porism_reader", "porism_login"
 LOGIN, LOGOUT = "/login", "/logout"
 LONGEST_FORM = 10_000
