@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 from random import Random
 
+from bench.assess import prepare
+
 from attack.chaos.trials import Kind, Lost, Record, Stage
-from attack.small import small_index
+from attack.small import build_collection, small_index, write_dump
 from porism.errors import PorismError
+from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.journal import Entry, Event, Journal
+from porism.lab.judging.record import record_entries
 
 
 def damage(path: Path, rng: Random) -> str:
@@ -76,7 +82,35 @@ def damage_collection(stage: Stage, record: Record) -> None:
     damage_all(stage, record, stage.folder / "small.collection")
 
 
+def damage_journal(stage: Stage, record: Record) -> None:
+    """Damage a journal: `porism verify` notices it, or the damage is in bytes that mean nothing and every event is as before."""
+    collection = build_collection(write_dump(stage.folder / "dump", threads=20), stage.folder / "collection")
+    load = prepare(stage.folder, collection, assessors=2, judgments=20)
+    with contextlib.closing(Journal.open(load.journal)) as journal:
+        for job in assignments(journal):
+            for item in assigned_items(journal, job.id):
+                entries = [Entry(item.key, 1, "grade", str(stage.rng.randrange(4))), Entry(item.key, 1, "submit", "")]
+                record_entries(journal, job.assessor, job.id, entries, f"chaos-{job.id}-{item.key}")
+        before = list(journal.events())
+    copy = stage.folder / "damaged.journal"
+    for number in range(stage.tries * 2):
+        for old in stage.folder.glob("damaged.journal*"):
+            old.unlink()
+        shutil.copyfile(load.journal, copy)
+        with record.attempt(f"journal {number + 1}"):
+            done = damage(copy, stage.rng)
+            if not is_noticed(copy) and events_of(copy) != before:
+                raise Lost(f"{done} is not noticed and changes judgments")
+
+
+def events_of(journal: Path) -> list[Event]:
+    """Return the events of a journal."""
+    with contextlib.closing(Journal.open(journal)) as opened:
+        return list(opened.events())
+
+
 KINDS = (
     Kind("damage index", "porism verify notices it", damage_index),
     Kind("damage collection", "porism verify notices it", damage_collection),
+    Kind("damage journal", "porism verify notices it, or no judgment changes", damage_journal),
 )

@@ -153,3 +153,13 @@ def test_connections_end_with_their_threads(tmp_path: Path) -> None:
     after_one = run_threads(1)
     assert run_threads(20) <= after_one + 1
     journal.close()
+
+
+def test_a_damaged_schema_is_reported_as_damage(tmp_path: Path) -> None:
+    path = tmp_path / "lab.journal"
+    Journal.create(path).close()
+    content = path.read_bytes()
+    at = content.index(b"CREATE TABLE meta (name")
+    path.write_bytes(content[: at + 8] + b"\xe5" + content[at + 9 :])
+    with pytest.raises(PorismError, match="or it is damaged"):
+        Journal.open(path)

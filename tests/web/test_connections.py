@@ -18,6 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from porism.web.server.connections import ConnectionLimits
+from porism.web.server.middleware import SECURITY_HEADERS
 from porism.web.server.serving import ServerSettings, Service, bind, supervise
 
 HOST = b"host: localhost\r\n"
@@ -69,6 +70,19 @@ def read_to_end(client: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return bytes(received)
+
+
+@pytest.mark.parametrize(
+    "request_line", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n"]
+)
+def test_a_request_that_is_not_http_gets_the_security_headers(impatient: Address, request_line: bytes) -> None:
+    with socket.create_connection(impatient) as client:
+        client.sendall(request_line)
+        answer = read_to_end(client).lower()
+    assert answer.startswith(b"http/1.1 400 ")
+    for name in SECURITY_HEADERS:
+        assert f"\r\n{name}: ".encode() in answer
+    assert b"connection: close" in answer
 
 
 def test_a_connection_without_a_request_is_closed(impatient: Address) -> None:

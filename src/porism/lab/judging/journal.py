@@ -135,7 +135,7 @@ class Journal:
         """Return the format, "" for a file that is no journal."""
         try:
             rows = self.read("SELECT value FROM meta WHERE name = 'format'")
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite quotes damaged bytes of its schema in its messages
             rows = []
         return str(rows[0]["value"]) if rows else ""
 

@@ -7,13 +7,17 @@ long. When there are too many connections, the oldest idle one is closed; if non
 from __future__ import annotations
 
 import asyncio
+import http
 import os
 import resource
 import time
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from porism.web.server.middleware import SECURITY_HEADERS
 
 Phase = Literal["headers", "body", "answer", "idle", "closing"]
 WAITING_PHASES: tuple[Phase, ...] = ("idle", "headers")  # in which a connection may be closed for another one
@@ -78,11 +82,23 @@ class LimitedProtocol(H11Protocol):
         return True
 
     def _refuse(self) -> None:
-        head = (
-            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nretry-after: 2\r\n"
-            f"content-length: {len(REFUSAL)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write((head + REFUSAL).encode())
+        self._answer(503, REFUSAL, {"retry-after": "2"})
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that is not HTTP. No application sees it, so the security headers are added here."""
+        self._answer(400, f"{msg}\n", {})
+
+    def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
+        """Send a whole response without the application, and close the connection."""
+        body = text.encode("ascii", "replace")
+        own = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "connection": "close"}
+        lines = [(name.encode(), value.encode()) for name, value in {**own, **SECURITY_HEADERS, **headers}.items()]
+        response = h11.Response(status_code=status, headers=lines, reason=http.HTTPStatus(status).phrase.encode())
+        try:
+            for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        except h11.LocalProtocolError:  # a response is under way, which cannot be taken back
+            self.transport.abort()
         self.close()
 
     def close(self) -> None:
