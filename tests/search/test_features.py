@@ -16,6 +16,7 @@ from porism.search.answers.model import Model
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names
 from porism.search.features.feature import KINDS, Feature, Kind
+from porism.search.features.feedback import MOST_TERMS, feedback_terms
 from porism.search.query import read_query
 
 QUERIES = (
@@ -62,6 +63,27 @@ def test_every_feature_has_values_for_some_query(engine: Engine) -> None:
 def test_a_score_is_the_sum_of_factor_and_value(engine: Engine, kind: Kind) -> None:
     scored = engine.score(read_query(QUERIES[0]), kind)
     assert scored.scores(kind) == pytest.approx(scored.table.matrix(kind) @ scored.factors)
+
+
+@pytest.mark.parametrize("family", MOST_TERMS)
+def test_feedback_terms_are_what_several_of_the_best_threads_share(engine: Engine, family: str) -> None:
+    batch = batch_of(engine, QUERIES[0], "questions")
+    best = np.arange(6)
+    terms = feedback_terms(batch.context, batch.documents, best)[family]
+    rows, starts, ends = batch.documents.terms[family], batch.documents.starts, batch.documents.ends
+    codes = [set(rows.codes[rows.starts[starts[at]] : rows.ends[ends[at] - 1]].tolist()) for at in best.tolist()]
+    assert 0 < len(terms) <= MOST_TERMS[family]
+    assert float(terms.weights.sum()) == pytest.approx(1.0)
+    assert all(sum(code in own for own in codes) >= 2 for code in terms.codes.tolist())
+    assert len(feedback_terms(batch.context, batch.documents, best[:0])[family]) == 0
+
+
+def test_feedback_names_its_strongest_words_first(engine: Engine) -> None:
+    batch = batch_of(engine, QUERIES[0], "questions")
+    feature = next(one for one in all_features() if one.name == "feedback.words")
+    terms = batch.context.feedback["words"]
+    strongest = [terms.texts[at] for at in np.argsort(-terms.scores, kind="stable")[:10].tolist()]
+    assert feature.describe(batch).endswith(": " + ", ".join(strongest))
 
 
 class TitleLength(Feature):

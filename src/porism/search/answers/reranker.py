@@ -202,8 +202,8 @@ class FeatureReranker(Reranker):
     def with_feedback(self, table: FeatureTable, weights: Matrix) -> QueryContext:
         """Return the context with feedback terms from the best threads by the features so far."""
         context = table.batch.context
-        best = table.batch.documents.rows[self._best_threads(table, weights, "questions", BEST)]
-        return context.with_feedback(feedback_terms(context, self.index.documents.fetch(best, ("words", "tuples"))))
+        best = self._best_threads(table, weights, "questions", BEST)
+        return context.with_feedback(feedback_terms(context, table.batch.documents, best))
 
     def _best_threads(self, table: FeatureTable, weights: Matrix, kind: Kind, number: int) -> Ints:
         """Return the positions of the threads with the best questions or answers, best first."""

@@ -41,6 +41,13 @@ def make_lookup(codes: Ints) -> Lookup:
     return Lookup(starts, codes[order].astype(np.uint32), order.astype(np.int32))
 
 
+def span_positions(starts: Ints, ends: Ints) -> Ints:
+    """Return all integers of the spans, one span after another."""
+    sizes = ends - starts
+    before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes))
+
+
 class ViewTable(NamedTuple):
     """Weights of fields and mean length of each view."""
 

@@ -12,13 +12,15 @@ from porism.index.schema import FIELDS, THREAD
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import BM25, saturation
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
+from porism.search.answers.term_scores import span_positions
 from porism.search.answers.terms import QueryTerms
 from porism.search.features.feature import Feature, Kind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-BEST = 10  # threads that are assumed to be relevant
-MOST_TERMS = {"words": 30, "tuples": 60}
+BEST = 20  # threads that are assumed to be relevant
+MOST_TERMS = {"words": 60, "tuples": 120}
+CODE_BITS = 32
 WEIGHTING = BM25()
 TEXTS = {"words": "words that the best hits share: {}", "tuples": "formulas like those of the best hits"}
 
@@ -27,7 +29,7 @@ class Feedback(Feature):
     """BM25 of the feedback terms of one family."""
 
     stage: ClassVar[int] = 2
-    # It did not help to find answers to topics that it was not fitted on (docs/results).
+    # It did not help to find answers to topics of both years that it was not fitted on (docs/results).
     fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
 
     def __init__(self, family: str) -> None:
@@ -43,46 +45,44 @@ class Feedback(Feature):
     def describe(self, batch: CandidateBatch) -> str:
         """Name the strongest words."""
         terms = batch.context.feedback.get(self._family)
-        named = () if terms is None else [text for text in terms.texts[:10] if text]
+        named = () if terms is None else [term.text for term in terms.strongest(10) if term.text]
         return TEXTS[self._family].format(", ".join(named))
 
 
 FEATURES = tuple(Feedback(family) for family in MOST_TERMS)
 
 
-def feedback_terms(context: QueryContext, best: Threads) -> dict[str, QueryTerms]:
-    """Return for each family the terms that weigh most in the best threads, with weights that sum to 1."""
-    return {family: _feedback_terms(context, best, family) for family in MOST_TERMS}
+def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dict[str, QueryTerms]:
+    """Return for each family the terms that weigh most in the best threads, given by their positions in a batch; the weights sum to 1."""
+    return {family: _feedback_terms(context, documents, best, family) for family in MOST_TERMS}
 
 
-def _feedback_terms(context: QueryContext, best: Threads, family: str) -> QueryTerms:
-    rows, field_weights = best.terms[family], np.array(THREAD.vector(FIELDS))
+def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, family: str) -> QueryTerms:
+    """Return the terms with the largest sum of BM25 over the threads; a term of a single thread is not what they share."""
+    rows, field_weights = documents.terms[family], np.array(THREAD.vector(FIELDS))
+    posts = span_positions(documents.starts[best], documents.ends[best])
+    thread_of_post = np.repeat(np.arange(len(best)), documents.ends[best] - documents.starts[best])
+    entries = span_positions(rows.starts[posts], rows.ends[posts])
+    threads = np.repeat(thread_of_post, rows.ends[posts] - rows.starts[posts])
+    # An integer identifies a thread and a code, so that equal pairs are counted together.
+    pairs, place = np.unique((threads << CODE_BITS) | rows.codes[entries].astype(np.int64), return_inverse=True)
+    cells = rows.cells[entries]
+    counts = np.bincount(place, field_weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT), len(pairs))
+    lengths = np.bincount(thread_of_post, rows.lengths[posts] @ field_weights, len(best))[pairs >> CODE_BITS]
     mean = max(context.index.terms.count(family, THREAD).mean_length, 1e-9)
-    codes, strengths = [], []
-    for start, end in zip(best.starts[:BEST].tolist(), best.ends[:BEST].tolist(), strict=True):
-        entries = np.concatenate([np.arange(rows.starts[post], rows.ends[post]) for post in range(start, end)])
-        cells = rows.cells[entries]
-        own, place = np.unique(rows.codes[entries], return_inverse=True)
-        counts = np.bincount(place, field_weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT), len(own))
-        length = float((rows.lengths[start:end] @ field_weights).sum())
-        codes.append(own.astype(np.int64))
-        strengths.append(saturation(counts, length, mean, WEIGHTING.k1, WEIGHTING.b))
-    return _heaviest(context, family, codes, strengths)
+    strengths = saturation(counts, lengths, mean, WEIGHTING.k1, WEIGHTING.b)
+    codes, place = np.unique(pairs & ((1 << CODE_BITS) - 1), return_inverse=True)
+    shared = np.bincount(place, minlength=len(codes)) >= min(2, len(best))
+    return _heaviest(context, family, codes[shared], np.bincount(place, strengths, len(codes))[shared])
 
 
-def _heaviest(context: QueryContext, family: str, codes: list[Ints], strengths: list[Floats]) -> QueryTerms:
-    """Return the terms that sum to most over the threads; a term of a single thread is not what they share."""
-    empty = QueryTerms(family, np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32), (), ())
-    if not codes or not sum(map(len, codes)):
-        return empty
-    found, place = np.unique(np.concatenate(codes), return_inverse=True)
-    shared = np.bincount(place, minlength=len(found)) >= min(2, len(codes))
-    sums = np.bincount(place, np.concatenate(strengths), len(found)) * shared
+def _heaviest(context: QueryContext, family: str, codes: Ints, sums: Floats) -> QueryTerms:
+    """Return the terms with the largest sum x idf, with weights that sum to 1."""
     shortlist = np.argsort(-sums, kind="stable")[: 10 * MOST_TERMS[family]]
-    weight = sums[shortlist] * context.idf(family, found[shortlist])
+    weight = sums[shortlist] * context.idf(family, codes[shortlist])
     top = np.argsort(-weight, kind="stable")[: MOST_TERMS[family]]
     shares = (weight[top] / max(float(weight[top].sum()), 1e-9)).astype(np.float32)
-    kept = found[shortlist[top]]
+    kept = codes[shortlist[top]]
     order = np.argsort(kept, kind="stable")
     texts = tuple(context.index.terms.texts(family, kept[order]))
     return QueryTerms(family, kept[order], shares[order], context.idf(family, kept[order]), texts, (-1,) * len(kept))

@@ -12,7 +12,7 @@ from porism.index.protocols import TermRows, Threads
 from porism.index.schema import FIELDS, VISUAL_FAMILY
 from porism.index.storage.rows import FIELD_SHIFT
 from porism.search.answers.context import CandidateBatch, Values
-from porism.search.answers.term_scores import SLOTS, make_lookup
+from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level
 from porism.search.formulas.overlap import SimilarFormulas
 
@@ -48,17 +48,10 @@ def best_similarity(rows: TermRows, found: SimilarFormulas) -> npt.NDArray[np.fl
 def formulas_of(documents: Threads, threads: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the codes of the formulas in the compared fields of some threads of a batch, ascending."""
     rows = documents.terms[VISUAL_FAMILY]
-    posts = _expand(documents.starts[threads], documents.ends[threads])
-    places = _expand(rows.starts[posts], rows.ends[posts])
+    posts = span_positions(documents.starts[threads], documents.ends[threads])
+    places = span_positions(rows.starts[posts], rows.ends[posts])
     compared = places[COMPARED_FIELDS[rows.cells[places] >> FIELD_SHIFT]]
     return np.asarray(np.unique(rows.codes[compared]), np.int64)
-
-
-def _expand(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return all integers of the spans, one span after another."""
-    sizes = ends - starts
-    before = np.cumsum(sizes) - sizes
-    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes))
 
 
 class FormulaOverlap(Feature):
