@@ -9,9 +9,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from notes_site import make_notes_index
 
 import porism
+from notes_site import make_notes_index
 from porism.cli import main
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from notes_site import make_notes_index
 from starlette.testclient import TestClient
 
 import porism
+from notes_site import make_notes_index
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.server.run import Settings
