@@ -73,7 +73,8 @@ def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, famil
     strengths = saturation(counts, lengths, mean, WEIGHTING.k1, WEIGHTING.b)
     codes, place = np.unique(pairs & ((1 << CODE_BITS) - 1), return_inverse=True)
     shared = np.bincount(place, minlength=len(codes)) >= min(2, len(best))
-    return _heaviest(context, family, codes[shared], np.bincount(place, strengths, len(codes))[shared])
+    sums = np.asarray(np.bincount(place, strengths, len(codes)), np.float64)
+    return _heaviest(context, family, codes[shared], sums[shared])
 
 
 def _heaviest(context: QueryContext, family: str, codes: Ints, sums: Floats) -> QueryTerms:
