@@ -34,7 +34,7 @@ GROUPS = {
         "export",
     ),
     "formulas": ("formula", "match"),
-    "experiments": ("run", "systems", "eval", "published", "train"),
+    "experiments": ("run", "systems", "eval", "published", "train", "models"),
     "organising a lab": ("topics", "submissions", "pool", "assess", "agreement", "stability", "qrels", "turkle"),
     "running a site": ("analytics", "doctor"),
     "shell": ("completion",),

@@ -1,38 +1,31 @@
-"""porism train: fit the weights of the ranking features."""
+"""porism train: fit the weights of the ranking features, or train a small neural model on a collection."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from porism.cli.values import bias
-
-if TYPE_CHECKING:
-    from porism.search.engine import Engine
-
-HELP = "fit the weights of the ranking model on judged topics or on clicks, with cross-validation"
+HELP = "fit the weights of the ranking model on judged topics; train an encoder or cross-encoder on a collection"
 EXAMPLE = "porism train demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml"
+NEURAL = ("encoder", "cross-encoder")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
-    parser.add_argument("--topics", nargs="+", default=[], metavar="FILE", help="one or more topic files")
     parser.add_argument(
-        "--qrels", nargs="+", default=[], metavar="FILE", help="the qrels of each topic file, in the same order"
+        "index",
+        metavar="INDEX",
+        help="a folder made by porism index; or `encoder` or `cross-encoder`: the kind of model to train",
     )
     parser.add_argument(
-        "--clicks", metavar="FILE", help="learn from clicks instead: a file that porism serve --analytics wrote"
+        "collection",
+        nargs="?",
+        metavar="COLLECTION",
+        help="for encoder and cross-encoder: a folder made by porism build",
     )
-    parser.add_argument(
-        "--position-bias",
-        type=bias,
-        metavar="B",
-        help="readers look at position k with probability k^-B (default: estimated from the clicks, else 1)",
-    )
+    parser.add_argument("--topics", nargs="+", metavar="FILE", help="one or more topic files")
+    parser.add_argument("--qrels", nargs="+", metavar="FILE", help="the qrels of each topic file, in the same order")
     parser.add_argument(
         "--kind",
         choices=("answers", "questions"),
@@ -42,29 +35,71 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL.toml", help="the file to write")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the file or directory to write")
+    neural = parser.add_argument_group("encoder and cross-encoder")
+    neural.add_argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)")
+    neural.add_argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s")
+    neural.add_argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)")
+    neural.add_argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)")
+    neural.add_argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)")
+    neural.add_argument("--validate-every", type=int, default=50, metavar="N", help="steps (default: %(default)s)")
+    neural.add_argument("--exclude", metavar="FILE", help="ids of questions that must not be used, one a line")
+    parser.set_defaults(resume="the training of an encoder continues with the same command")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit the model, print the cross-validated figures, write the model."""
-    from porism.search.engine import Engine
+    """Fit or train, and print the figures."""
+    return _train_model(args) if args.index in NEURAL else _fit_weights(args)
 
-    if bool(args.clicks) == bool(args.topics) or len(args.topics) != len(args.qrels):
-        print("porism train: give --topics and as many --qrels, or --clicks", file=sys.stderr)
+
+def _fit_weights(args: argparse.Namespace) -> int:
+    from porism.errors import PorismError
+    from porism.search.engine import Engine
+    from porism.search.train import JudgedTopics, train_files
+
+    if not args.topics or not args.qrels:
+        raise PorismError("--topics and --qrels are missing", fix=f"for example: {EXAMPLE}")
+    if len(args.topics) != len(args.qrels):
+        print("porism train: give as many --qrels as --topics", file=sys.stderr)
         return 2
-    for line in _lines(args, Engine.open(args.index, args.model)):
+    engine = Engine.open(args.index, args.model)
+    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
+    for line in train_files(engine, files, args.kind, Path(args.output)):
         print(line)
     return 0
 
 
-def _lines(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
-    if args.clicks:
-        from porism.search.analytics.training import ClickOptions, train_on_clicks
+def _train_model(args: argparse.Namespace) -> int:
+    from porism.corpus.store.collection import Collection
+    from porism.errors import PorismError
+    from porism.files import open_text
+    from porism.index.encoded.training import SCRATCH_RATE, train_model
+    from porism.models.training.settings import TrainingSettings
+    from porism.progress import for_terminal
 
-        return train_on_clicks(
-            engine, Path(args.clicks), ClickOptions(args.kind, args.position_bias), Path(args.output)
-        )
-    from porism.search.train import JudgedTopics, train_files
-
-    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
-    return train_files(engine, files, args.kind, Path(args.output))
+    if not args.collection:
+        raise PorismError("COLLECTION is missing", fix=f"porism train {args.index} COLLECTION -o {args.output}")
+    excluded: frozenset[int] = frozenset()
+    if args.exclude:
+        with open_text(args.exclude) as lines:
+            excluded = frozenset(int(line) for line in lines if line.strip().isdigit())
+    settings = TrainingSettings(
+        epochs=args.epochs,
+        batch=args.batch,
+        length=args.tokens,
+        validate_every=args.validate_every,
+        learning_rate=args.rate or (TrainingSettings().learning_rate if args.start else SCRATCH_RATE),
+    )
+    with Collection.open(Path(args.collection)) as collection:
+        done = train_model(
+            collection, Path(args.output), args.index, settings,
+            start=args.start, exclude=excluded, progress=for_terminal(),
+        )  # fmt: skip
+    report = done.report
+    resumed = f", continued at step {report.resumed_at:,}" if report.resumed_at else ""
+    early = ", stopped early" if report.stopped_early else ""
+    print(
+        f"{args.output}: {done.pairs.links:,} links, {done.pairs.answers:,} answers, {report.steps:,} steps{resumed}{early}"
+    )
+    print(f"validation: {report.before:.3f} before, {report.best:.3f} now")
+    return 0

@@ -64,8 +64,14 @@ class ThreadCandidates(Retriever):
     """Find candidate threads, identified by their questions."""
 
     def __init__(
-        self, contexts: Contexts, sources: Sequence[TermSearch] = SOURCES, fusion: Fusion | None = None
+        self,
+        contexts: Contexts,
+        sources: Sequence[TermSearch] = SOURCES,
+        fusion: Fusion | None = None,
+        encoded: bool = True,
     ) -> None:
+        """`encoded` says whether vectors of posts, where the index has them, are a source."""
+        self._encoded = encoded
         self._contexts = contexts
         self._sources = sources
         self._fusion = fusion or RRF()
@@ -75,7 +81,7 @@ class ThreadCandidates(Retriever):
         context = self._contexts.of(query)
         found = [source.candidates(context, DEPTH, allow) for source in self._sources]
         found += _with_bound_formulas(context, allow)
-        found += _encoded(context, allow)
+        found += _encoded(context, allow) if self._encoded else []
         fused = self._fusion.fuse([ScoredIds(one.rows, one.scores) for one in found])
         ids = self._contexts.index.documents.post_ids("thread", fused.ids[:k])
         return Ranking(ids, fused.scores[:k])

@@ -1,0 +1,160 @@
+"""The training loop: batches in a fixed random order, validation, early stopping, and checkpoints from which a killed training continues."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from porism.errors import PorismError
+from porism.files import already_exists, atomic_directory
+from porism.hashing import combine, digest64
+from porism.models.libraries import library
+from porism.models.training.settings import TrainingExample, TrainingReport, TrainingSettings
+from porism.models.training.trainees import Trainee
+from porism.progress import Progress, Silent
+
+LEAST = 8  # examples
+CLIP = 1.0  # the largest norm of a gradient
+
+
+@dataclass
+class _State:
+    """Where a training is: what a checkpoint holds beside the weights."""
+
+    key: str
+    step: int = 0
+    before: float = 0.0
+    best: float = -1.0
+    bad: int = 0
+    weights: Any = None  # the best so far
+
+
+class Training:
+    """The training of one model into a new directory. Checkpoints are beside it until it is finished."""
+
+    def __init__(
+        self, trainee: Trainee, examples: Sequence[TrainingExample], settings: TrainingSettings, out: Path
+    ) -> None:
+        if out.exists():
+            raise already_exists(out)
+        if len(examples) < LEAST:
+            raise PorismError(
+                f"there are {len(examples)} examples to train on, fewer than {LEAST}",
+                fix="train on a collection with links or answers",
+            )
+        mixed = random.Random(settings.seed).sample(list(examples), len(examples))
+        number = max(2, min(settings.most_held_out, int(len(mixed) * settings.held_out)))
+        self._held_out, self._training = mixed[:number], mixed[number:]
+        self._trainee, self._settings, self._out = trainee, settings, out
+        self._checkpoint = out.with_name(f".{out.name}.training.pt")
+        per_epoch = -(-len(self._training) // settings.batch)
+        self.steps = per_epoch * settings.epochs
+        self._per_epoch = per_epoch
+        texts = [digest64("\0".join(one)) for one in mixed]
+        self._state = _State(combine([*texts, digest64(json.dumps(settings.as_dict()))]).hex())
+
+    def run(self, progress: Progress | None = None) -> TrainingReport:
+        """Train, or continue a training that was killed; write the best model."""
+        torch = library("torch")
+        torch.manual_seed(self._settings.seed)
+        self._optimizer = torch.optim.AdamW(self._trainee.model.parameters(), lr=self._settings.learning_rate)
+        resumed_at = self._resume()
+        state = self._state
+        if not resumed_at:
+            state.before = state.best = self._validate()
+            state.weights = self._copied()
+        stopped = False
+        with (progress or Silent()).stage("training", self.steps) as advance:
+            advance(state.step)
+            while state.step < self.steps and not stopped:
+                self._step()
+                advance(1)
+                if state.step % self._settings.validate_every == 0 or state.step == self.steps:
+                    stopped = self._judge()
+                    self._save_checkpoint()
+        self._trainee.model.load_state_dict(state.weights)
+        with atomic_directory(self._out) as work:
+            self._trainee.save(work)
+            record = {
+                "settings": self._settings.as_dict(),
+                "steps": state.step,
+                "before": state.before,
+                "best": state.best,
+            }
+            (work / "training.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+        self._checkpoint.unlink(missing_ok=True)
+        return TrainingReport(state.step, state.before, state.best, stopped, resumed_at)
+
+    def _step(self) -> None:
+        torch = library("torch")
+        settings, state = self._settings, self._state
+        epoch, number = divmod(state.step, self._per_epoch)
+        order = random.Random(settings.seed * 1_000 + epoch).sample(self._training, len(self._training))
+        batch = order[number * settings.batch : (number + 1) * settings.batch]
+        left = 1 - state.step / self.steps
+        for group in self._optimizer.param_groups:
+            group["lr"] = settings.learning_rate * min((state.step + 1) / settings.warm_up, left)
+        self._trainee.model.train()
+        loss = self._trainee.loss(batch)
+        self._optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._trainee.model.parameters(), CLIP)
+        self._optimizer.step()
+        state.step += 1
+
+    def _validate(self) -> float:
+        self._trainee.model.eval()
+        return self._trainee.validate(self._held_out)
+
+    def _judge(self) -> bool:
+        """Validate; keep the best weights; return whether to stop early."""
+        state, value = self._state, self._validate()
+        if value > state.best:
+            state.best, state.bad, state.weights = value, 0, self._copied()
+        else:
+            state.bad += 1
+        return state.bad >= self._settings.patience
+
+    def _copied(self) -> Any:
+        return {name: value.detach().clone() for name, value in self._trainee.model.state_dict().items()}
+
+    def _save_checkpoint(self) -> None:
+        torch, state = library("torch"), self._state
+        unfinished = self._checkpoint.with_suffix(".part")
+        content = {
+            "key": state.key, "step": state.step, "before": state.before, "best": state.best, "bad": state.bad,
+            "weights": state.weights, "model": self._trainee.model.state_dict(),
+            "optimizer": self._optimizer.state_dict(), "random": torch.get_rng_state(),
+        }  # fmt: skip
+        torch.save(content, unfinished)
+        os.replace(unfinished, self._checkpoint)
+
+    def _resume(self) -> int:
+        """Continue from a checkpoint of the same training, if there is one; return its step."""
+        if not self._checkpoint.is_file():
+            return 0
+        torch, state = library("torch"), self._state
+        try:
+            content = torch.load(self._checkpoint, weights_only=True)
+        except Exception:  # a damaged checkpoint is no loss but time
+            return 0
+        if content["key"] != state.key:
+            return 0
+        self._trainee.model.load_state_dict(content["model"])
+        self._optimizer.load_state_dict(content["optimizer"])
+        torch.set_rng_state(content["random"])
+        state.step, state.before, state.best = content["step"], content["before"], content["best"]
+        state.bad, state.weights = content["bad"], content["weights"]
+        return state.step
+
+
+def remove_checkpoint(out: Path) -> None:
+    """Remove what an abandoned training has left beside a directory."""
+    out.with_name(f".{out.name}.training.pt").unlink(missing_ok=True)
+    shutil.rmtree(out.with_name(f".{out.name}.scratch"), ignore_errors=True)

@@ -1,0 +1,31 @@
+"""The texts of posts as models read them, kept while a model is measured or used as a re-ranker."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from porism.corpus.store.collection import Collection
+from porism.index.encoded.texts import model_text, question_text
+
+KEPT = 20_000  # texts
+
+
+class PostTexts:
+    """Texts of the posts of a collection."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self.post = lru_cache(KEPT)(self._post)
+
+    def _post(self, number: int) -> str:
+        """Return a question with its title, or an answer."""
+        post = self._collection.post(number)
+        return question_text(post.title, post.body) if post.kind == "question" else model_text(post.body)
+
+    def question_of(self, number: int) -> str:
+        """Return the question of the thread of a post."""
+        return self.post(self.thread_of(number))
+
+    def thread_of(self, number: int) -> int:
+        """Return the id of the question of the thread of a post."""
+        return self._collection.post(number).thread_id

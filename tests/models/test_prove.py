@@ -1,0 +1,53 @@
+"""What a model gives: chosen on other topics than those measured, with a recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from porism.corpus.topics.files import read_topics
+from porism.search.engine import Engine
+from porism.search.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
+from porism.search.train import read_grades
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def topic(fold: str, good: bool) -> ProvedTopic:
+    """A topic whose relevant post is second; the signal is right or wrong about it."""
+    relevant = np.array([False, True, False, False])
+    signal = relevant if good else ~relevant
+    return ProvedTopic(fold, np.array([1.0, 0.9, 0.2, 0.1]), {"signal": signal.astype(np.float64)}, relevant, 1)
+
+
+def test_a_signal_that_is_right_gains() -> None:
+    use = _measured("feature", [topic(str(n % 2), True) for n in range(10)], 4)
+    assert (use.before, use.after) == (0.5, 1.0)
+    assert use.p < 0.05
+    assert recommend([use]).startswith("use it as feature: gain +0.500, p = ")
+
+
+def test_weights_are_chosen_on_other_topics() -> None:
+    """The signal is right in one fold only: what is chosen there is measured in the other one, where it harms or is not used."""
+    use = _measured("feature", [topic("a", True)] * 5 + [topic("b", False)] * 5, 4)
+    assert use.after <= use.before
+    assert recommend([use]) == "do not use it: no use gains anything"
+
+
+def test_a_small_gain_is_not_significant() -> None:
+    use = ModelUse("feature", 3, 0.5, 0.51, 0.4, "")
+    assert recommend([use]) == "use it as feature: gain +0.010, not significant (p = 0.40)"
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross", "late"])
+def test_every_kind_is_measured(demo: Path, tiny: Callable[[str], Path], kind: str) -> None:
+    topics = list(read_topics(ROOT / "sample/topics/task1.xml"))[:4]
+    judged = JudgedSet("task1", topics, read_grades(ROOT / "sample/qrels/task1.txt"))
+    proof = prove(Engine.open(demo / "index"), str(tiny(kind)), [judged], first=5, length=32)
+    assert proof.megabytes > 0
+    assert proof.milliseconds > 0
+    assert "re-ranker of the first 5" in [use.use for use in proof.uses]
+    assert all(0 <= use.after <= 1 and 0 < use.p <= 1 for use in proof.uses)

@@ -1,0 +1,122 @@
+"""Small models trained here: they learn, stop early, continue after a kill, and are used by the other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
+from porism.index.encoded.pairs import collection_pairs
+from porism.index.encoded.training import train_model
+from porism.models.cross_encoder import CrossEncoder
+from porism.models.encoder import BiEncoder
+from porism.models.late import LateInteraction
+from porism.models.training.loop import Training
+from porism.models.training.settings import TrainingExample, TrainingSettings
+from porism.models.training.trainees import BiEncoderTrainee
+
+SUBJECTS = [
+    "groups",
+    "rings",
+    "fields",
+    "graphs",
+    "limits",
+    "series",
+    "primes",
+    "knots",
+    "sets",
+    "maps",
+    "trees",
+    "loops",
+]
+EXAMPLES = [
+    TrainingExample(f"what are {one} number {n}", f"{one} explained by {n}", f"{other} explained by {n}")
+    for n in range(6)
+    for one, other in zip(SUBJECTS, SUBJECTS[1:] + SUBJECTS[:1], strict=True)
+]
+FAST = TrainingSettings(epochs=6, batch=12, learning_rate=3e-3, length=16, validate_every=5, patience=8, warm_up=2)
+
+
+def test_a_collection_trains_three_kinds(demo: Path, tmp_path: Path) -> None:
+    settings = TrainingSettings(epochs=1, batch=16, learning_rate=1e-3, length=48, validate_every=10)
+    with Collection.open(demo / "collection") as collection:
+        done = train_model(collection, tmp_path / "bi", "encoder", settings)
+        cross = train_model(collection, tmp_path / "cross", "cross-encoder", settings)
+    assert done.report.best >= done.report.before
+    assert cross.report.best >= cross.report.before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bi", "cross"]  # nothing is left beside them
+    encoder = BiEncoder.open(tmp_path / "bi")
+    assert encoder.encode(["a proof"]).shape == (1, 128)
+    assert encoder.record.length == 48
+    assert CrossEncoder.open(tmp_path / "cross").score([("a proof", "an answer")]).shape == (1,)
+    late = LateInteraction.open(tmp_path / "bi")
+    assert late.maxsim(late.encode(["a proof"])[0], late.encode(["a proof", "x"])).argmax() == 0
+
+
+def test_a_bi_encoder_learns(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    from porism.models.directory import ModelDirectory
+
+    trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
+    report = Training(trainee, EXAMPLES, FAST, tmp_path / "model").run()
+    assert report.best > report.before + 0.1
+    saved = BiEncoder.open(tmp_path / "model").encode(["what are knots number 1", "knots explained by 1"])
+    assert np.isfinite(saved).all()
+
+
+def test_a_killed_training_continues(
+    tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from porism.models.directory import ModelDirectory
+
+    def training(name: str) -> Training:
+        trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
+        return Training(trainee, EXAMPLES, FAST, tmp_path / name)
+
+    whole = training("whole").run()
+    steps, step = 0, Training._step
+
+    def failing(self: Training) -> None:
+        nonlocal steps
+        steps += 1
+        if steps > 12:
+            raise KeyboardInterrupt
+        step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_step", failing)
+        with pytest.raises(KeyboardInterrupt):
+            training("killed").run()
+    assert not (tmp_path / "killed").exists()
+    report = training("killed").run()
+    assert report.resumed_at == 10
+    assert report.best == pytest.approx(whole.best, abs=1e-3)
+
+
+def test_early_stopping(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    from porism.models.directory import ModelDirectory
+
+    settings = TrainingSettings(epochs=20, batch=12, learning_rate=1e-9, length=16, validate_every=2, patience=2)
+    trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), settings)
+    report = Training(trainee, EXAMPLES, settings, tmp_path / "model").run()
+    assert report.stopped_early
+    assert report.steps == 4
+
+
+def test_too_few_examples(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    from porism.models.directory import ModelDirectory
+
+    trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
+    with pytest.raises(PorismError, match="there are 3 examples to train on"):
+        Training(trainee, EXAMPLES[:3], FAST, tmp_path / "model")
+
+
+def test_excluded_questions_are_in_no_pair(demo: Path) -> None:
+    with Collection.open(demo / "collection") as collection:
+        link = next(iter(collection.all_links()))
+        every = collection_pairs(collection)
+        some = collection_pairs(collection, exclude=[link.post_id])
+    assert some.links < every.links
