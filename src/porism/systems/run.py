@@ -133,6 +133,9 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
             f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
         )
     record = _record(retriever, engine.collection.digest, task, done, options, time.perf_counter() - began, queries)
+    if name == DEFAULT and engine.index.encoded:
+        encoder = engine.index.encoded.encoder.entry.model.as_dict()
+        record = replace(record, options={**record.options, "encoder": encoder})
     _write_run(out, task, done, record, options)
     _write_record(out, record)
     journal.remove()

@@ -87,7 +87,7 @@ class IndexEncoder:
                 f"the index has vectors of the model {self.entry.model.name}, which cannot be opened: {error.message}",
                 where=self._place,
                 fix="say where it is (nothing is encoded again): porism encode INDEX --encoder DIRECTORY; "
-                "or search without its vectors: --encoder none",
+                "or remove the vectors: porism encode INDEX --remove",
             ) from error
         if directory.digest != self.entry.model.digest:
             raise PorismError(
