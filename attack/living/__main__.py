@@ -36,6 +36,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--searchers", type=int, default=2, help="people who search at the same time")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between two changes (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="another seed gives other changes and moments")
+    parser.add_argument("--no-compare", action="store_true", help="measure only: no merge, no index from scratch")
     parser.add_argument("--folder", help="keep the files in this folder; posts that are there are not built again")
     return parser.parse_args()
 
@@ -127,10 +128,31 @@ def prepare(folder: Path, options: argparse.Namespace) -> LivingSite:
     return site
 
 
-def run(folder: Path, options: argparse.Namespace) -> int:
-    """Do all of it in a folder; print a table."""
+@dataclass
+class Compared:
+    """How the index that lived differs from one that is built from scratch, and how long the merge before took."""
+
+    merging: float
+    stored: list[str]
+    different: list[Difference]
+
+    def problems(self) -> list[str]:
+        """Return all differences."""
+        return [*(f"stored: {one}" for one in self.stored), *(f"another answer: {one}" for one in self.different)]
+
+
+def compare(folder: Path, site: LivingSite, index: Path, merging: float, queries: int) -> Compared:
+    """Build an index of the last state from scratch, and compare it with the one that lived."""
     from porism.search.engine import Engine
 
+    site.write_dump(folder / "last-dump")
+    (folder / "fresh").mkdir()
+    fresh, lived = Engine.open(build_fresh(folder / "last-dump", folder / "fresh")), Engine.open(index)
+    return Compared(merging, stored_differences(lived, fresh), answer_differences(lived, fresh, site.queries(queries)))
+
+
+def run(folder: Path, options: argparse.Namespace) -> int:
+    """Do all of it in a folder; print a table."""
     site = prepare(folder, options)
     index = folder / "live" / "index"
     command = ["tokens", "create", str(index), "--name", "living"]
@@ -143,31 +165,24 @@ def run(folder: Path, options: argparse.Namespace) -> int:
     try:
         lived = live(server, site, options)
         rejected = server.client.call("GET", "/v1/log").data["rejected"]
-        merging = merge_all(server)
+        merging = 0.0 if options.no_compare else merge_all(server)
     finally:
         server.stop()
-    site.write_dump(folder / "last-dump")
-    (folder / "fresh").mkdir()
-    fresh, opened = Engine.open(build_fresh(folder / "last-dump", folder / "fresh")), Engine.open(index)
-    stored = stored_differences(opened, fresh)
-    different = answer_differences(opened, fresh, site.queries(options.queries))
-    print("\n".join(table(lived, options, merging, stored, different)))
+    compared = None if options.no_compare else compare(folder, site, index, merging, options.queries)
+    print("\n".join(table(lived, options, compared)))
     problems = [
         *(f"change refused: {one}" for one in lived.changer.refused),
         *(f"change rejected: {one}" for one in rejected),
-        *(f"stored: {one}" for one in stored),
         *lived.prober.lost,
         *(f"failed without a kill: {one}" for one in lived.unexplained()),
-        *(f"another answer: {one}" for one in different),
+        *(compared.problems() if compared else ()),
     ]
     for problem in problems[:20]:
         print(f"PROBLEM: {problem}")
     return 1 if problems else 0
 
 
-def table(
-    lived: Lived, options: argparse.Namespace, merging: float, stored: list[str], different: list[Difference]
-) -> list[str]:
+def table(lived: Lived, options: argparse.Namespace, compared: Compared | None) -> list[str]:
     """Return what was measured as lines of a Markdown table."""
     visible = sorted(lived.prober.seconds) or [0.0]
     searches = [one for searcher in lived.searchers for one in searcher.seconds] or [0.0]
@@ -183,10 +198,13 @@ def table(
         ("requests that failed", f"{lived.failed()}, of them without a kill {len(lived.unexplained())}"),
         ("longest restart of the whole server", f"{max(down):.1f} s"),
         ("memory of one process, largest", memory),
-        ("merge of all segments", f"{merging:.0f} s"),
-        ("posts and comments that differ from an index built from scratch", str(len(stored))),
-        (f"answers of {options.queries} queries that differ", str(len(different))),
     ]  # fmt: skip
+    if compared:
+        rows += [
+            ("merge of all segments", f"{compared.merging:.0f} s"),
+            ("posts and comments that differ from an index built from scratch", str(len(compared.stored))),
+            (f"answers of {options.queries} queries that differ", str(len(compared.different))),
+        ]
     return ["| what | result |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
 
 

@@ -15,7 +15,7 @@ from attack.living.site import Change, LivingSite
 
 PAUSE_SECONDS = 0.2  # between an answer and a person's next query
 RETRY_SECONDS = 0.1
-PROBE_EVERY = 20  # changes
+MOST_PROBES, PROBE_EVERY = 50, 20  # of few changes, every one or every second is looked for
 GIVE_UP_SECONDS = 600.0
 TIMEOUT = 30.0
 
@@ -134,8 +134,9 @@ class Changer:
 
     def run(self) -> None:
         """Send all changes."""
+        every = max(1, min(PROBE_EVERY, self.number // MOST_PROBES))
         while self.sent < self.number:
-            change = self.site.change(probe=self.sent % PROBE_EVERY == 0)
+            change = self.site.change(probe=self.sent % every == 0)
             acknowledged = self._send(change)
             if change.probe and change.put:
                 self.prober.waiting.append(Probe(change.probe, change.put.id, acknowledged))
