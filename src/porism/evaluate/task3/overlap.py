@@ -1,6 +1,6 @@
 """LO, the lexical overlap of an answer with its best reference: F1 of tokens, averaged over topics.
 
-With the tokens of MathBERTa it is the lab's LO. With our own tokens the values differ, so it is called LO-w.
+With the tokens of MathBERTa it is the lab's LO. With our own tokens the values differ, so it is called LO-w; with those of another model LO-local.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from porism.corpus.topics.text import Piece, split_formulas
 from porism.errors import PorismError
+from porism.models.directory import PACKAGED, ModelDirectory
 
 OPEN, CLOSE = " [MATH] ", " [/MATH] "
 # An unescaped dollar sign, with the character before it: none, any but a backslash, or a double backslash.
@@ -24,7 +25,7 @@ LONGEST_REFERENCE = 1200
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A function that splits text into tokens; `measure` names the resulting measure, LO or LO-w.
+    """A function that splits text into tokens; `measure` names the resulting measure, LO, LO-local or LO-w.
 
     The lab's program drops the character before each dollar sign, so LO must drop it too (`keep` is False); LO-w keeps it.
     """
@@ -43,8 +44,8 @@ OWN = Tokenizer("LO-w", tokenize)
 
 
 def local_tokenizer(directory: str | Path) -> Tokenizer:
-    """Load the tokenizer of a local copy of witiko/mathberta; only this one gives LO."""
-    path = Path(directory) / "tokenizer.json"
+    """Load the tokenizer of a local copy of witiko/mathberta, which gives LO, or of another model, which gives LO-local."""
+    path = model_folder(directory) / "tokenizer.json"
     if not path.is_file():
         raise PorismError(
             "has no tokenizer.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
@@ -54,9 +55,20 @@ def local_tokenizer(directory: str | Path) -> Tokenizer:
     except ImportError:
         raise PorismError("the package tokenizers is not installed", fix="pip install tokenizers") from None
     model = tokenizers.Tokenizer.from_file(str(path))
+    name = "LO" if is_mathberta(path.parent) else "LO-local"
     return Tokenizer(
-        "LO", lambda text: list(model.encode(f" {text.lstrip()}", add_special_tokens=False).tokens), keep=False
+        name, lambda text: list(model.encode(f" {text.lstrip()}", add_special_tokens=False).tokens), keep=False
     )
+
+
+def model_folder(directory: str | Path) -> Path:
+    """Return the folder of a model: a path, or the name of an installed package that carries weights."""
+    return ModelDirectory.open(directory).path if str(directory) in PACKAGED else Path(directory)
+
+
+def is_mathberta(folder: Path) -> bool:
+    """Return whether a folder is named as the lab's model, whose measures are called LO and CS."""
+    return "mathberta" in folder.resolve().name.lower()
 
 
 def answer_text(text: str, keep: bool = True) -> str | None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from porism.errors import PorismError
+from porism.evaluate.task3.overlap import is_mathberta, model_folder
 
 LAYER = 10
 
@@ -67,7 +68,8 @@ def similarity(
 
 def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
     """Load the encoder of a local model directory; nothing is downloaded."""
-    if not (Path(directory) / "config.json").is_file():
+    folder = model_folder(directory)
+    if not (folder / "config.json").is_file():
         raise PorismError(
             "has no config.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
         )
@@ -78,12 +80,12 @@ def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
         raise PorismError(
             "the packages torch and transformers are not installed", fix="pip install torch transformers"
         ) from None
-    tokenizer: Any = AutoTokenizer.from_pretrained(str(directory), local_files_only=True, add_prefix_space=True)
-    model: Any = AutoModel.from_pretrained(str(directory), local_files_only=True).eval()
+    tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, add_prefix_space=True)
+    model: Any = AutoModel.from_pretrained(str(folder), local_files_only=True).eval()
     special = set(tokenizer.all_special_ids)
     # Only the lab's own model gives the measure called CS. A model with fewer layers uses its last one.
     depth = min(layer, int(model.config.num_hidden_layers))
-    named = "mathberta" in Path(directory).resolve().name.lower() and depth == LAYER
+    named = is_mathberta(folder) and depth == LAYER
 
     def encode(text: str) -> Encoded:
         batch = tokenizer(text, return_tensors="pt", truncation=True)
