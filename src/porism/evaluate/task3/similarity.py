@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from porism.errors import PorismError
 from porism.evaluate.task3.overlap import is_mathberta, model_folder
+from porism.models.libraries import library
 
 LAYER = 10
 
@@ -73,15 +74,11 @@ def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
         raise PorismError(
             "has no config.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
         )
-    try:
-        import torch  # type: ignore[import-not-found, unused-ignore]
-        from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        raise PorismError(
-            "the packages torch and transformers are not installed", fix="pip install torch transformers"
-        ) from None
-    tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, add_prefix_space=True)
-    model: Any = AutoModel.from_pretrained(str(folder), local_files_only=True).eval()
+    torch, transformers = library("torch"), library("transformers")
+    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+        str(folder), local_files_only=True, add_prefix_space=True
+    )
+    model: Any = transformers.AutoModel.from_pretrained(str(folder), local_files_only=True).eval()
     special = set(tokenizer.all_special_ids)
     # Only the lab's own model gives the measure called CS. A model with fewer layers uses its last one.
     depth = min(layer, int(model.config.num_hidden_layers))
