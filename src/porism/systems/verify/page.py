@@ -28,6 +28,10 @@ ORDER_NOTES = {
     "of MathDowers differ by less than .01, so that a small change exchanges their places.",
 }
 FAR = 3  # places between our order and the published one that make an outlier
+TASK3_NOTE = (
+    "Every row runs with the models that a user names (`porism run --system NAME --task 3`). [Figures with substitutes](task3.md) have a page of their own, "
+    "since they are not those of the teams."
+)
 INTRODUCTION = """# Named systems: the reproduction matrix
 
 Every run of tables 3, 4, 5 and 7 of the ARQMath-3 overview is a row. Systems with pretrained models run with the directories that you name ([how to](../how-to/neural-system.md)); figures with
@@ -51,7 +55,7 @@ def matrix_page(cells: Cells) -> str:
         lines += [f"## {TITLES[task]}", "", *_score_table(task, cells), ""]
         lines += [*_order(task, cells), ""]
         lines += [*substitute_section(task, cells)]
-    lines += [f"## {TITLES[3]}", "", *_task3_table(), ""]
+    lines += [f"## {TITLES[3]}", "", TASK3_NOTE, "", *_task3_table(), ""]
     lines += ["## What is approximated, and why", "", *_approximations()]
     return "\n".join(lines).rstrip() + "\n"
 
