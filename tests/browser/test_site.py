@@ -52,10 +52,12 @@ LOGO = (
 def serving(index: Path, *options: str) -> Iterator[str]:
     """Serve an index until the end of the block."""
     port = free_port()
-    words = [sys.executable, "-m", "porism.cli", "serve", str(index), "--port", str(port), "--workers", "1", *options]
+    patient = ("--workers", "1", "--seconds", "200", "--frozen-seconds", "200")
+    words = [sys.executable, "-m", "porism.cli", "serve", str(index), "--port", str(port), *patient, *options]
     process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     try:
-        wait_for(f"http://127.0.0.1:{port}/ready", process)
+        for _ in range(4):  # a minute each
+            wait_for(f"http://127.0.0.1:{port}/ready", process)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -74,8 +76,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[str]:
-    with serving(folder / "index", "--site", str(folder / "site.toml"), "--seconds", "120") as address:
+    with serving(folder / "index", "--site", str(folder / "site.toml")) as address:
         yield address
+
+
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """Let expectations wait for a busy machine."""
+    expect.set_options(timeout=PATIENCE * 1000)
+    yield
+    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +127,7 @@ def test_a_post_links_to_its_original_and_licence(page: Page, site: str) -> None
 @pytest.mark.parametrize(("scheme", "accent"), [("light", "rgb(138, 21, 56)"), ("dark", "rgb(255, 158, 181)")])
 def test_the_theme_colours_links_and_buttons(browser: Chromium, site: str, scheme: str, accent: str) -> None:
     context = browser.context(color_scheme=scheme)
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     page.goto(site)
     expect(page.locator("button.main")).to_have_css("background-color", accent)
@@ -137,6 +148,7 @@ def test_hidden_tabs_and_menu_entries_are_gone(page: Page, site: str) -> None:
 
 def test_a_phone_scrolls_in_one_direction(browser: Chromium, site: str) -> None:
     context = browser.context(width=360, height=700)
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     for path in ("/", "/search?q=cubes", "/stats"):
         page.goto(site + path)
@@ -174,7 +186,7 @@ def test_a_private_site_is_read_after_the_login(browser: Chromium, folder: Path)
     users = folder / "site.users"
     add = [sys.executable, "-m", "porism.cli", "users", "add", str(users), "ada"]
     subprocess.run(add, input="correct horse\n", text=True, check=True, capture_output=True)
-    settings = ("--site", str(folder / "site.toml"), "--set", f"access.users={users}", "--seconds", "120")
+    settings = ("--site", str(folder / "site.toml"), "--set", f"access.users={users}")
     with serving(folder / "index", *settings) as address:
         context = browser.context(color_scheme="light")
         context.set_default_timeout(PATIENCE * 1000)
