@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import random
 import shutil
 import subprocess
@@ -20,10 +22,11 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.writer import IndexWriter
-from porism.integrity import DamageError
+from porism.integrity import Damage, DamageError
 from porism.search.verify import collection_of, index_damages, verify_place
+from porism.web.server import integrity
 from porism.web.server.app import create_app
-from porism.web.server.integrity import IntegrityCheck
+from porism.web.server.integrity import IntegrityCheck, SharedVerification
 
 FLIPS = 100
 
@@ -140,6 +143,37 @@ def test_a_server_refuses_requests_once_damage_is_found(place: Path) -> None:
     assert page.status_code == 503
     assert str(place) not in page.text
     assert client.get("/v1/health").status_code == 200
+
+
+def test_the_processes_of_a_server_verify_an_index_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    log.touch()
+
+    def read(_: Path) -> tuple[Damage, ...]:
+        with log.open("a") as out:
+            out.write("x")
+        if len(log.read_text()) == 1:
+            os._exit(9)  # the first one dies while it reads
+        return (Damage("part", "is damaged", "build it again"),)
+
+    monkeypatch.setattr(integrity, "index_damages", read)
+    shared = SharedVerification()
+
+    def verify() -> None:
+        check = IntegrityCheck(tmp_path, shared)
+        check.run()
+        os._exit(0 if check.state == "damaged" and check.damages[0].fix == "build it again" else 1)
+
+    processes = [multiprocessing.get_context("fork").Process(target=verify) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert sorted(process.exitcode or 0 for process in processes) == [0, 0, 0, 9]
+    assert log.read_text() == "xx"
+    shared.forget()
+    assert shared.damages(tmp_path)
+    assert log.read_text() == "xxx"
 
 
 def test_the_command(place: Path) -> None:

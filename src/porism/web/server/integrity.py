@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import logging
+import os
+import sys
+import tempfile
 import threading
+from dataclasses import astuple
 from pathlib import Path
 
 from starlette.requests import Request
@@ -21,11 +27,48 @@ SMALL_BYTES = 200_000_000
 ALWAYS = ("/ready", "/health", "/v1/health", "/metrics", "/static/")
 
 
+class SharedVerification:
+    """Lets the processes of a server verify an index once: the first one reads the files, the others wait and take its result.
+
+    Create it before the processes are forked. If the process that verifies dies, the next one begins again.
+    """
+
+    def __init__(self) -> None:
+        # In memory where the system can, since a hardened server may have no folder to write to.
+        self._file = os.memfd_create("verified") if sys.platform == "linux" else _temporary_file()
+
+    def forget(self) -> None:
+        """Let the next process verify again, for instance because one has died of what it read."""
+        os.ftruncate(self._file, 0)
+
+    def damages(self, index: Path) -> tuple[Damage, ...]:
+        """Return what is damaged in an index, as any process found it."""
+        file = self._file
+        fcntl.lockf(
+            file, fcntl.LOCK_EX
+        )  # unlike flock, it excludes forked processes, and ends with the one that holds it
+        try:
+            if known := os.pread(file, os.fstat(file).st_size, 0):
+                return tuple(Damage(*fields) for fields in json.loads(known))
+            found = index_damages(index)
+            os.pwrite(file, json.dumps([astuple(damage) for damage in found]).encode(), 0)
+            return found
+        finally:
+            fcntl.lockf(file, fcntl.LOCK_UN)
+
+
+def _temporary_file() -> int:
+    file, name = tempfile.mkstemp()
+    os.unlink(name)
+    return file
+
+
 class IntegrityCheck:
     """The state of an index's files: `verified` once all were read, `damages` as soon as one is found."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, shared: SharedVerification | None = None) -> None:
         self._path = path
+        self._shared = shared
         self.verified = path is None
         self.damages: tuple[Damage, ...] = ()
 
@@ -38,7 +81,7 @@ class IntegrityCheck:
         if self._path is None:
             return
         try:
-            self.damages = index_damages(self._path)
+            self.damages = self._shared.damages(self._path) if self._shared else index_damages(self._path)
             self.verified = not self.damages
         except Exception:
             LOG.exception("the index could not be verified")

@@ -27,7 +27,7 @@ from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import DEFAULT_SITE, create_app
 from porism.web.server.connections import ConnectionLimits
 from porism.web.server.hosts import LOOPBACK
-from porism.web.server.integrity import IntegrityCheck, is_small
+from porism.web.server.integrity import IntegrityCheck, SharedVerification, is_small
 from porism.web.server.serving import ServerSettings, Service, address_of, bind, supervise
 from porism.web.server.supervisor import Job
 from porism.web.site.settings import SiteSettings
@@ -118,9 +118,9 @@ def switch_to_newest(app: Starlette) -> None:
         writing.served.set(position.sequence)
 
 
-def make_app(engine: Engine, settings: Settings) -> Starlette:
-    """Create the application around an engine. A large index is verified in the background."""
-    check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index))
+def make_app(engine: Engine, settings: Settings, verification: SharedVerification | None = None) -> Starlette:
+    """Create the application around an engine. A large index is verified in the background, by one process for all."""
+    check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index), verification)
     check.start()
     writing = WriteAccess(settings.writing) if settings.writing else None
     running = settings.running
@@ -131,10 +131,10 @@ def make_app(engine: Engine, settings: Settings) -> Starlette:
     return app
 
 
-def open_service(settings: Settings, shared: SharedCounters) -> Service:
+def open_service(settings: Settings, shared: SharedCounters, verification: SharedVerification | None = None) -> Service:
     """Open an index in a worker process, which counts in `shared`."""
     engine = open_engine(settings)
-    app = make_app(engine, settings)
+    app = make_app(engine, settings, verification)
     operated = OperatedApp(app, settings.operations, shared)
     is_well = lambda: not app.state.slots.is_stuck()  # noqa: E731
     return Service(app, engine.name, is_well, operated.start, operated.observer.update, operated.stop)
@@ -169,6 +169,11 @@ def serve(settings: Settings) -> None:
             line = f"Porism serves {name} at {address}  (Ctrl-C to stop)"
             log_address(line, address, server.log_format)
 
-        shared = SharedCounters(server.processes)
+        shared, verification = SharedCounters(server.processes), SharedVerification()
+
+        def replaced() -> None:
+            verification.forget()  # it may have died of a damaged file
+            shared.count_restart()
+
         jobs = write_jobs(settings.writing)
-        supervise(open_service, (settings, shared), listener, announce, server, shared.count_restart, jobs)
+        supervise(open_service, (settings, shared, verification), listener, announce, server, replaced, jobs)
