@@ -26,7 +26,6 @@ COMPARED = 0.01  # the share for which answers are compared with those of an ind
 EDITED, ADDED = 0.6, 0.2  # of the changes; the others are deletions
 QUERIES = 20
 DEPTH = 50  # hits of a query that are compared
-TOLERANCE = 1e-6
 Row = dict[str, str]
 
 
@@ -93,13 +92,17 @@ def hits_of(index: Path, queries: list[str]) -> list[list[Hit]]:
 
 
 def same_rankings(first: list[list[Hit]], second: list[list[Hit]]) -> int:
-    """Return how many rankings are the same: the same posts in the same order, with the same scores to six digits."""
+    """Return how many rankings have the same posts in the same order."""
+    return sum([hit.id for hit in a] == [hit.id for hit in b] for a, b in zip(first, second, strict=True))
 
-    def same(one: list[Hit], other: list[Hit]) -> bool:
-        near = (abs(a.score - b.score) <= TOLERANCE * max(1.0, abs(b.score)) for a, b in zip(one, other, strict=False))
-        return [hit.id for hit in one] == [hit.id for hit in other] and all(near)
 
-    return sum(same(one, other) for one, other in zip(first, second, strict=True))
+def largest_difference(first: list[list[Hit]], second: list[list[Hit]]) -> float:
+    """Return the largest difference between two scores of a post, relative to its score."""
+    scores = [{hit.id: hit.score for hit in hits} for hits in second]
+    pairs = (
+        (hit.score, known[hit.id]) for hits, known in zip(first, scores, strict=True) for hit in hits if hit.id in known
+    )
+    return max((abs(one - other) / max(1.0, abs(other)) for one, other in pairs), default=0.0)
 
 
 def porism(*arguments: str | Path) -> float:
@@ -136,13 +139,16 @@ def _measure(folder: Path, share: float, queries: list[str]) -> None:
         return
     anew = build(dump, place / "anew")
     expected = hits_of(place / "anew" / "index", queries)
-    before = same_rankings(hits_of(index, queries), expected)
-    merged = porism("merge", index, "--quiet")
-    after = same_rankings(hits_of(index, queries), expected)
-    print(f"      built anew {anew:.1f} s, merge after the update {merged:.1f} s")
+    print(f"      built anew {anew:.1f} s")
+    _compare("before a merge", hits_of(index, queries), expected)
+    print(f"      merge {porism('merge', index, '--quiet'):.1f} s")
+    _compare("after the merge", hits_of(index, queries), expected)
+
+
+def _compare(when: str, found: list[list[Hit]], expected: list[list[Hit]]) -> None:
+    same, difference = same_rankings(found, expected), largest_difference(found, expected)
     print(
-        f"      rankings equal to those built anew: {before} before the merge, {after} after it, of {len(expected)}",
-        flush=True,
+        f"      {when}: {same} of {len(expected)} rankings as built anew; scores differ by {difference:.1e}", flush=True
     )
 
 

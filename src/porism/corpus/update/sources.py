@@ -42,7 +42,7 @@ class SourceComparison:
         self._collection = collection
         self._parts = collection.parts
         self._source = source
-        self.name = source.path.resolve().name
+        self.name = _known_name(collection, source)
         self._compat = bool(collection.manifest["options"].get("compat"))
         known = {one["name"]: int(one["shift"]) for one in collection.manifest["sources"]}
         self._shift = 0 if source.kind == "folder" else known.get(self.name, 0)
@@ -146,3 +146,10 @@ class SourceComparison:
         query = "SELECT post_id, other_id, kind FROM links ORDER BY post_id"
         rows = (tuple(row) for row in self._parts.rows(query) if row[0] in self._stored)
         return [RawLink(*row) for row in rows if row not in present]
+
+
+def _known_name(collection: Collection, source: Source) -> str:
+    """Return the name by which a collection knows a source. A dump in a folder with another name is a newer state of the only dump."""
+    own = source.path.resolve().name
+    known = [one["name"] for one in collection.manifest["sources"] if one["kind"] == source.kind]
+    return own if source.kind == "folder" or own in known or len(known) != 1 else str(known[0])
