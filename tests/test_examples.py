@@ -50,6 +50,7 @@ ACTIONS = {
     "run": (),
     "editor": (),
     "systems": (),
+    "models": (),
     "pool": (),
     "topics": (),
     "submissions": (),
@@ -62,6 +63,7 @@ NOT_RUN = {
     ("editor", "install"),
     ("editor", "remove"),
     ("assess", "serve"),
+    ("models", "prove"),  # encodes for a minute; tests/models/test_prove.py
     ("assess", "judge-model"),
     ("turkle", "upload"),
     ("turkle", "download"),

@@ -104,13 +104,16 @@ def test_an_interrupted_run_continues(
 
 def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, counted: list[int]) -> None:
     add_vectors(place, encoder(tiny))
+    before = Engine.open(place)
     counted.clear()
     with IndexWriter(place) as writer:
         writer.put([RawPost(900_001, "question", None, "A new title", "<p>A new body</p>", "html")])
         writer.commit()
     assert counted == [1, 1]  # its title, and the question
-    engine = Engine.open(place)
+    engine = before.refresh()
     assert engine.index.encoded is not None
+    assert before.index.encoded is not None
+    assert engine.index.encoded.encoder is before.index.encoded.encoder  # the model is not loaded again
     assert engine.index.encoded.similarities("titles", np.array([900_001]), engine.index.encoded.query("x"))[0] != 0
     counted.clear()
     assert merge(place, everything=True)

@@ -127,6 +127,8 @@ class Engine:
         if self.path is None or read_manifest(self.path, SEARCH).generation == self._generation:
             return self
         opened = open_index(self.path, encoder=self._encoder)
+        if self.index.encoded and opened.index.encoded:
+            opened.index.encoded.adopt(self.index.encoded.encoder)
         engine = Engine(opened.index, opened.collection, self.model, self.path)
         engine._generation, engine.endpoint = opened.generation, self.endpoint
         engine.cache_counts = self.cache_counts

@@ -79,6 +79,11 @@ class EncodedPosts:
         """The encoded fields."""
         return self.encoder.entry.fields
 
+    def adopt(self, encoder: IndexEncoder) -> None:
+        """Use an encoder that is loaded already, if its model is the same."""
+        if encoder.entry.model == self.encoder.entry.model:
+            self.encoder = encoder
+
     def query(self, text: str) -> Values:
         """Return the vector of a query."""
         vector: Values = self.encoder.encode([text], role="query")[0]

@@ -29,9 +29,7 @@ SOURCES = (
 PRESENCE = BM25(k1=0.0)  # a formula counts once
 ENCODED_SOURCES: tuple[EncodedField, ...] = ("questions",)  # fields of the vectors of posts that give candidates
 DEPTH = 1000  # threads of each source
-MOST_THREADS = DEPTH * (
-    len(SOURCES) + len(ENCODED_SOURCES)
-)  # the largest number of candidates, whatever the size of the collection
+MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whatever the size of the collection
 
 
 def _with_bound_formulas(context: QueryContext, allow: Filter | None) -> list[Candidates]:
