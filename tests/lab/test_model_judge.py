@@ -23,6 +23,7 @@ from porism.lab.judging.model_judge import Attempts, ModelJudge, instructions, p
 from porism.lab.judging.qrels import variants
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.results_csv import results_csv
+from porism.lab.judging.training import training_results
 from porism.search.endpoint import Endpoint
 
 MODEL = "model.small"
@@ -152,6 +153,18 @@ def test_even_a_main_judgment_of_a_model_is_left_out_of_qrels() -> None:
     given = [Assessment(1, "A.1", "5", 1, name, 3) for name in ("ann", MODEL)]
     given += [Assessment(1, "A.1", "6", 1, MODEL, 3)]
     assert [judgment.item for judgment in variants(given, 1).files["all"]] == ["5"]
+
+
+def test_a_model_in_a_training_round_does_not_count_as_a_colleague(ready: Journal) -> None:
+    for name, grades in (("ann", "311"), ("bob", "311"), (MODEL, "000")):
+        assign_training(ready, name, 1, 1)
+        job = next(job for job in assignments(ready, name) if job.purpose == "training")
+        for item, grade in zip(sorted(assigned_items(ready, job.id), key=lambda item: item.key), grades, strict=True):
+            entries = [Entry(item.key, 1, "grade", grade), Entry(item.key, 1, "submit", "")]
+            ready.append(name, job.id, entries, f"training-{name}-{item.key}")
+    results = {result.assessor: result for result in training_results(ready)}
+    assert results["ann"].others_kappa == 1.0
+    assert results[MODEL].others_kappa != 1.0
 
 
 def test_agreement_with_people_by_grade() -> None:

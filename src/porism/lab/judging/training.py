@@ -15,6 +15,7 @@ from porism.lab.judging.coefficients import kappa
 from porism.lab.judging.items import JudgedItem
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import insert_item, opaque_key
+from porism.lab.judging.models import is_model
 from porism.lab.judging.scale import RELEVANT, grade
 from porism.lab.pooling.pool import Instance, PoolItem, WrittenAnswer, topic_key
 
@@ -125,7 +126,9 @@ def _result(
 ) -> TrainingResult:
     mine = [given for given in group if given.assessor == name and given.grade <= 3]
     pairs = [(given.grade, known[JudgedItem(given.task, given.topic, given.item)]) for given in mine]
-    others = mean_agreement(pair_agreements(group), name)
+    # A model is compared with people, and people with people only.
+    compared = [given for given in group if given.assessor == name or not is_model(given.assessor)]
+    others = mean_agreement(pair_agreements(compared), name)
     return TrainingResult(
         task, round_number, name, len(pairs), sum(a == b for a, b in pairs),
         kappa(pairs), kappa([(a >= RELEVANT, b >= RELEVANT) for a, b in pairs]), others.kappa, others.kappa_hm,
