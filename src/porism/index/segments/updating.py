@@ -18,10 +18,13 @@ EXAMPLES = 5  # records named for each reason why something is skipped
 WAIT_SECONDS = 60.0  # for another writer, such as a server that takes changes
 
 
-def update_from_source(index: str | Path, source: Source) -> Delta:
-    """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing."""
+def update_from_source(index: str | Path, source: Source, *, wait: float = WAIT_SECONDS) -> Delta:
+    """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing.
+
+    `wait`: seconds to wait for another writer.
+    """
     place = Path(index)
-    with IndexWriter(place, wait=WAIT_SECONDS) as writer:
+    with IndexWriter(place, wait=wait) as writer:
         with open_collection_of(place, read_manifest(place, SEARCH)) as collection:
             comparison = SourceComparison(collection, source)
             writer.changes = comparison.changes()

@@ -117,7 +117,7 @@ class FolderWatcher:
         if not (self.index / NAME).is_file():
             self._build()
             return
-        delta = update_from_source(self.index, Folder(self.folder, paths))
+        delta = update_from_source(self.index, Folder(self.folder, paths), wait=0.0)
         for line in skipped_lines(delta):
             self._say(line)
         if delta or not self._started:
