@@ -13,7 +13,7 @@ from porism.models.libraries import library
 Ints = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
-GRAPH_FROM = 100_000  # vectors from which on a graph is faster than exact search by more than it costs
+GRAPH_FROM = 5_000  # vectors from which on exact search takes more than about 15 ms (docs/results/models.md)
 CONNECTIVITY = 16
 EXPANSION_ADD = 128
 EXPANSION_SEARCH = 1_000
