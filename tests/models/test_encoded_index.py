@@ -71,7 +71,7 @@ def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
     found = encoded.search("questions", query, questions)
     assert found.scores[found.ids == ids[0]] == pytest.approx(similar[0], abs=1e-3)
     hits = engine.search(QUERY).hits
-    explained = engine.explain(QUERY, hits[0].id)
+    explained = engine.explain(QUERY, engine.collection.post(hits[0].id).thread_id)
     assert "a question of similar meaning (encoder)" in repr(explained)
     assert [hit.id for hit in Engine.open(place, encoder="none").search(QUERY).hits] == before
     remove_vectors(place)

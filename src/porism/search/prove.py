@@ -173,7 +173,7 @@ class _Collector:
         self._contexts = Contexts(engine.index)
         self._reranker = FeatureReranker(self._contexts, Model(weights), kind)
         self._without = ThreadCandidates(self._contexts, encoded=False)
-        self._with = ThreadCandidates(self._contexts) if engine.index.encoded else None
+        self._with = ThreadCandidates(self._contexts, encoded=True) if engine.index.encoded else None
         self._kind = kind
         self._scorer = scorer
         self._depth = depth

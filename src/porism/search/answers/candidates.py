@@ -66,7 +66,7 @@ class ThreadCandidates(Retriever):
         contexts: Contexts,
         sources: Sequence[TermSearch] = SOURCES,
         fusion: Fusion | None = None,
-        encoded: bool = True,
+        encoded: bool = False,
     ) -> None:
         """`encoded` says whether vectors of posts, where the index has them, are a source."""
         self._encoded = encoded
