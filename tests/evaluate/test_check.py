@@ -78,6 +78,7 @@ PLANTED: list[tuple[str, str, str | bytes, int, str]] = [
     ),
     ("header", NAME1, add(["Query_Id\tPost_Id\tRank\tScore\tRun_Number", *GOOD1]), 1, "the first line is a header"),
     ("bom", NAME1, b"\xef\xbb\xbf" + add(GOOD1).encode(), 1, "the file starts with a byte order mark"),
+    ("bom", NAME1, b"\xef\xbb\xbf" * 2 + add(GOOD1).encode(), 1, "the file starts with a byte order mark"),
     ("crlf", NAME1, add(GOOD1).replace("\n", "\r\n"), 1, "lines end with CR LF"),
     ("blank-field", NAME1, put(GOOD1, 2, "A.2\t12\t1\t2.5\t"), 3, "a field is empty or has spaces around it"),
     ("blank-separated", NAME1, put(GOOD1, 2, "A.2 12 1 2.5 x"), 3, "columns are separated by spaces, not by tabs"),

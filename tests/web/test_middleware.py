@@ -91,6 +91,12 @@ def test_a_request_with_two_lengths_is_refused() -> None:
     assert answer.text == "A request cannot have both Content-Length and Transfer-Encoding."
 
 
+@pytest.mark.parametrize("length", ["9" * 5000, "²", "-1", "1e3", ""])
+def test_what_is_no_length_is_refused(length: str) -> None:
+    answer = CLIENT.request("POST", "/", headers={"content-length": length.encode("latin-1")}, content=b"")
+    assert answer.status_code == 413
+
+
 def test_a_request_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "porism.web"):
         CLIENT.get("/a%0a2026-01-01 forged%e2%80%a8line%1b[31m")

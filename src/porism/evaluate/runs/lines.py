@@ -86,10 +86,11 @@ def metadata_lines(text: str) -> int:
 
 
 def _decode(data: bytes, found: RunLines) -> str:
-    """Decode UTF-8 and normalise line ends. Record a byte order mark, CR LF and wrong bytes as problems."""
-    if data.startswith(BOM):
-        found.note("bom", 1, "the file starts with a byte order mark")
-        data = data[len(BOM) :]
+    """Decode UTF-8 and normalise line ends. Record byte order marks, also of joined files, CR LF and wrong bytes as problems."""
+    if BOM in data:
+        at = data[: data.index(BOM)].count(b"\n") + 1
+        found.note("bom", at, "the file starts with a byte order mark" if at == 1 else "there is a byte order mark")
+        data = data.replace(BOM, b"")
     if b"\r" in data:
         found.note("crlf", data[: data.index(b"\r")].count(b"\n") + 1, "lines end with CR LF")
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.web.api.errors import error_body
+from porism.web.api.lengths import announced_length
 from porism.web.operations.logs import REQUEST_ID, log_request
 
 LOG = logging.getLogger("porism.web")
@@ -111,14 +112,13 @@ class RequestMiddleware:
         """Refuse a request that is too large, by its announced length or as soon as its body exceeds the limit."""
         limit = self.uploads.get(scope["path"], self.max_body)
         headers = Headers(scope=scope)
-        length = headers.get("content-length", "0")
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy and this server could disagree where the body ends, and so where the next request starts.
             message = "A request cannot have both Content-Length and Transfer-Encoding."
             await PlainTextResponse(message, 400, {"connection": "close"})(scope, receive, send)
             return
         target = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-        if target > self.max_target or not length.isdigit() or int(length) > limit:
+        if target > self.max_target or announced_length(headers.get("content-length")) > limit:
             raise TooLarge
         received = 0
 

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
 from porism.web.api.errors import LOG, error_body
+from porism.web.api.lengths import announced_length
 from porism.web.site.sessions import PasswordChecker, basic_credentials, new_session, session_user, sign
 from porism.web.site.settings import SiteSettings
 from porism.web.site.users import UserFile
@@ -173,7 +174,7 @@ def _has_token(scope: Scope) -> bool:
 
 async def _credentials(request: Request) -> Credentials | None:
     """Read a login form; None if it is none."""
-    if int(request.headers.get("content-length") or 0) > LONGEST_FORM:
+    if announced_length(request.headers.get("content-length")) > LONGEST_FORM:
         return None
     form = await request.form()
     return Credentials(*(str(form.get(name, "")) for name in ("name", "password", "csrf")))
