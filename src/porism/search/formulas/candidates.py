@@ -20,7 +20,7 @@ from porism.search.formulas.query import FormulaQuery
 
 WEIGHTING = BM25()
 PATH_DEPTH, PART_DEPTH = 200, 200
-MAX_PATHS = 30  # the rarest paths of the query are searched; the frequent ones have long posting lists and change few candidates
+MAX_PATHS = 40  # the rarest paths of the query are searched; the frequent ones have long posting lists and change few candidates
 # Terms that more than this share of all formulas contain select little, and their posting lists take most of the time in a large
 # index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
 MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
