@@ -138,7 +138,7 @@ def test_a_long_query_is_refused(client: TestClient, path: str) -> None:
 
 
 def test_a_slow_query_times_out(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Engine, "ask", lambda engine, q: time.sleep(1))
+    monkeypatch.setattr(Engine, "ask", lambda *_: time.sleep(1))
     with TestClient(
         create_app(app.state.engine, SiteSettings(limits=Limits(seconds=0.05))), base_url="http://127.0.0.1"
     ) as client:

@@ -44,7 +44,6 @@ PRIVATE = (
     "/ask-box/frame?title=cubes",
     "/api",
     "/leaderboard",
-    "/metrics",
     "/no-such-page",
 )
 
