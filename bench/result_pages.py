@@ -22,6 +22,7 @@ from porism.records import Query
 from porism.search.engine import Engine
 from porism.text.read import read_official
 from porism.web.api.schema import encode
+from porism.web.server.run import collect_rarely
 
 TOPICS = SHARED / "data/slice/topics/task1-2021.xml"
 WARM_UP = 3  # first queries, which load compiled code and compile patterns; they are not counted
@@ -45,6 +46,7 @@ def main() -> None:
 def measure(index: Path, name: str, queries: Sequence[str | Query]) -> None:
     """Search for queries one after another and print a row for each step."""
     engine = Engine.open(index)
+    collect_rarely()  # as the processes of a server do
     rows: dict[str, list[float]] = {}
     for query in queries:
         for step, milliseconds in steps(engine, query).items():

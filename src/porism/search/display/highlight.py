@@ -150,6 +150,10 @@ class SharedPart(NamedTuple):
     whole: int = -1
 
 
+_NO_PARTS: list[SharedPart] = []
+_NO_NUMBERS: set[int] = set()
+
+
 class SharedParts:
     """The sub-expressions of a query by their codes in the formula index."""
 
@@ -173,8 +177,8 @@ class SharedParts:
         found = self._found.get(expression)
         if found is None:
             codes = self._known.intersection(self._store.part_codes([expression])[0])
-            found = self._found[expression] = [self._parts[code] for code in codes]
-            self._whole[expression] = {part.whole for part in found if part.whole >= 0}
+            found = self._found[expression] = [self._parts[code] for code in codes] if codes else _NO_PARTS
+            self._whole[expression] = {part.whole for part in found if part.whole >= 0} if codes else _NO_NUMBERS
         return found
 
     def contained(self, expressions: Iterable[int]) -> set[int]:

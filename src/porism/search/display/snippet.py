@@ -50,7 +50,8 @@ class MatchingWords:
     def tokens(self, text: str) -> set[str]:
         """Return the tokens of a text that contain words of the query."""
         tokens = text.split()
-        self._look_up(tokens)
+        if not self._seen.issuperset(tokens):
+            self._look_up(tokens)
         return self._matching.intersection(tokens)
 
     def _look_up(self, tokens: Iterable[str]) -> None:
@@ -178,7 +179,7 @@ class SnippetBuilder:
         weights = self._parts.weights
         found = dict.fromkeys(segment.expression_id for segment in segments if segment.kind == "formula")
         shared = [expression for expression in found if weights[expression] > 0]
-        return set(nlargest(MAX_HIGHLIGHTED, shared, key=weights.__getitem__))
+        return set(shared if len(shared) <= MAX_HIGHLIGHTED else nlargest(MAX_HIGHLIGHTED, shared, weights.__getitem__))
 
 
 def _within(pieces: Sequence[Segment], limit: int) -> list[Segment]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import logging
 import os
@@ -131,10 +132,18 @@ def make_app(engine: Engine, settings: Settings, verification: SharedVerificatio
     return app
 
 
+def collect_rarely() -> None:
+    """Exclude what is open from garbage collection, and collect more rarely. A full collection stopped a worker for 0.1 s."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def open_service(settings: Settings, shared: SharedCounters, verification: SharedVerification | None = None) -> Service:
     """Open an index in a worker process, which counts in `shared`."""
     engine = open_engine(settings)
     app = make_app(engine, settings, verification)
+    collect_rarely()
     operated = OperatedApp(app, settings.operations, shared)
     is_well = lambda: not app.state.slots.is_stuck()  # noqa: E731
     return Service(app, engine.name, is_well, operated.start, operated.observer.update, operated.stop)
