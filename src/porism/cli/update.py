@@ -21,6 +21,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source-kind", default="", metavar="KIND", help="the kind of the source, if it is detected wrongly"
     )
+    parser.add_argument(
+        "--delete-many", action="store_true", help="delete the posts that a dump lacks even if they are more than half"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     if args.source == "-":
         delta = update_from_lines(args.index, sys.stdin, "standard input")
     else:
-        delta = update_from_source(args.index, open_source(Path(args.source), args.source_kind))
+        delta = update_from_source(
+            args.index, open_source(Path(args.source), args.source_kind), delete_many=args.delete_many
+        )
     for line in skipped_lines(delta):
         print(line, file=sys.stderr)
     print(f"{args.index}: {changes_line(delta)}")

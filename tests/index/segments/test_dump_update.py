@@ -13,6 +13,7 @@ import pytest
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
 from porism.index.build import build_index
 from porism.index.segments.merging import merge
 from porism.index.segments.updating import update_from_source
@@ -55,3 +56,16 @@ def test_a_dump_without_changes_is_recognised(demo: Path, tmp_path: Path, bench:
     shutil.copytree(demo, tmp_path / "live")
     bench.vary_dump(ROOT / "sample" / "dump", tmp_path / "dump", 0.0)  # the same rows, written by another program
     assert not update_from_source(tmp_path / "live" / "index", open_source(tmp_path / "dump", ""))
+
+
+def test_a_dump_that_lacks_most_posts_needs_consent(demo: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo, tmp_path / "live")
+    (tmp_path / "other").mkdir()
+    row = '<row Id="999999" PostTypeId="1" CreationDate="2020-01-01T00:00:00.000" Score="1" Title="Other" Body="x" Tags="&lt;a&gt;" />'
+    (tmp_path / "other" / "Posts.xml").write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<posts>\n{row}\n</posts>\n')
+    live, source = tmp_path / "live" / "index", open_source(tmp_path / "other", "")
+    before = (live / "manifest.json").read_bytes()
+    with pytest.raises(PorismError, match="the source lacks 604 of the 604 posts that the index has"):
+        update_from_source(live, source)
+    assert (live / "manifest.json").read_bytes() == before
+    assert update_from_source(live, source, delete_many=True).counts["deleted posts"] == 604

@@ -56,6 +56,10 @@ class SourceComparison:
             self._by_file[place].append(number)
         self._next = 1 + max(highest(self._parts, "id", table) for table in ("posts", "comments", "users"))
         self.dropped: list[Dropped] = []
+        self.held, self.lost = (
+            len(self._stored),
+            0,
+        )  # posts of the source in the collection; those that the source lacks now
 
     def changes(self) -> Changes:
         """Return what must change so that the collection has what the source has."""
@@ -72,7 +76,9 @@ class SourceComparison:
                 links.add((record.post_id, record.other_id, record.kind))
             if self._differs(record):
                 found.put([record])
-        found.delete(self._stored.keys() - posts)
+        gone = self._stored.keys() - posts
+        self.lost = len(gone)
+        found.delete(gone)
         if self._source.kind != "folder":
             found.delete_comments(self._missing_comments(comments))
             found.delete_links(self._missing_links(links))
