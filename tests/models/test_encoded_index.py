@@ -124,9 +124,9 @@ def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, counted: list
 def test_another_model_is_refused(place: Path, tiny: Tiny) -> None:
     add_vectors(place, encoder(tiny))
     with pytest.raises(PorismError, match="is another model"):
-        Engine.open(place, encoder=tiny("masked")).search(QUERY)
+        Engine.open(place, encoder=tiny("masked")).search(QUERY, kind="questions")
     with pytest.raises(PorismError, match="which cannot be opened: no such model directory"):
-        Engine.open(place, encoder=place / "gone").search(QUERY)
+        Engine.open(place, encoder=place / "gone").search(QUERY, kind="questions")
 
 
 def test_a_moved_model_is_not_encoded_again(place: Path, tiny: Tiny, tmp_path: Path, counted: list[int]) -> None:

@@ -80,9 +80,9 @@ class _ThreadConnections:
 
     def close(self) -> None:
         """Close the connections."""
-        for connection in self.by_setting.values():
-            connection.close()
-        self.by_setting.clear()
+        while self.by_setting:  # the journal and the end of a thread may close them at the same time
+            with contextlib.suppress(KeyError):
+                self.by_setting.popitem()[1].close()
 
     def __del__(self) -> None:
         self.close()
