@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -173,7 +174,7 @@ def get(url: str, seconds: float = 10.0) -> tuple[int, bytes]:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
-    except OSError:
+    except (OSError, http.client.HTTPException):  # also an answer that breaks off
         return 0, b""
 
 
