@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from chromium import Chromium, chromium, free_port, wait_for
+from chromium import Chromium, free_port, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,12 +47,6 @@ def site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield url
     process.terminate()
     process.wait(10)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with sync_playwright() as playwright, chromium(playwright, tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 @pytest.fixture

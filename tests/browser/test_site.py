@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from chromium import Chromium, chromium, free_port, wait_for
+from chromium import Chromium, free_port, wait_for
 from notes_site import make_notes_index
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site-browser"), pytest.mark.timeout(600)]
@@ -86,12 +86,6 @@ def patience() -> Iterator[None]:
     expect.set_options(timeout=PATIENCE * 1000)
     yield
     expect.set_options(timeout=5_000)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with sync_playwright() as playwright, chromium(playwright, tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from chromium import Chromium, chromium, free_port, wait_for
+from chromium import Chromium, free_port, wait_for
 from endpoints import endpoint_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
@@ -41,12 +41,6 @@ def site(demo: Path) -> Iterator[str]:
         yield url
         process.terminate()
         process.wait(10)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with sync_playwright() as playwright, chromium(playwright, tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 def test_the_answer_appears_while_it_is_written(browser: Chromium, site: str) -> None:

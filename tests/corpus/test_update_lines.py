@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 
 import pytest
@@ -44,8 +43,13 @@ def test_records_are_read() -> None:
 
 @given(st.dictionaries(NAMES, VALUES, max_size=5))
 def test_any_record_is_read_or_refused(record: dict[str, object]) -> None:
-    with contextlib.suppress(PorismError):
-        read_json_lines([json.dumps(record)], "here")
+    where, read = "", 0
+    try:
+        found = read_json_lines([json.dumps(record)], "here")
+        read = sum(map(len, (found.posts, found.comments, found.links, found.deleted_posts, found.deleted_comments)))
+    except PorismError as error:
+        where = error.where
+    assert (where, read) in (("here:1", 0), ("", 1))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
-from porism.models.encoder import loaded
 from porism.models.libraries import library
+from porism.models.loading import load_transformer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,7 @@ class CausalGenerator:
     def __init__(self, directory: ModelDirectory) -> None:
         self.directory = directory.require("causal")
         self.cut = 0
-        transformers = library("transformers")
-        path = str(directory.path)
-        self._tokenizer: Any = loaded(
-            directory, lambda: transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        )
-        self._model: Any = loaded(
-            directory, lambda: transformers.AutoModelForCausalLM.from_pretrained(path, local_files_only=True).eval()
-        )
+        self._tokenizer, self._model = load_transformer(directory, "AutoModelForCausalLM")
         config = directory.config
         self.length = int(config.get("n_positions") or config.get("max_position_embeddings") or 1024)
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
-from porism.models.encoder import limited, loaded
 from porism.models.libraries import library
+from porism.models.loading import CHUNK_BATCHES, chunks, limited, loaded
 
 BATCH = 16
 
@@ -52,16 +52,13 @@ class CrossEncoder:
         """Return one logit a pair: the larger, the better."""
         torch = library("torch")
         scores = []
-        for start in range(0, len(pairs), batch_size * 8):
-            chunk = [tuple(pair) for pair in pairs[start : start + batch_size * 8]]
+        for chunk in chunks([tuple(pair) for pair in pairs], batch_size * CHUNK_BATCHES, progress):
             self.cut += self._longer(chunk)
             logits = self._model.predict(
                 chunk, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity()
             )
             values = np.asarray(logits, np.float32)
             scores.append(values if values.ndim == 1 else values[:, -1])
-            if progress:
-                progress(len(chunk))
         return np.concatenate(scores) if scores else np.zeros(0, np.float32)
 
     def _longer(self, pairs: Sequence[tuple[str, ...]]) -> int:

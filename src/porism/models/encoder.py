@@ -10,16 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
+from porism.models.loading import CHUNK_BATCHES, chunks, count_longer, limited, loaded
 from porism.models.onnx import OnnxEncoder, onnx_encoder
 
 Vectors = npt.NDArray[np.float32]
 Role = Literal["query", "document"]
 BATCH = 32
-CHUNK_BATCHES = 8  # batches that are sorted by length together; progress is reported after each chunk
-UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RuntimeError, ImportError)
 
 
 class BiEncoder:
@@ -48,12 +46,7 @@ class BiEncoder:
 
         `role` chooses the prompt of models that have different ones for queries and documents.
         """
-        parts = []
-        for start in range(0, len(texts), batch_size * CHUNK_BATCHES):
-            chunk = list(texts[start : start + batch_size * CHUNK_BATCHES])
-            parts.append(self._encode(chunk, batch_size, role))
-            if progress:
-                progress(len(chunk))
+        parts = [self._encode(chunk, batch_size, role) for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress)]
         return np.concatenate(parts) if parts else np.zeros((0, self.record.dimensions), np.float32)
 
     def _encode(self, texts: list[str], batch_size: int, role: Role) -> Vectors:
@@ -94,33 +87,6 @@ def pooling_of(directory: ModelDirectory) -> str:
     return "+".join(modes).replace("_tokens", "").replace("_token", "") or "mean"
 
 
-def count_longer(tokenizer: Any, texts: Sequence[str], length: int) -> int:
-    """Return how many texts have more than `length` tokens. Texts that are shorter in bytes are not tokenized."""
-    long = [text for text in texts if len(text.encode()) >= length - 2]
-    if not long:
-        return 0
-    tokens = tokenizer(long, truncation=False, padding=False, return_attention_mask=False, verbose=False)
-    return sum(len(one) > length for one in tokens["input_ids"])
-
-
-def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
-    """Return what a library loads of a directory; whatever it raises is reported with the directory."""
-    library("torch")
-    try:
-        return load()
-    except PorismError:
-        raise
-    except UNREADABLE as error:
-        fact = f"cannot be loaded as a {directory.kind}: {error}".splitlines()[0][:300]
-        raise PorismError(
-            fact, where=str(directory.path), fix="copy the directory again, or name another one"
-        ) from error
-    except Exception as error:  # libraries of compiled code raise classes of their own
-        raise PorismError(
-            f"cannot be loaded: {error}"[:300], where=str(directory.path), fix="copy the directory again"
-        ) from error
-
-
 def _load(directory: ModelDirectory, length: int | None) -> Any:
     sentence_transformers = library("sentence_transformers")
     model = loaded(
@@ -129,17 +95,3 @@ def _load(directory: ModelDirectory, length: int | None) -> Any:
     )
     model.max_seq_length = limited(directory, length, model.max_seq_length)
     return model
-
-
-def limited(directory: ModelDirectory, length: int | None, own: int | None) -> int:
-    """Return the number of tokens that are read of a text: the requested one, or the model's own. More than the model has positions for is refused."""
-    most = int(directory.config.get("max_position_embeddings") or 512)
-    if str(directory.config.get("model_type", "")) in ("roberta", "xlm-roberta", "camembert"):
-        most -= 2  # two positions are taken by the padding index
-    if length is not None and not 8 <= length <= most:
-        raise PorismError(
-            f"reads at most {most} tokens of a text, not {length}",
-            where=str(directory.path),
-            fix=f"request 8 to {most} tokens",
-        )
-    return min(most, length or own or most)

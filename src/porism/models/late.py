@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
-from porism.models.encoder import Role, count_longer, limited, loaded
+from porism.models.encoder import Role
 from porism.models.libraries import library
+from porism.models.loading import CHUNK_BATCHES, chunks, count_longer, limited, loaded
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -48,12 +49,9 @@ class LateInteraction:
     ) -> list[Vectors]:
         """Return the normalised token vectors of each text: arrays of (tokens, dimensions)."""
         vectors: list[Vectors] = []
-        for start in range(0, len(texts), batch_size * 8):
-            chunk = list(texts[start : start + batch_size * 8])
+        for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress):
             self.cut += count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
             vectors += self._encode(chunk, batch_size, role)
-            if progress:
-                progress(len(chunk))
         return vectors
 
     def _encode(self, texts: list[str], batch_size: int, role: Role) -> list[Vectors]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
-from porism.models.encoder import count_longer, limited, loaded
 from porism.models.libraries import library
+from porism.models.loading import chunks, count_longer, limited, load_transformer
 
 BATCH = 16
 LEAST_WEIGHT = 1e-4
@@ -25,14 +24,7 @@ class SparseEncoder:
         """`length` is the number of tokens that are read of a text."""
         self.directory = directory.require("sparse")
         self.cut = 0
-        transformers = library("transformers")
-        path = str(directory.path)
-        self._tokenizer: Any = loaded(
-            directory, lambda: transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        )
-        self._model: Any = loaded(
-            directory, lambda: transformers.AutoModelForMaskedLM.from_pretrained(path, local_files_only=True).eval()
-        )
+        self._tokenizer, self._model = load_transformer(directory, "AutoModelForMaskedLM")
         own = self._tokenizer.model_max_length
         self.length = limited(directory, length, own if own < 1 << 20 else None)
 
@@ -50,12 +42,9 @@ class SparseEncoder:
     ) -> list[dict[str, float]]:
         """Return the weights of the words of each text, at most the `most` largest, by word piece."""
         found: list[dict[str, float]] = []
-        for start in range(0, len(texts), batch_size):
-            chunk = list(texts[start : start + batch_size])
+        for chunk in chunks(texts, batch_size, progress):
             self.cut += count_longer(self._tokenizer, chunk, self.length)
             found += [self._words(row, most) for row in self._weights(chunk)]
-            if progress:
-                progress(len(chunk))
         return found
 
     def _weights(self, texts: list[str]) -> npt.NDArray[np.float32]:

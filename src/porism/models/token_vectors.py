@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import limited, loaded
 from porism.models.libraries import library
+from porism.models.loading import limited, load_transformer
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -31,21 +31,13 @@ class TokenEncoder:
 
     def __init__(self, directory: ModelDirectory, layer: int, length: int | None = None) -> None:
         """`layer` counts from 1; `length` is the number of tokens that are read of a text."""
-        transformers = library("transformers")
         self.directory = directory
         inner = directory.path / "0_Transformer"
-        path = str(inner if inner.is_dir() else directory.path)
-        self._model: Any = loaded(
-            directory, lambda: transformers.AutoModel.from_pretrained(path, local_files_only=True)
-        )
-        self._tokenizer: Any = loaded(
-            directory, lambda: transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        )
+        self._tokenizer, self._model = load_transformer(directory, "AutoModel", inner if inner.is_dir() else None)
         if layer < 1:
             raise PorismError(f"layer {layer} does not exist", where=str(directory.path), fix="write a number from 1")
         self.layer = min(layer, int(self._model.config.num_hidden_layers))
         self.length = limited(directory, length, None)
-        self._model.eval()
 
     def save_tokenizer(self, path: Path) -> None:
         """Write the tokenizer as a file of the library `tokenizers`, without truncation and padding."""

@@ -40,7 +40,10 @@ def sentence_text(sentence: AnswerSentence) -> str:
 
 
 def cited_text(text: str, passages: int, whole: bool = True) -> CitedText:
-    """Split an answer that was written from so many passages. Of a text that is not `whole`, the last sentence is left out."""
+    """Split an answer into sentences with their citations; `passages` is the number of passages that it may cite.
+
+    An answer that is not `whole` is still being written, so its last sentence is left out.
+    """
     moved = AFTER_STOP.sub(r"\2\1", THOUGHTS.sub(" ", text).strip())
     every = sentences_of(moved)
     kept = fit(every)

@@ -113,7 +113,7 @@ class ChangeLog:
         return sequence
 
     def read(self, after: int, most_bytes: int = 1 << 62) -> Iterator[LogRecord]:
-        """Yield the records with higher numbers, in order, up to about so many bytes of the file. A line that is being written is not there yet."""
+        """Yield the records after a number, in order. It ends when more than `most_bytes` were read, or at a line that is not complete."""
         with open(self.path, "rb") as stream:
             header = _content(stream.readline())
             if header is None:
@@ -127,7 +127,7 @@ class ChangeLog:
                     yield line.record()
 
     def trim(self, applied: int, *, least: int = 0) -> bool:
-        """Remove the records up to a number, if those are at least so many bytes; return whether the file was replaced."""
+        """Remove the records up to a number, if they take at least `least` bytes. Return whether the file was replaced."""
         with self._locked():
             with self._opened() as handle:
                 end = self._find_end(handle)

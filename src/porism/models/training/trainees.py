@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import loaded, pooling_of
+from porism.models.encoder import pooling_of
 from porism.models.libraries import library
+from porism.models.loading import load_transformer
 from porism.models.training.settings import TrainingExample, TrainingSettings
 
 POOLINGS = ("mean", "cls")
@@ -40,14 +41,9 @@ class BiEncoderTrainee:
     """A bi-encoder: every other positive of the batch, and every hard negative, is a negative of a query."""
 
     def __init__(self, directory: ModelDirectory, settings: TrainingSettings) -> None:
-        transformers = library("transformers")
-        path = str(directory.path)
         self._settings = settings
         self._pooling = pooling_of(directory) if pooling_of(directory) in POOLINGS else "mean"
-        self._tokenizer: Any = loaded(
-            directory, lambda: transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        )
-        self.model: Any = loaded(directory, lambda: transformers.AutoModel.from_pretrained(path, local_files_only=True))
+        self._tokenizer, self.model = load_transformer(directory, "AutoModel")
 
     def _vectors(self, texts: Sequence[str]) -> Any:
         torch = library("torch")
@@ -104,17 +100,9 @@ class CrossEncoderTrainee:
     """A cross-encoder: the positive of a query should score higher than its negatives, and others of the batch."""
 
     def __init__(self, directory: ModelDirectory, settings: TrainingSettings) -> None:
-        transformers = library("transformers")
-        path = str(directory.path)
         self._settings = settings
-        self._tokenizer: Any = loaded(
-            directory, lambda: transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        )
-        self.model: Any = loaded(
-            directory,
-            lambda: transformers.AutoModelForSequenceClassification.from_pretrained(
-                path, num_labels=1, local_files_only=True, ignore_mismatched_sizes=True
-            ),
+        self._tokenizer, self.model = load_transformer(
+            directory, "AutoModelForSequenceClassification", num_labels=1, ignore_mismatched_sizes=True
         )
 
     def _logits(self, first: Sequence[str], second: Sequence[str]) -> Any:

@@ -66,7 +66,7 @@ def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Floats, limit: i
 
 
 def representatives(vectors: Floats, count: int) -> list[int]:
-    """Return the positions of the vectors nearest to the centres of so many clusters, in order; the first vector is always among them."""
+    """Group vectors into `count` clusters. Return the position of the vector nearest to each centre, in order; the first vector is always one."""
     centres = vectors[_spread(vectors, count)]
     for _ in range(ROUNDS):
         nearest = _distances(vectors, centres).argmin(axis=1)

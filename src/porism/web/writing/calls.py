@@ -128,7 +128,7 @@ DELETING = {"delete", "delete_comment"}
 
 
 async def accept(request: Request, access: WriteAccess, token: Token, lines: list[str], wait: int) -> Accepted:
-    """Check changes, store them on disk, and wait until they are searchable, at most so many seconds."""
+    """Check changes and store them on disk. Wait up to `wait` seconds until they are searchable."""
 
     def store() -> tuple[int, int]:
         read_json_lines(lines, "body")
