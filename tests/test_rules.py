@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,42 @@ def test_compiled_modules_exist() -> None:
     table = next(node.value for node in setup.body if isinstance(node, ast.Assign) and node.targets[0].id == "COMPILED")
     listed = {folder: names.split() for folder, names in ast.literal_eval(table).items()}
     assert all((SOURCE / folder / f"{name}.py").is_file() for folder, names in listed.items() for name in names)
+
+
+def test_architecture_names_every_package_and_existing_files_only() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    packages = [path.parent for path in MODULES if path.name == "__init__.py" and path.parent != SOURCE]
+    layers = text.split("```")[1].split()
+    unnamed = [
+        str(folder.relative_to(SOURCE))
+        for folder in packages
+        if not re.search(rf"`(\w+/)*{folder.name}/`", text) and not (folder.parent == SOURCE and folder.name in layers)
+    ]
+    assert not unnamed, f"ARCHITECTURE.md has no row for {unnamed}"
+    places = {path.relative_to(ROOT).as_posix() for path in [*MODULES, *Path(ROOT / "tests").rglob("*.py")]}
+    ours = text.split("## Beside tantivy and PyTerrier")[0]
+    gone = [
+        name
+        for name in set(re.findall(r"`([\w/]+\.py)`", ours))
+        if not (ROOT / name).is_file() and not any(place.endswith(f"/{name}") for place in places)
+    ]
+    assert not gone, f"ARCHITECTURE.md names files that do not exist: {sorted(gone)}"
+
+
+def test_dependencies_are_justified_and_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ]
+    names = {re.split(r"[<>=]", name)[0].lower().replace("_", "-") for name in wanted}
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().split()}
+    page = (ROOT / "docs/why/dependencies.md").read_text("utf-8").lower()
+    assert not names - pinned, "not pinned in constraints.txt"
+    rows = {
+        name.strip() for line in page.splitlines() if line.startswith("| ") for name in line.split("|")[1].split(",")
+    }
+    assert not names - rows, "not justified in docs/why/dependencies.md"
 
 
 def test_no_module_is_named_for_everything() -> None:
