@@ -108,6 +108,12 @@ UNREADABLE = (
 )
 
 
+def lines_of(text: str) -> list[str]:
+    """Split a text at line ends (LF or CRLF) only. `str.splitlines` also splits at U+2028 and others, which may be inside a cell or a JSON string."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else lines
+
+
 def report_unreadable(fix: str) -> Callable[[F], F]:
     """Make a function that reads a file, its first argument, report content that it cannot parse as PorismError."""
 

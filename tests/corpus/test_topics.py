@@ -123,8 +123,8 @@ def test_tables_of_formulas_and_of_titles(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("topic\tlatex\nB.1\tx^2\nB.2\ty\n", encoding="utf-8")
     assert [(topic.id, topic.latex) for topic in read_topics(path)] == [("B.1", "x^2"), ("B.2", "y")]
-    path.write_text("topic\ttitle\nL.1\tIs $a<b$?\n", encoding="utf-8")
-    assert read_topics(path)[0].title == "Is $a&lt;b$?"
+    path.write_text("topic\ttitle\r\nL.1\tIs\u2028$a<b$?\r\n", encoding="utf-8", newline="")
+    assert read_topics(path)[0].title == "Is\u2028$a&lt;b$?"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,13 @@ def test_many_changes_are_one_record(api: Api) -> None:
     assert [one["post"]["id"] for one in thread["answers"]] == [901]
 
 
+def test_a_line_ends_only_at_a_line_feed(api: Api) -> None:
+    text = "balloons\u2028rise\x85"
+    line = json.dumps({"id": 900, **POST, "title": text}, ensure_ascii=False)
+    status, answer = api.call("POST", "/v1/posts", f"{line}\r\n")
+    assert (status, answer["data"]["changes"]) == (202, 1)
+
+
 def test_a_call_may_wait_until_the_change_is_searchable(api: Api) -> None:
     api.client.app.state.writing.served.set(1)  # type: ignore[attr-defined]
     status, answer = api.call("PUT", "/v1/posts/900?wait=5", POST)

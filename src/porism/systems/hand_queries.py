@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from porism.errors import PorismError
-from porism.files import open_text, report_unreadable
+from porism.files import lines_of, open_text, report_unreadable
 
 HEADER = "qid"
 
@@ -79,7 +79,7 @@ def _json_query(entry: Mapping[str, Any]) -> HandQuery:
 
 def _from_table(text: str, where: str) -> Iterator[HandQuery]:
     """Yield the queries of a table. With the header `qid` the second column holds phrases, separated by commas; else all are formulas."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     has_phrases = bool(lines) and lines[0].split("\t")[0].strip() == HEADER
     for number, line in enumerate(lines, 1):
         cells = [cell.strip() for cell in line.split("\t")]

@@ -22,7 +22,7 @@ from porism.corpus.topics.formulas import (
 )
 from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
-from porism.files import atomic_file, report_unreadable
+from porism.files import atomic_file, lines_of, report_unreadable
 from porism.records import Topic, TopicFormula
 from porism.text.entities import decode_latex
 
@@ -142,7 +142,7 @@ def squeeze(latex: str) -> str:
 
 def read_table(text: str, where: str) -> list[Topic]:
     """Read topics from a tab-separated table whose header has `topic` and `latex` or `title` (and optionally question and tags)."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     header = lines[0].split("\t") if lines else []
     if "topic" not in header or not {"latex", "title"} & set(header):
         raise PorismError(

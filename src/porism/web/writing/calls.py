@@ -14,6 +14,7 @@ from starlette.requests import Request
 from porism.corpus.update.lines import LINE, read_json_lines
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
+from porism.files import lines_of
 from porism.index.live.beside import merge_request, rejected_path
 from porism.index.live.change_log import LogFullError, LogWriteError
 from porism.index.manifest import SEARCH, read_manifest
@@ -89,7 +90,7 @@ async def delete_post(request: Request, access: WriteAccess, token: Token, id: i
 
 async def change_posts(request: Request, access: WriteAccess, token: Token, wait: int) -> Accepted:
     """Make many changes at once, given as JSON Lines. All are applied together, or none if a line is wrong."""
-    return await accept(request, access, token, decoded(await request.body()).splitlines(), wait)
+    return await accept(request, access, token, lines_of(decoded(await request.body())), wait)
 
 
 async def request_merge(request: Request, access: WriteAccess, token: Token) -> MergeRequested:
