@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +41,15 @@ def test_an_index_is_warmed_up(demo: Path, times: int) -> None:
     for _ in range(times):
         warm_up_rest(engine)
     assert engine.formulas("?x^2+?y^2=?z^2", k=1).hits
+
+
+def test_highlights_are_compiled_before_the_first_request(demo: Path) -> None:
+    code = (
+        "from porism.search.engine import Engine\n"
+        "from porism.search.formulas import trace\n"
+        "from porism.web.server.run import open_files\n"
+        f"open_files(Engine.open({str(demo / 'index')!r}))\n"
+        "print(type(trace.trace_back).__module__)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("numba"), "the first reader with a formula would wait for the compiler"

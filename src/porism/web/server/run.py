@@ -62,17 +62,19 @@ def warm_up(engine: Engine) -> None:
 
 
 def open_files(engine: Engine) -> None:
-    """Open the files that most requests need."""
+    """Open the files and compile the loops that most requests need: words, formulas, and the highlights of a page."""
     engine.search("square root $\\sqrt{x}$", k=1)
+    engine.search("proof of $a^2+b^2=c^2$", k=10)
     engine.formulas("a^2+b^2", k=3)
 
 
 def warm_up_rest(engine: Engine) -> None:
-    """Compile the loops of rarer queries, in the background: wildcards, sub-formulas, operators, completion.
+    """Compile the loops of rarer queries, in the background: questions by words, wildcards, sub-formulas, operators, completion.
 
     In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would wait for.
     """
     with contextlib.suppress(PorismError):
+        engine.search("square root", k=3, kind="questions")
         engine.formulas("?x^2+?y^2=?z^2", k=3)
         engine.formulas("a+b", k=3, mode="subformula")
         engine.search("proof of ?a^2+?b^2", k=3, kind="questions", group=True)
