@@ -1,4 +1,4 @@
-"""Compile with mypyc the modules that every formula passes through. Without a C compiler, or with
+"""Compile with mypyc the modules that every formula and every snippet passes through. Without a C compiler, or with
 PORISM_PURE=1 set, they run as Python, about half as fast."""
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ COMPILED = {
     "formula/layout": "labels fences build joining tuples tangent",
     "formula/operators": "parse application binders nary calculus groups operands pairs prefix scripts stack symbols table",
     "formula/canonical": "rules hashed forms subexpressions",
+    "formula/match": "matcher",
     "index/analysis": "flat features",
+    "search/display": "snippet sentences highlight parsed_formulas needed_parts",
 }
 # Commands that build something; others only need names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}

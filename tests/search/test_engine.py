@@ -45,6 +45,14 @@ def test_pages_do_not_overlap(engine: Engine) -> None:
     assert [hit.id for hit in both[3:]] == [hit.id for hit in second]
 
 
+def test_a_page_is_the_same_whichever_pages_and_texts_came_before(engine: Engine, demo: Path) -> None:
+    engine.search(WORDS_AND_FORMULA, k=10)
+    engine.explain(WORDS_AND_FORMULA, engine.search(WORDS_AND_FORMULA).hits[0].id)
+    later = engine.search(WORDS_AND_FORMULA, k=5, offset=5).hits
+    assert later == porism.open(demo / "index").search(WORDS_AND_FORMULA, k=5, offset=5).hits
+    assert any(segment.highlighted for hit in later for segment in hit.snippet)
+
+
 def test_kind_questions_returns_questions(engine: Engine) -> None:
     hits = engine.search("irrational", kind="questions").hits
     assert hits

@@ -7,7 +7,7 @@ import pytest
 
 import porism
 from porism.search.engine import Engine
-from porism.search.features.title_identity import LEAST, SHARPNESS
+from porism.search.features.title_identity import LEAST, SHARPNESS, TitleIdentity
 from porism.search.query import read_query
 
 
@@ -30,3 +30,14 @@ def test_a_title_that_shares_some_words_counts_nothing(engine: Engine) -> None:
     found = values["title.identity"]
     assert np.all((found == 0) | (found >= LEAST**SHARPNESS - 1e-6))
     assert np.count_nonzero(found) < 3
+
+
+def test_titles_that_are_ruled_out_by_what_they_share_have_the_value_zero(engine: Engine) -> None:
+    feature = TitleIdentity()
+    ruled_out = 0
+    for post, _ in zip(engine.collection.posts("question"), range(20), strict=False):
+        batch = engine.features(read_query(post.title.plain()), "questions").batch
+        every = feature._overlaps(batch, np.arange(batch.thread_count)).astype(np.float32)
+        assert feature.compute(batch).tolist() == every.tolist()
+        ruled_out += batch.thread_count - len(feature._possible(batch))
+    assert ruled_out

@@ -42,7 +42,7 @@ from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
 from porism.search.display.page import SORTS, HitPage, Sort, also_searched
 from porism.search.display.results import Extract, FormulaResults, Results
-from porism.search.display.snippet import SnippetBuilder
+from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.endpoint import Endpoint
 from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.readings import choose_readings
@@ -93,6 +93,7 @@ class Engine:
         self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
+        self._matching: LRUCache[ReadQuery, QueryMatches] = LRUCache(QUERIES_KEPT)
         self.cache_counts = CacheCounts()
         self._lock = Lock()
         self._reader = QueryReader(index)
@@ -178,7 +179,8 @@ class Engine:
             ranking = self._restricted(read, kind, allow, box)
         grouped = check_flag(group, "search", "group")
         votes = self.collection.has_votes
-        page = HitPage(self.index.documents, context, ranking, self._highlighter(read), group=grouped, has_votes=votes)
+        matches, highlighter = self._matches(read), self._highlighter(read)
+        page = HitPage(self.index.documents, context, ranking, matches, highlighter, group=grouped, has_votes=votes)
         hits = page.hits(offset, k, check_choice(sort, "search", "sort", SORTS))
         hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
         return Results(
@@ -272,13 +274,13 @@ class Engine:
             raise PorismError(f"post {id} is not a result of this query", fix="list the results with `porism search`")
         post = self.index.documents.posts([id])[0].post
         fields = [post.title, post.body] if kind == "questions" else [post.body]
-        return Explainer(scored, self._highlighter(read)).explain(candidate, fields)
+        return Explainer(scored, self._matches(read).parts, self._highlighter(read)).explain(candidate, fields)
 
     @_explain_damage
     def highlights(self, query: str | Query) -> SnippetBuilder:
         """Return what highlights the words and formulas of a query in any text, for example on the page of a thread."""
         read = self.read(check_query(query, "highlights"))
-        return SnippetBuilder(self._contexts.of(read).terms, self._highlighter(read))
+        return SnippetBuilder(self._matches(read), self._highlighter(read))
 
     @_explain_damage
     def ask(self, query: str | Query, generate: bool = True) -> Extract:
@@ -302,7 +304,7 @@ class Engine:
         read = self.read(check_query(query, "ask"))
         kind = self._available("answers")
         hits = list(self.rank(read, kind))
-        builder = SnippetBuilder(self.ranked(read, kind).scoring.context.terms, self._highlighter(read))
+        builder = SnippetBuilder(self._matches(read), self._highlighter(read))
         return Asking(hits, builder, read.notes, began)
 
     def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
@@ -329,6 +331,17 @@ class Engine:
 
     def _time_notes(self, ranked: RankedQuery) -> tuple[str, ...]:
         return unmatched_notes(ranked.scoring.context.unmatched)
+
+    def _matches(self, query: ReadQuery) -> QueryMatches:
+        """Return what finds the words and formulas of a query in texts; the pages of a query share it."""
+        with self._lock:
+            known = self._matching.get(query)
+        if known is None:
+            formulas = [formula.parsed for formula in query.formulas]
+            known = QueryMatches(self._contexts.of(query).terms, formulas, self.formula_searcher.store)
+            with self._lock:
+                self._matching[query] = known
+        return known
 
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]

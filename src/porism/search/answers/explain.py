@@ -10,7 +10,7 @@ from porism.index.analysis.words import WORD, stem
 from porism.records import Explanation
 from porism.search.answers.context import Candidate
 from porism.search.answers.reranker import ScoredQuery
-from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
+from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter, SharedParts
 from porism.search.display.readable import readable_latex
 from porism.search.features import all_features
 from porism.search.features.feature import Reason
@@ -31,10 +31,10 @@ COMPARED = 8  # formulas of a post that are compared symbol by symbol with a for
 class Explainer:
     """Explains the hits of one scored query."""
 
-    def __init__(self, scored: ScoredQuery, highlighter: Highlighter) -> None:
+    def __init__(self, scored: ScoredQuery, parts: SharedParts, highlighter: Highlighter) -> None:
         self._scored = scored
         self._highlighter = highlighter
-        self._parts = highlighter.shared_parts(scored.context.terms["parts"])
+        self._parts = parts
         query = scored.context.query
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
         self._word_of = {stem(word): word.lower() for word in reversed(words)}

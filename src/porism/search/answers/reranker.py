@@ -6,7 +6,7 @@ over all posts. Whole formulas are compared last, and only in the threads that t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from porism.search.features import all_features
 from porism.search.features.feature import Feature, Kind
 from porism.search.features.feedback import BEST, feedback_terms
 from porism.search.features.formula_overlap import formulas_of
-from porism.search.formulas.overlap import THREADS_COMPARED
+from porism.search.formulas.overlap import THREADS_COMPARED, has_compared_formulas
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker
 
@@ -38,9 +38,17 @@ class FeatureTable:
 
     batch: CandidateBatch
     values: dict[str, Matrix]
+    _made: dict[tuple[Kind, int], Matrix] = field(default_factory=dict, repr=False)
 
     def matrix(self, kind: Kind) -> Matrix:
-        """Return one row a question or answer, one column a feature in the order of `all_features()`."""
+        """Return one row a question or answer, one column a feature in the order of `all_features()`. Features are only added, so that the
+        matrix of a number of features is made once."""
+        key = (kind, len(self.values))
+        if key not in self._made:
+            self._made[key] = self._matrix(kind)
+        return self._made[key]
+
+    def _matrix(self, kind: Kind) -> Matrix:
         features = all_features()
         count = len(self.batch.ids(kind))
         matrix = np.zeros((count, len(features)), np.float32)
@@ -196,6 +204,8 @@ class FeatureReranker(Reranker):
     def with_similar_formulas(self, table: FeatureTable, weights: Matrix) -> QueryContext:
         """Return the context with the formulas of the best threads by the features so far that are similar to those of the query."""
         batch = table.batch
+        if not has_compared_formulas(batch.context.query):
+            return batch.context
         best = self._best_threads(table, weights, self.kind, THREADS_COMPARED)
         return batch.context.with_similar_formulas(formulas_of(batch.documents, best))
 

@@ -6,6 +6,7 @@ The terms of each candidate are read once. Counts are summed per view with the w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import BM25, length_factor, saturate, saturation
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
+VIEWS_KEPT = 64  # combinations of views whose weights are kept
 DEFAULT = BM25()
 
 Floats = npt.NDArray[np.float32]
@@ -57,8 +59,13 @@ class ViewTable(NamedTuple):
 
 def view_table(index: TermIndex, family: str, views: Sequence[View]) -> ViewTable:
     """Return the table of some views in a family."""
-    weights = np.array([view.vector(FIELDS) for view in views], np.float64).reshape(-1, len(FIELDS))
-    return ViewTable(weights, np.array([index.count(family, view).mean_length for view in views], np.float64))
+    means = [index.count(family, view).mean_length for view in views]
+    return ViewTable(_field_weights(tuple(views)), np.array(means, np.float64))
+
+
+@lru_cache(VIEWS_KEPT)
+def _field_weights(views: tuple[View, ...]) -> npt.NDArray[np.float64]:
+    return np.array([view.vector(FIELDS) for view in views], np.float64).reshape(-1, len(FIELDS))
 
 
 @compiled

@@ -21,7 +21,7 @@ from porism.search.display.needed_parts import needed_parts, part_term
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
-from porism.search.formulas.query import layout_symbols
+from porism.search.formulas.query import known_symbols, layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
 from porism.text.segment import Segment
 
@@ -79,9 +79,10 @@ class QueryPattern(ComparableFormula):
 
     def align(self, item: ComparableFormula) -> list[SymbolPair]:
         """Return the pairs of the best alignment with a formula; none if too few symbols match."""
-        if not all(map(self._store.labels.__contains__, item.layout.labels)):
+        symbols = known_symbols(item.layout, self._store)
+        if symbols is None:
             return []
-        pairs = matched_pairs(self.symbols, layout_symbols(item.layout, self._store))
+        pairs = matched_pairs(self.symbols, symbols)
         return pairs if self.share(pairs) >= MIN_SHARE else []
 
 
@@ -155,7 +156,7 @@ _NO_NUMBERS: set[int] = set()
 
 
 class SharedParts:
-    """The sub-expressions of a query by their codes in the formula index."""
+    """The sub-expressions of a query by their codes in the formula index. Safe for concurrent use."""
 
     def __init__(self, parts: QueryTerms, store: FormulaStore, formulas: Sequence[Parsed] = ()) -> None:
         self._store = store
@@ -168,7 +169,14 @@ class SharedParts:
         self._known = frozenset(self._parts)
         self._found: dict[int, list[SharedPart]] = {}
         self._whole: dict[int, set[int]] = {0: set()}
-        self.weights = SharedWeights(self)
+        self._weights: dict[int, float] = {0: 0.0}
+
+    def weight(self, expression: int) -> float:
+        """Return the weight of the sub-expressions that an expression of the collection shares with the query."""
+        found = self._weights.get(expression)
+        if found is None:
+            found = self._weights[expression] = sum([part.weight for part in self.of(expression)])
+        return found
 
     def of(self, expression: int) -> list[SharedPart]:
         """Return the sub-expressions that an expression of the collection shares with the query, each once."""
@@ -177,8 +185,9 @@ class SharedParts:
         found = self._found.get(expression)
         if found is None:
             codes = self._known.intersection(self._store.part_codes([expression])[0])
-            found = self._found[expression] = [self._parts[code] for code in codes] if codes else _NO_PARTS
+            found = [self._parts[code] for code in codes] if codes else _NO_PARTS
             self._whole[expression] = {part.whole for part in found if part.whole >= 0} if codes else _NO_NUMBERS
+            self._found[expression] = found  # last: another thread that finds it may read the rest
         return found
 
     def contained(self, expressions: Iterable[int]) -> set[int]:
@@ -189,17 +198,6 @@ class SharedParts:
             if expression not in self._found:
                 self.of(expression)
         return set().union(*map(self._whole.__getitem__, expressions))
-
-
-class SharedWeights(dict[int, float]):
-    """The weight of the sub-expressions that an expression of the collection shares with the query, computed on first use."""
-
-    def __init__(self, parts: SharedParts) -> None:
-        self._parts = parts
-
-    def __missing__(self, expression: int) -> float:
-        weight = self[expression] = sum([part.weight for part in self._parts.of(expression)])
-        return weight
 
 
 class Highlighter:
@@ -240,10 +238,6 @@ class Highlighter:
             shorten()
             self.notes = (NOT_HIGHLIGHTED,)
             return None
-
-    def shared_parts(self, parts: QueryTerms) -> SharedParts:
-        """Return a table that finds the sub-expressions which a formula of a post shares with the query."""
-        return SharedParts(parts, self._store, self._formulas)
 
     def best_nodes(self, formula: Segment, numbers: Iterable[int]) -> tuple[int, ...]:
         """Return the MathML elements of a formula of a post in the best match of some query formulas, at most the limit."""

@@ -12,7 +12,7 @@ from porism.records import Hit
 from porism.search.answers.context import QueryContext
 from porism.search.display.highlight import Highlighter
 from porism.search.display.results import AlsoSearched, SearchHit
-from porism.search.display.snippet import SnippetBuilder
+from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.retriever import Ranking
 
 Sort = Literal["relevance", "votes", "date"]
@@ -53,13 +53,14 @@ class HitPage:
         documents: DocumentStore,
         context: QueryContext,
         ranking: Ranking,
+        matches: QueryMatches,
         highlighter: Highlighter,
         *,
         group: bool,
         has_votes: bool,
     ) -> None:
         self._documents = documents
-        self._builder = SnippetBuilder(context.terms, highlighter)
+        self._builder = SnippetBuilder(matches, highlighter)
         self._highlighter = highlighter
         self._has_formulas = bool(context.query.formulas)
         self._ranking = ranking

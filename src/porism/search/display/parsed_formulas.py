@@ -6,7 +6,7 @@ The caches are bounded. Their values depend on the LaTeX alone, so they never be
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse
@@ -25,21 +25,30 @@ class ComparableFormula:
 
     def __init__(self, parsed: Parsed) -> None:
         self.parsed = parsed
+        self._layout: FlatLayout | None = None
+        self._operators: PreparedTree | None = None
+        self._symbol_counts: Counter[str] | None = None
 
-    @cached_property
+    @property
     def layout(self) -> FlatLayout:
         """The layout tree in reading order."""
-        return flat_layout(self.parsed.layout)
+        if self._layout is None:
+            self._layout = flat_layout(self.parsed.layout)
+        return self._layout
 
-    @cached_property
+    @property
     def operators(self) -> PreparedTree:
         """The operator tree, prepared for matching."""
-        return PreparedTree(self.parsed.operators)
+        if self._operators is None:
+            self._operators = PreparedTree(self.parsed.operators)
+        return self._operators
 
-    @cached_property
+    @property
     def symbol_counts(self) -> Counter[str]:
         """How many symbols of the layout tree there are that can be aligned: all variables, all numbers, and each other label."""
-        return Counter(map(alignment_class, self.layout.labels))
+        if self._symbol_counts is None:
+            self._symbol_counts = Counter(map(alignment_class, self.layout.labels))
+        return self._symbol_counts
 
 
 @lru_cache(MAX_LABELS)

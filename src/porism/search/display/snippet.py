@@ -8,9 +8,11 @@ from heapq import nlargest
 from itertools import chain
 
 from porism.deadline import check
+from porism.formula import Parsed
 from porism.index.analysis.words import WORD, stem
+from porism.index.protocols import FormulaStore
 from porism.search.answers.terms import QueryTerms
-from porism.search.display.highlight import Highlighter
+from porism.search.display.highlight import Highlighter, SharedParts
 from porism.search.display.parsed_formulas import mathml_of, parsed_formula
 from porism.search.display.results import HighlightedSegment
 from porism.search.display.sentences import (
@@ -57,9 +59,9 @@ class MatchingWords:
     def _look_up(self, tokens: Iterable[str]) -> None:
         new = set(tokens) - self._seen
         if new:
-            self._seen |= new
             terms = self._weights.keys()
             self._matching.update([token for token in new if not terms.isdisjoint(token_stems(token))])
+            self._seen.update(new)  # last: another thread that finds a token here finds its match, too
 
     def weights(self, texts: Iterable[str]) -> list[float]:
         """Return the weight of the query terms in each text. A term counts once in a text."""
@@ -73,25 +75,36 @@ class MatchingWords:
         stems = set().union(*map(token_stems, tokens))
         return sum([self._weights[term] for term in stems if term in self._weights])
 
-    def split(self, text: str) -> Iterable[HighlightedSegment]:
+    def split(self, text: str) -> list[HighlightedSegment]:
         """Split a text at the words that match."""
+        found: list[HighlightedSegment] = []
         at = 0
         for match in WORD.finditer(text) if self.tokens(text) else ():
             if stem(match[0]) in self._weights:
                 if match.start() > at:
-                    yield HighlightedSegment("text", text[at : match.start()])
-                yield HighlightedSegment("text", match[0], highlighted=True)
+                    found.append(HighlightedSegment("text", text[at : match.start()]))
+                found.append(HighlightedSegment("text", match[0], "", None, True))
                 at = match.end()
         if at < len(text):
-            yield HighlightedSegment("text", text[at:])
+            found.append(HighlightedSegment("text", text[at:]))
+        return found
+
+
+class QueryMatches:
+    """What texts share with a query: its words, and the sub-expressions of its formulas. All pages of the query use the same object, so that
+    nothing is looked up twice. Safe for concurrent use."""
+
+    def __init__(self, terms: Mapping[str, QueryTerms], formulas: Sequence[Parsed], store: FormulaStore) -> None:
+        self.words = MatchingWords(terms["words"])
+        self.parts = SharedParts(terms["parts"], store, formulas)
 
 
 class SnippetBuilder:
     """Builds titles, snippets and passages for one query."""
 
-    def __init__(self, terms: Mapping[str, QueryTerms], highlighter: Highlighter) -> None:
-        self._words = MatchingWords(terms["words"])
-        self._parts = highlighter.shared_parts(terms["parts"])
+    def __init__(self, matches: QueryMatches, highlighter: Highlighter) -> None:
+        self._words = matches.words
+        self._parts = matches.parts
         self._highlighter = highlighter
         self._titles: dict[Text, tuple[HighlightedSegment, ...]] = {}
 
@@ -140,13 +153,13 @@ class SnippetBuilder:
 
     def _best_window(self, pieces: Sequence[str]) -> tuple[int, int]:
         """Return start and end of the pieces with the largest weight that fit into a snippet."""
-        parts = self._parts.weights
+        weight = self._parts.weight
         weights = self._words.weights("" if piece[0] in FORMULA_MARKS else piece for piece in pieces)
         widths: list[float] = list(map(len, pieces))
         for at, piece in enumerate(pieces):
             if piece[0] in FORMULA_MARKS:
                 _, expression, latex = piece.split(" ", 2)
-                weights[at] = parts[int(expression)]
+                weights[at] = weight(int(expression))
                 widths[at] = len(latex) * FORMULA_WIDTH + 2
         return best_window(weights, widths, SNIPPET_LENGTH)
 
@@ -154,7 +167,7 @@ class SnippetBuilder:
         """Return the weight of the query terms in a text or formula."""
         check()
         is_formula = segment.kind == "formula"
-        return self._parts.weights[segment.expression_id] if is_formula else self._words.weights([segment.text])[0]
+        return self._parts.weight(segment.expression_id) if is_formula else self._words.weights([segment.text])[0]
 
     def _highlighted(self, segments: Iterable[Segment]) -> tuple[HighlightedSegment, ...]:
         segments = list(segments)
@@ -176,10 +189,10 @@ class SnippetBuilder:
 
     def _most_shared(self, segments: Iterable[Segment]) -> set[int]:
         """Return the expressions that share the most with the query."""
-        weights = self._parts.weights
+        weight = self._parts.weight
         found = dict.fromkeys(segment.expression_id for segment in segments if segment.kind == "formula")
-        shared = [expression for expression in found if weights[expression] > 0]
-        return set(shared if len(shared) <= MAX_HIGHLIGHTED else nlargest(MAX_HIGHLIGHTED, shared, weights.__getitem__))
+        shared = [expression for expression in found if weight(expression) > 0]
+        return set(shared if len(shared) <= MAX_HIGHLIGHTED else nlargest(MAX_HIGHLIGHTED, shared, weight))
 
 
 def _within(pieces: Sequence[Segment], limit: int) -> list[Segment]:

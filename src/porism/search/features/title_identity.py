@@ -11,12 +11,30 @@ from porism.compiled import compiled
 from porism.index.schema import FIELDS
 from porism.index.storage.rows import FIELD_SHIFT
 from porism.search.answers.context import CandidateBatch, Values
+from porism.search.answers.term_scores import SLOTS, make_lookup
 from porism.search.features.feature import Feature
 
+Ints = npt.NDArray[np.int64]
+NO_THREADS: Ints = np.empty(0, np.int64)
 TITLE = FIELDS.index("title")
 FAMILIES = {"words": 1.0, "tuples": 0.2}  # the weight of a term; a formula has many tuples
 SHARPNESS = 8  # the power of the overlap
+ROUNDING = 1e-4  # idf is stored in single precision
 LEAST = 0.75  # an overlap below counts nothing: features are divided by their deviation, which would raise the smallest values
+
+
+@compiled
+def _add_shared(
+    posts: Any, starts: Any, ends: Any, codes: Any, cells: Any, slots: Any, slot_codes: Any, slot_places: Any, weights: Any, out: Any
+) -> None:  # fmt: skip
+    """Add to `out` the weights of the query terms in the title of each thread."""
+    for thread in range(len(posts)):
+        post = posts[thread]
+        for at in range(starts[post], ends[post]):
+            slot = codes[at] & (SLOTS - 1)
+            for spot in range(slots[slot], slots[slot + 1]):
+                if slot_codes[spot] == codes[at] and cells[at] >> FIELD_SHIFT == TITLE:
+                    out[thread] += weights[slot_places[spot]]
 
 
 @compiled
@@ -52,21 +70,44 @@ class TitleIdentity(Feature):
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the overlap of each thread's title."""
-        shared, total = np.zeros(batch.thread_count), np.zeros(batch.thread_count)
-        asked = 0.0
+        values = np.zeros(batch.thread_count, np.float32)
+        possible = self._possible(batch)
+        if len(possible):
+            values[possible] = self._overlaps(batch, possible)
+        return values
+
+    def _possible(self, batch: CandidateBatch) -> Ints:
+        """Return the threads whose titles may overlap enough: the terms that they share with the query suffice if they have no others."""
+        shared, asked = np.zeros(batch.thread_count), 0.0
         for family, weight in FAMILIES.items():
             terms, rows = batch.context.terms[family], batch.documents.terms[family]
             asked += weight * float(terms.idf.sum())
-            sizes = rows.ends[batch.documents.starts] - rows.starts[batch.documents.starts]
-            threads, entries = np.empty(int(sizes.sum()), np.int64), np.empty(int(sizes.sum()), np.int64)
-            count = _title_entries(batch.documents.starts, rows.starts, rows.ends, rows.cells, threads, entries)
+            if len(terms):
+                table = make_lookup(terms.codes)
+                _add_shared(
+                    batch.documents.starts, rows.starts, rows.ends, rows.codes, rows.cells, table.starts, table.codes,
+                    table.places, weight * terms.idf.astype(np.float64), shared,
+                )  # fmt: skip
+        return np.flatnonzero(2 * shared >= (LEAST - ROUNDING) * (asked + shared)) if asked else NO_THREADS
+
+    def _overlaps(self, batch: CandidateBatch, chosen: Ints) -> npt.NDArray[np.float64]:
+        """Return the values of some threads."""
+        shared, total = np.zeros(len(chosen)), np.zeros(len(chosen))
+        asked = 0.0
+        posts = batch.documents.starts[chosen]
+        for family, weight in FAMILIES.items():
+            terms, rows = batch.context.terms[family], batch.documents.terms[family]
+            asked += weight * float(terms.idf.sum())
+            size = int((rows.ends[posts] - rows.starts[posts]).sum())
+            threads, entries = np.empty(size, np.int64), np.empty(size, np.int64)
+            count = _title_entries(posts, rows.starts, rows.ends, rows.cells, threads, entries)
             threads, codes = threads[:count], rows.codes[entries[:count]].astype(np.int64)
             idf = weight * batch.context.idf(family, codes)
-            total += np.bincount(threads, idf, batch.thread_count)
+            total += np.bincount(threads, idf, len(chosen))
             known = _known(codes, terms.codes)
-            shared += np.bincount(threads[known], idf[known], batch.thread_count)
+            shared += np.bincount(threads[known], idf[known], len(chosen))
         overlap = 2 * shared / np.maximum(asked + total, 1e-9)
-        return np.asarray(np.where(overlap >= LEAST, np.minimum(overlap, 1.0) ** SHARPNESS, 0.0), np.float32)
+        return np.where(overlap >= LEAST, np.minimum(overlap, 1.0) ** SHARPNESS, 0.0)
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""

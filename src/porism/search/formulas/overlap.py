@@ -53,6 +53,11 @@ def largest_formulas(query: ReadQuery, *, wildcards: bool) -> list[Parsed]:
     return [formula for formula in largest if has_wildcards(formula) == wildcards]
 
 
+def has_compared_formulas(query: ReadQuery) -> bool:
+    """Return whether a query has formulas that are compared as wholes."""
+    return any(one.parsed.operators.size() >= MIN_NODES for one in query.formulas)
+
+
 def compare_formulas(
     query: ReadQuery, codes: Ints, searcher: FormulaSearcher, index: TermIndex
 ) -> tuple[SimilarFormulas, ...]:

@@ -54,14 +54,23 @@ def analyse_query(formula: str | Parsed, store: FormulaStore) -> FormulaQuery:
 
 def layout_symbols(layout: FlatLayout, store: FormulaStore) -> SymbolSequence:
     """Return a layout tree in reading order as a symbol sequence."""
-    if all(map(store.labels.__contains__, layout.labels)):  # as for every formula of the index
-        ids = np.array([store.labels[label] for label in layout.labels], np.int32)
-        weights = store.layout_weights[ids].astype(np.float32)
-        kinds = np.array([symbol_kind(label) for label in layout.labels], np.uint8)
-        return SymbolSequence(ids, kinds, weights, np.array(layout.edges, np.uint8))
+    known = known_symbols(layout, store)  # as for every formula of the index
+    if known is not None:
+        return known
     label_ids = _LabelIds(store)
     labels = label_ids.intern(layout.labels)
     return _symbols(layout.labels, labels, label_ids.weights(labels, store.layout_weights), layout.edges)
+
+
+def known_symbols(layout: FlatLayout, store: FormulaStore) -> SymbolSequence | None:
+    """Return a layout tree in reading order as a symbol sequence; None if it has a label that no formula of the index has."""
+    try:
+        ids = np.array(list(map(store.labels.__getitem__, layout.labels)), np.int32)
+    except KeyError:
+        return None
+    weights = store.layout_weights[ids].astype(np.float32)
+    kinds = np.array(list(map(symbol_kind, layout.labels)), np.uint8)
+    return SymbolSequence(ids, kinds, weights, np.array(layout.edges, np.uint8))
 
 
 def _symbols(labels: list[str], ids: list[int], weights: list[float], edges: list[int]) -> SymbolSequence:
