@@ -22,6 +22,7 @@ LEVELS = (
     "records",
     "compiled",
     "hashing",
+    "caching",
     "progress",
     "values",
     "limits",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -184,3 +186,16 @@ def test_no_more_connections_than_files(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("porism.web.server.connections.resource.getrlimit", lambda kind: (limit, limit))
     assert 16 <= ConnectionLimits().within_files().connections < 200
     assert ConnectionLimits(connections=20).within_files().connections == 20
+
+
+def test_a_server_may_open_as_many_files_as_the_system_allows() -> None:
+    code = (
+        "import resource\n"
+        "from porism.web.server.connections import MOST_FILES, allow_files\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))\n"
+        "allow_files()\n"
+        "soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]\n"
+        "assert soft == (MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)), soft\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

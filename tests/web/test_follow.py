@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +19,9 @@ from porism.corpus.sources.raw import RawPost
 from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 from porism.index.segments.writer import IndexWriter
-from porism.web.server import run
+from porism.web.server import following
 from porism.web.server.app import create_app
+from porism.web.server.integrity import FileWatch, IntegrityCheck
 
 
 @pytest.fixture
@@ -38,8 +42,8 @@ def test_a_new_post_is_found_without_a_restart(index: Path, monkeypatch: pytest.
         go_on.wait()
         go_on.clear()
 
-    monkeypatch.setattr(run, "time", type("Clock", (), {"sleep": staticmethod(wait)}))
-    follow: Callable[[], None] = lambda: run.follow_index(app)  # noqa: E731
+    monkeypatch.setattr(following, "time", type("Clock", (), {"sleep": staticmethod(wait)}))
+    follow: Callable[[], None] = lambda: following.follow_index(app)  # noqa: E731
     threading.Thread(target=follow, daemon=True).start()
     with TestClient(app) as client:
         found = client.get("/v1/search", params={"q": "zeppelin", "kind": "questions"}).json()
@@ -53,3 +57,58 @@ def test_a_new_post_is_found_without_a_restart(index: Path, monkeypatch: pytest.
         looked.wait()  # the second look: the first one has switched
         found = client.get("/v1/search", params={"q": "zeppelin", "kind": "questions"}).json()
         assert [hit["id"] for hit in found["data"]["hits"]] == [70]
+
+
+def test_an_engine_that_is_served_no_more_is_freed_without_the_garbage_collector(index: Path) -> None:
+    """Each engine has files open: a server that changes often would have none left."""
+    engine = porism.open(index)
+    files = []
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(70, 74):
+            with IndexWriter(index) as writer:
+                writer.put([RawPost(number, "question", None, "Zeppelin", f"<p>flies $x^{number}$</p>", "html")])
+                writer.commit()
+            old, engine = weakref.ref(engine), engine.refresh()
+            engine.search("zeppelin $x^2$", kind="questions", tags=("algebra",))
+            engine.search("zeppelin $x^2$")
+            engine.formulas("x^2")
+            engine.complete("zep")
+            assert old() is None
+            files.append(len(os.listdir("/proc/self/fd")))
+    finally:
+        gc.enable()
+    assert files[-1] - files[0] <= 2 * 3  # for each part of the collection one, and one of the writer in this process
+
+
+def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> None:
+    check = IntegrityCheck()
+    with TestClient(create_app(porism.open(index), hosts=["testserver"], check=check)) as client:
+        watch = FileWatch(index)
+        watch.restart()
+        file = index / "posts" / "threads.npy"
+        content = file.read_bytes()
+
+        def status(path: str = "/v1/search?q=cubes") -> tuple[int, str]:
+            check.changed = watch.damages()
+            answer = client.get(path)
+            return answer.status_code, answer.text
+
+        assert status()[0] == 200
+        os.utime(file)  # another time and the same bytes
+        assert status()[0] == 200
+        for damaged in (content[:-1], content + b"0", content[:-1] + bytes([content[-1] ^ 1])):
+            file.write_bytes(damaged)
+            code, text = status()
+            assert code == 503
+            assert "porism verify" in text
+            code, text = status("/ready")
+            assert code == 503
+            assert "threads.npy" in text  # visitors do not see it, those who watch the server do
+            assert status("/health")[0] == 200
+            file.write_bytes(content)
+            assert status()[0] == 200
+        file.rename(index / "elsewhere")  # this process has the file open
+        assert status()[0] == 200
+        assert status("/ready") == (200, '{"ready":true,"integrity":"verified","damaged":[]}')

@@ -20,7 +20,7 @@ from porism.index.live import change_log
 from porism.index.live.applying import LogApplier
 from porism.index.live.beside import merge_request
 from porism.web.server.app import create_app
-from porism.web.server.run import switch_to_newest
+from porism.web.server.following import switch_to_newest
 from porism.web.writing.access import WriteAccess, WriteSettings
 from porism.web.writing.tokens import TokenFile
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from porism.caching import cached_method
 from porism.corpus.store.collection import Collection
 from porism.index.encoded.texts import model_text, question_text
 
@@ -15,7 +14,7 @@ class PostTexts:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self.post = lru_cache(KEPT)(self._post)
+        self.post = cached_method(KEPT, self._post)
 
     def _post(self, number: int) -> str:
         """Return a question with its title, or an answer."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from porism.caching import cached_method
 from porism.index.analysis.words import FORMULA, WORD, stopwords
 from porism.search.formulas.readings import choose_readings
 from porism.search.index import Index
@@ -63,7 +63,7 @@ class QueryReader:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._speller = Speller(index.vocabulary, index.terms)
-        self.read = lru_cache(QUERIES_KEPT)(self._read)
+        self.read = cached_method(QUERIES_KEPT, self._read)
 
     def _read(self, typed: str, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
         """Read a typed query. `as_words`: only formulas with delimiters are formulas; `verbatim`: spelling and wording stay."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from porism.corpus.store.collection import REBUILD as REBUILD_COLLECTION
 from porism.corpus.store.collection import Collection
@@ -87,6 +88,25 @@ def index_damages(path: Path, progress: Progress | None = None) -> tuple[Damage,
         damages = tuple(damage for one in verify_place(path, progress) for damage in one.damages)
         if not damages or _commit(path) == before:
             return damages
+
+
+class StoredFile(NamedTuple):
+    """A file of an index or of its collection, as it was written, and what to run if it is damaged."""
+
+    folder: Path
+    name: str
+    expected: FileChecksum
+    fix: str
+
+
+def stored_files(path: Path) -> list[StoredFile]:
+    """Return the files of an index and of its collection."""
+    place = collection_of(path)
+    with Collection.open(place, verify="none") as collection:
+        of_collection = dict(collection.files)
+    fix = REBUILD.format(path)
+    own = [StoredFile(path, name, file, fix) for name, file in read_manifest(path, SEARCH).files.items()]
+    return own + [StoredFile(place, name, file, REBUILD_COLLECTION) for name, file in of_collection.items()]
 
 
 def _commit(path: Path) -> bytes:

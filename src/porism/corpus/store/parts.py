@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
+import weakref
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +31,8 @@ class Store:
         # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
         name = path.resolve().as_uri() + "?mode=ro&immutable=1"
         self._connection = sqlite3.connect(name, uri=True, check_same_thread=False)
+        # A connection refers to itself: without this, its file stays open until the garbage collector runs.
+        weakref.finalize(self, self._connection.close)
 
     def close(self) -> None:
         """Close the store."""

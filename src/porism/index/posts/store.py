@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection as Names
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.caching import cached_method
 from porism.corpus.store.collection import Collection
 from porism.index.posts.layout import POST_TYPES, thread_of_posts
 from porism.index.protocols import UNKNOWN, Filter, Positions, StoredPost, Term, TermRows, Threads
@@ -48,7 +49,7 @@ class EmbeddedPosts:
         self._attributes = read_columns(directory, POST_TYPES)
         self._rows = {family: Rows(directory, family) for family in FAMILIES}
         self.vectors = {family: Vectors(directory, family) for family in VECTOR_FAMILIES if vectors}
-        self._masks = lru_cache(FILTERS_KEPT)(self._mask)
+        self._masks = cached_method(FILTERS_KEPT, self._mask)
         terms = None if deleted is None else deleted.terms
         self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks, terms)
 

@@ -32,7 +32,8 @@ class SegmentedFormulas:
     def __init__(self, segments: Sequence[EmbeddedFormulas]) -> None:
         self._segments = segments
         self._rows = RowMap([one.all_visual_ids for one in segments], [one.deleted for one in segments])
-        self.terms = SegmentedTermIndex([one.terms for one in segments], FORMULA_FAMILIES, lambda _: self._rows)
+        row_map = self._rows  # not `self`, which would make a cycle that keeps files open
+        self.terms = SegmentedTermIndex([one.terms for one in segments], FORMULA_FAMILIES, lambda _: row_map)
         self.labels: dict[str, int] = {}
         self._label_ids = [
             np.array([self.labels.setdefault(label, len(self.labels)) for label in one.labels], np.int32)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.caching import cached_method
 from porism.compiled import compiled
 from porism.corpus.store.collection import Collection
 from porism.index.posts.store import EmbeddedPosts, stored_posts
@@ -37,7 +38,7 @@ class SegmentedPosts:
         self._segments = segments
         self._collection = collection
         self._threads = RowMap([one.question_ids for one in segments], [one.deleted for one in segments])
-        self.terms = SegmentedTermIndex([one.terms for one in segments], FAMILIES, self._row_map)
+        self.terms = SegmentedTermIndex([one.terms for one in segments], FAMILIES, cached_method(2, self._row_map))
         self.vectors = segments[0].vectors
 
     def _row_map(self, unit: str) -> RowMap:

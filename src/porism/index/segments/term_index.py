@@ -4,11 +4,11 @@ those of a single segment."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.caching import cached_method
 from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
 from porism.index.schema import View
 from porism.index.segments.codes import FamilyCodes
@@ -37,7 +37,7 @@ class SegmentedTermIndex:
         self.codes: Mapping[str, FamilyCodes] = {
             family: FamilyCodes([segment.dictionary(family) for segment in segments]) for family in families
         }
-        self._counts = lru_cache(VIEWS_KEPT)(self._count)
+        self._counts = cached_method(VIEWS_KEPT, self._count)
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""

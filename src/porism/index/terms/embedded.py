@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.caching import cached_method
 from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
-from porism.index.schema import View
+from porism.index.schema import Unit, View
 from porism.index.storage.columns import read_array
 from porism.index.terms.dictionary import Dictionary, Hashes, hash_terms
 from porism.index.terms.inversion import PostingLists, document_frequencies
@@ -99,7 +99,7 @@ class EmbeddedTermIndex:
         fields: tuple[str, ...],
         units: Mapping[str, UnitMap],
         main: str,
-        allowed: Callable[[Filter, str], Mask] | None = None,
+        allowed: Callable[[Filter, Unit], Mask] | None = None,
         deleted: Mapping[str, DeletedTerms] | None = None,
     ) -> None:
         self.fields = fields
@@ -107,7 +107,7 @@ class EmbeddedTermIndex:
         self._units = units
         self._main = main
         self._allowed = allowed
-        self._view_lengths = lru_cache(VIEWS_KEPT)(self._lengths_of)
+        self._view_lengths = cached_method(VIEWS_KEPT, self._lengths_of)
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""

@@ -23,6 +23,7 @@ Phase = Literal["headers", "body", "answer", "idle", "closing"]
 WAITING_PHASES: tuple[Phase, ...] = ("idle", "headers")  # in which a connection may be closed for another one
 RESERVED_FILES = 64  # of the files that a process may open, for everything but connections
 FEWEST_CONNECTIONS = 16
+MOST_FILES = 65_536  # that a serving process may open, if the system allows as many
 CLOSE_SECONDS = 5.0  # for what is left to send when a connection is closed
 REFUSAL = "The server has too many connections. Try again in a few seconds.\n"
 
@@ -48,6 +49,14 @@ class ConnectionLimits(NamedTuple):
         used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
         possible = max(FEWEST_CONNECTIONS, soft - used - RESERVED_FILES)
         return self._replace(connections=min(self.connections, possible))
+
+
+def allow_files() -> None:
+    """Let this process and its children open as many files as the system allows: each mapped file of an index takes one, each connection, too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class LimitedProtocol(H11Protocol):

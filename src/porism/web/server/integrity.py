@@ -11,14 +11,15 @@ import tempfile
 import threading
 from dataclasses import astuple
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from porism.integrity import Damage, DamageError
-from porism.search.verify import index_bytes, index_damages
+from porism.integrity import Damage, DamageError, damaged_files
+from porism.search.verify import StoredFile, index_bytes, index_damages, stored_files
 
 LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it is served.
@@ -70,7 +71,13 @@ class IntegrityCheck:
         self._path = path
         self._shared = shared
         self.verified = path is None
-        self.damages: tuple[Damage, ...] = ()
+        self.found: tuple[Damage, ...] = ()  # by verification
+        self.changed: tuple[Damage, ...] = ()  # while the index was served
+
+    @property
+    def damages(self) -> tuple[Damage, ...]:
+        """What is damaged."""
+        return self.found + self.changed
 
     def start(self) -> None:
         """Verify the index in the background. The thread ends with the process."""
@@ -81,17 +88,64 @@ class IntegrityCheck:
         if self._path is None:
             return
         try:
-            self.damages = self._shared.damages(self._path) if self._shared else index_damages(self._path)
-            self.verified = not self.damages
+            self.found = self._shared.damages(self._path) if self._shared else index_damages(self._path)
+            self.verified = not self.found
         except Exception:
             LOG.exception("the index could not be verified")
-        for damage in self.damages:
+        for damage in self.found:
             LOG.error("not served any more: %s", damage)
 
     @property
     def state(self) -> str:
         """Whether the files are verified, damaged, or still being read."""
         return "damaged" if self.damages else "verified" if self.verified else "checking"
+
+
+class FileWatch:
+    """Notices files of a served index that another program truncates or writes: complete files never change.
+
+    Sizes and times are compared at each look. A file that looks changed is read, and compared with its checksum. A file that was removed or
+    replaced is no damage: this process has opened the one before.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._states: dict[StoredFile, _State | None] = {}
+        self._damages: dict[StoredFile, Damage] = {}
+
+    def restart(self) -> None:
+        """Watch the files of the newest commit, as they are now. What was wrong with others does not matter any more."""
+        self._states = {file: _state(file) for file in stored_files(self._path)}
+        self._damages = {}
+
+    def damages(self) -> tuple[Damage, ...]:
+        """Look at the files; return what is damaged now. A file that is again as it was written is well."""
+        for file, before in self._states.items():
+            now = _state(file)
+            if before is None or now is None or now.inode != before.inode or now == before:
+                continue
+            self._states[file] = now
+            self._damages.pop(file, None)
+            if damage := next(damaged_files(file.folder, {file.name: file.expected}, file.fix), None):
+                LOG.error("not served any more: %s", damage)
+                self._damages[file] = damage
+        return tuple(self._damages.values())
+
+
+class _State(NamedTuple):
+    """What tells without reading a file whether it has changed."""
+
+    inode: int
+    size: int
+    written: int
+
+
+def _state(file: StoredFile) -> _State | None:
+    try:
+        found = os.stat(file.folder / file.name)
+    except OSError:
+        return None
+    return _State(found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def is_small(index: Path) -> bool:

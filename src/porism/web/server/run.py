@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import logging
 import os
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +14,6 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
-from porism.index.manifest import NAME
 from porism.parallel import cores
 from porism.search.endpoint import Endpoint
 from porism.search.engine import Engine
@@ -27,6 +24,7 @@ from porism.web.operations.logs import LogFormat, log_address
 from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import DEFAULT_SITE, create_app
 from porism.web.server.connections import ConnectionLimits
+from porism.web.server.following import follow_index, open_files, switch_to_newest
 from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, SharedVerification, is_small
 from porism.web.server.serving import ServerSettings, Service, address_of, bind, supervise
@@ -35,7 +33,6 @@ from porism.web.site.settings import SiteSettings
 from porism.web.writing.access import WriteAccess, WriteSettings
 
 MOST_WORKERS = 4
-FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index: one call of stat
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +56,6 @@ def warm_up(engine: Engine) -> None:
     """Compile loops and open files before the first request."""
     open_files(engine)
     threading.Thread(target=warm_up_rest, args=(engine,), daemon=True).start()
-
-
-def open_files(engine: Engine) -> None:
-    """Open the files and compile the loops that most requests need: words, formulas, and the highlights of a page."""
-    engine.search("square root $\\sqrt{x}$", k=1)
-    engine.search("proof of $a^2+b^2=c^2$", k=10)
-    engine.formulas("a^2+b^2", k=3)
 
 
 def warm_up_rest(engine: Engine) -> None:
@@ -92,33 +82,6 @@ def open_engine(settings: Settings) -> Engine:
         engine.endpoint = Endpoint(model.url, model.model, key=key, seconds=model.seconds)
     warm_up(engine)
     return engine
-
-
-def follow_index(app: Starlette) -> None:
-    """Switch to the newest commit of the index whenever there is one. Requests that are under way finish on the engine they have."""
-    seen = None
-    while True:
-        time.sleep(FOLLOW_SECONDS)
-        try:
-            state = os.stat(app.state.engine.path / NAME)
-            if seen != (state.st_mtime_ns, state.st_ino):
-                switch_to_newest(app)
-                seen = (state.st_mtime_ns, state.st_ino)
-        except (PorismError, OSError) as error:
-            logging.warning("a newer commit of the index cannot be opened: %s", error)
-
-
-def switch_to_newest(app: Starlette) -> None:
-    """Serve the newest commit of the index from now on, and report its position in the change log."""
-    writing: WriteAccess | None = app.state.writing
-    position = writing.position() if writing else None  # before the refresh, which may find a newer commit
-    fresh = app.state.engine.refresh()
-    if fresh is not app.state.engine:
-        open_files(fresh)
-        app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
-        logging.info("the index has changed: a newer commit is served")
-    if writing and position:
-        writing.served.set(position.sequence)
 
 
 def make_app(engine: Engine, settings: Settings, verification: SharedVerification | None = None) -> Starlette:

@@ -13,14 +13,14 @@ from starlette.applications import Starlette
 
 from porism.errors import PorismError
 from porism.web.operations.logs import LogFormat, configure_logging
-from porism.web.server.connections import ConnectionLimits, check_connections, protocol_with
+from porism.web.server.connections import ConnectionLimits, allow_files, check_connections, protocol_with
 from porism.web.server.middleware import MAX_TARGET
-from porism.web.server.supervisor import BEAT_SECONDS, FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
+from porism.web.server.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
 BACKLOG = 1024  # connections that may wait to be accepted
 MAX_HEADERS = 64 * 1024
 SWITCH_SECONDS = 0.001  # after which another thread may run: a short query does not wait long for a long one
-TICKS = round(BEAT_SECONDS * 10)  # uvicorn ticks ten times a second
+TICKS = 5  # between two looks at the connections; uvicorn ticks ten times a second
 
 
 class Service(NamedTuple):
@@ -101,12 +101,12 @@ class WorkerServer(uvicorn.Server):
         self._service.on_stop()
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the connections, and give a sign of life."""
+        """Give a sign of life, and look after the connections. No thread does so: while this loop stands still, nothing is answered."""
+        if self._service.is_well():
+            self._beats.beat()
         if counter % TICKS == 0:
             check_connections(self.server_state.connections)
             self._service.on_beat()
-            if self._service.is_well():
-                self._beats.beat()
         return await super().on_tick(counter)
 
 
@@ -156,6 +156,7 @@ def supervise(
     run in a process each.
     """
     configure_logging(settings.log_format)
+    allow_files()
     supervisor = Supervisor(
         settings.processes,
         run_worker,

@@ -1,6 +1,6 @@
 """A supervisor: a process that serves nothing, starts worker processes, and replaces those that die or freeze.
 
-Each worker writes a byte to a pipe several times a second. One that is silent for too long is frozen: it is killed and replaced. Workers are
+Each worker writes a byte to a pipe ten times a second. One that is silent may be frozen (`pulse` says when): it is killed and replaced. Workers are
 forked from the supervisor, which has imported all modules, so that a new one is ready soon. The kernel kills them when the supervisor dies.
 """
 
@@ -24,12 +24,14 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from porism.errors import PorismError
+from porism.web.server.pulse import Limits, Pulse
 
 LOG = logging.getLogger("porism.web")
-BEAT_SECONDS = 0.5  # between two signs of life
-TICK_SECONDS = 0.25  # between two looks at the workers
-FROZEN_SECONDS = 5.0  # without a sign of life, after which a worker is killed
-START_FACTOR = 3  # a worker that starts may be silent for longer: it reads files and compiles
+BEAT_SECONDS = 0.1  # between two signs of life
+TICK_SECONDS = 0.1  # between two looks at the workers
+FROZEN_SECONDS = (
+    5.0  # without a sign of life, after which a worker is killed although it neither computes nor is stopped
+)
 STOP_SECONDS = 10.0  # for requests to finish after SIGTERM
 KILL_SECONDS = 2.0  # more, before workers that have not stopped are killed
 FIRST_DELAY, LARGEST_DELAY = 0.25, 30.0  # before a worker is started again after it died while it started
@@ -90,7 +92,7 @@ class Worker:
 
     process: ForkProcess
     pipe: int
-    silent: float = 0.0
+    pulse: Pulse
     title: str | None = None
     error: PorismError | None = None
     unread: bytes = b""
@@ -102,7 +104,7 @@ class Worker:
         except OSError:
             received = b""
         if received:
-            self.silent = 0.0
+            self.pulse.beat()
         *lines, self.unread = (self.unread + received).split(b"\n")
         for line in filter(None, lines):
             report = json.loads(line)
@@ -120,6 +122,11 @@ class _Place:
     start_at: float = 0.0
     failures: int = 0  # starts in succession that did not succeed
     job: Job | None = None  # None: a process that serves
+
+    @property
+    def name(self) -> str:
+        """What the log calls the worker."""
+        return "worker" if self.job is None else self.job.name
 
 
 @dataclass(slots=True)
@@ -193,7 +200,7 @@ class Supervisor:
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
         os.close(writing)
-        return Worker(process, reading)
+        return Worker(process, reading, Pulse(process.pid or 0))
 
     def _look(self, signals: int) -> None:
         """Wait a moment, then read signs of life, and replace workers that are dead or frozen."""
@@ -204,26 +211,27 @@ class Supervisor:
         waited = min(time.monotonic() - began, 2 * TICK_SECONDS)
         for place in self._places:
             if place.worker is not None:
-                place.worker.silent += waited
+                place.worker.pulse.silent += waited
                 place.worker.read()
                 if place.job is None:
                     self._announce(place.worker)
-                self._replace_if_ended(place, place.worker, place.worker.process.sentinel in ready)
+                if place.worker.process.sentinel in ready or self._kill_if_frozen(place, place.worker):
+                    self._replace(place, place.worker)
 
     def _announce(self, worker: Worker) -> None:
         if worker.title is not None and not self._announced:
             self._announced = True
             self.on_ready(worker.title)
 
-    def _replace_if_ended(self, place: _Place, worker: Worker, ended: bool) -> None:
-        name = "worker" if place.job is None else place.job.name
-        frozen_seconds = self.frozen_seconds if place.job is None else place.job.frozen_seconds
-        if not ended and worker.silent > frozen_seconds * (START_FACTOR if worker.title is None else 1):
-            LOG.warning("%s %s gives no sign of life for %.1f s and is killed", name, worker.process.pid, worker.silent)
+    def _kill_if_frozen(self, place: _Place, worker: Worker) -> bool:
+        limits = Limits(self.frozen_seconds) if place.job is None else Limits(*[place.job.frozen_seconds] * 2)
+        why = worker.pulse.look(limits, starting=worker.title is None)
+        if why:
+            LOG.warning("%s %s %s and is killed", place.name, worker.process.pid, why)
             worker.process.kill()
-            ended = True
-        if not ended:
-            return
+        return bool(why)
+
+    def _replace(self, place: _Place, worker: Worker) -> None:
         worker.process.join()
         os.close(worker.pipe)
         place.worker = None
@@ -236,7 +244,7 @@ class Supervisor:
         delay = delay if place.job is None else max(delay, JOB_DELAY)
         place.start_at = time.monotonic() + delay
         reason = worker.error or f"exit code {worker.process.exitcode}"
-        LOG.warning("%s %s ended (%s) and is replaced in %g s", name, worker.process.pid, reason, delay)
+        LOG.warning("%s %s ended (%s) and is replaced in %g s", place.name, worker.process.pid, reason, delay)
 
     def _stop(self, signals: int) -> None:
         """Stop all workers: ask them, wait for their requests to finish, then kill the rest. A second signal kills at once."""

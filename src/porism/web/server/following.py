@@ -1,0 +1,58 @@
+"""Follow an index while it is served: switch to its newest commit, and notice files that another program changes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+
+from starlette.applications import Starlette
+
+from porism.errors import PorismError
+from porism.index.manifest import NAME
+from porism.search.engine import Engine
+from porism.web.server.integrity import FileWatch
+from porism.web.writing.access import WriteAccess
+
+FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index, and at the sizes and times of its files
+
+
+def open_files(engine: Engine) -> None:
+    """Open the files and compile the loops that most requests need: words, formulas, and the highlights of a page."""
+    engine.search("square root $\\sqrt{x}$", k=1)
+    engine.search("proof of $a^2+b^2=c^2$", k=10)
+    engine.formulas("a^2+b^2", k=3)
+
+
+def follow_index(app: Starlette) -> None:
+    """Look after the index for as long as it is served."""
+    seen = None
+    watch = FileWatch(app.state.engine.path)
+    while True:
+        time.sleep(FOLLOW_SECONDS)
+        try:
+            state = os.stat(app.state.engine.path / NAME)
+            if seen != (state.st_mtime_ns, state.st_ino):
+                switch_to_newest(app)
+                watch.restart()
+                seen = (state.st_mtime_ns, state.st_ino)
+            app.state.integrity.changed = watch.damages()
+        except (PorismError, OSError) as error:
+            logging.warning("a newer commit of the index cannot be opened: %s", error)
+
+
+def switch_to_newest(app: Starlette) -> None:
+    """Serve the newest commit of the index from now on, and report its position in the change log.
+
+    Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of references, so that its
+    files are closed at once, without the garbage collector.
+    """
+    writing: WriteAccess | None = app.state.writing
+    position = writing.position() if writing else None  # before the refresh, which may find a newer commit
+    fresh = app.state.engine.refresh()
+    if fresh is not app.state.engine:
+        open_files(fresh)
+        app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
+        logging.info("the index has changed: a newer commit is served")
+    if writing and position:
+        writing.served.set(position.sequence)
