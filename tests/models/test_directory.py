@@ -120,3 +120,16 @@ def test_wrong_kind(copied: Path) -> None:
 def test_a_copy_is_the_same_model(copied: Path, tmp_path: Path) -> None:
     shutil.copytree(copied, tmp_path / "copy")
     assert ModelDirectory.open(copied).digest == ModelDirectory.open(tmp_path / "copy").digest
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "2_Dense/pytorch_model.bin", "pytorch_model-00001-of-00002.bin"])
+def test_pickles_are_never_read(copied: Path, name: str) -> None:
+    pickled = copied / name
+    pickled.parent.mkdir(exist_ok=True)
+    pickled.write_bytes(b"cos\nsystem\n(S'true'\ntR.")
+    if pickled.parent == copied:
+        ModelDirectory.open(copied)  # libraries read the safetensors beside it
+        (copied / "model.safetensors").unlink()
+    found = error_of(copied)
+    assert found.message == f"{name} is a pickle, which can run code when it is read"
+    assert "safe_serialization=True" in found.fix

@@ -28,6 +28,10 @@ def test_values_and_defaults() -> None:
         ({}, 422, "the parameter q is missing", "give q: a query"),
         ({"q": "x" * 11}, 413, "q has 11 characters", "send at most 10 characters"),
         ({"q": "x", "k": "zehn"}, 422, "k is not a whole number", "give a whole number from 1 to 100"),
+        *(
+            ({"q": "x", "k": k}, 422, "k is not a whole number", "give a whole number from 1 to 100")
+            for k in ("5_0", "+5", "\u0665", " 5", "5.0", "NaN", "1" * 5000)
+        ),
         ({"q": "x", "k": "0"}, 422, "k is out of range", "give a whole number from 1 to 100"),
         ({"q": "x", "kind": "posts"}, 422, "kind cannot be 'posts'", "give one of answers, questions"),
         ({"q": "x", "tgas": "a"}, 422, "there is no parameter 'tgas'", "use q, k, kind, accepted"),

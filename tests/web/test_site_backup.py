@@ -205,3 +205,50 @@ def test_what_is_no_backup_is_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(PorismError, match="is not a backup"):
         restore(tmp_path / "folder", tmp_path / "restored")
+
+
+def with_list(folder: Path, **changes: object) -> Path:
+    """Return a backup whose list says something else, with a right checksum."""
+    from porism.integrity import read_sealed, seal
+
+    document = read_sealed(folder / LIST, "").document
+    (folder / LIST).write_text(seal({**document, **changes}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "fact"),
+    [
+        ({"files": {"a": {"size": -1, "digest": ""}}}, "is not a list of files"),
+        ({"files": {"a": {"size": True, "digest": ""}}}, "is not a list of files"),
+        ({"files": {"a": {"length": 1}}}, "is not a list of files"),
+        ({"files": {"a": 5}}, "is not a list of files"),
+        ({"files": 5}, "is not a list of files"),
+        ({"index": None}, "is not a list of files"),
+        ({"files": {"a": {"size": 0, "digest": ""}, "a/b": {"size": 0, "digest": ""}}}, "holds a file with the name"),
+        ({"files": {"a": {"size": 10**18, "digest": ""}}}, "are free at"),
+    ],
+)
+def test_hostile_lists_are_refused(index: Path, tmp_path: Path, changes: dict[str, object], fact: str) -> None:
+    back_up(index, tmp_path / "backup")
+    with pytest.raises(PorismError, match=fact):
+        restore(with_list(tmp_path / "backup", **changes), tmp_path / "restored")
+    assert not (tmp_path / "restored").exists()
+
+
+def test_a_hole_of_a_tar_file_is_not_written_out(tmp_path: Path) -> None:
+    """A sparse member announces any size and takes no space. It is read as far as the list says, and no further."""
+    from porism.integrity import FileChecksum
+    from porism.web.site.restore import StoredFile, _write
+
+    with open("/dev/zero", "rb") as endless, pytest.raises(DamageError):
+        _write(tmp_path, StoredFile("hole", 0o600, endless), FileChecksum(1000, ""), lambda _: None)
+    assert (tmp_path / "hole").stat().st_size == 1001
+
+
+def test_a_link_in_a_backup_is_not_followed(index: Path, tmp_path: Path) -> None:
+    back_up(index, tmp_path / "backup")
+    (tmp_path / "backup/data").rename(tmp_path / "elsewhere")
+    (tmp_path / "backup/data").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DamageError, match="is missing"):
+        restore(tmp_path / "backup", tmp_path / "restored")

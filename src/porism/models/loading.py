@@ -31,9 +31,13 @@ def load_transformer(
     `path` is a folder inside the directory, if the files are there; `options` are those of the model.
     """
     transformers, place = library("transformers"), str(path or directory.path)
-    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, local_files_only=True))
+    safe = {
+        "local_files_only": True,
+        "trust_remote_code": False,
+    }  # no code of the directory, and no question whether to run it
+    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **safe))
     maker = getattr(transformers, model_class)
-    model = loaded(directory, lambda: maker.from_pretrained(place, local_files_only=True, **options).eval())
+    model = loaded(directory, lambda: maker.from_pretrained(place, use_safetensors=True, **safe, **options).eval())
     return Transformer(tokenizer, model)
 
 

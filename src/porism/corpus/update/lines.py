@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, get_args
 
 from porism.corpus.post import LinkKind
@@ -71,7 +72,11 @@ def _comment_body(value: object, name: str) -> str:
 
 def _date(value: object, name: str) -> str:
     text = _text(value, name)
-    if text and not DATE.fullmatch(text):
+    try:
+        well_formed = not text or bool(DATE.fullmatch(text) and datetime.fromisoformat(text))
+    except ValueError:  # a thirteenth month
+        well_formed = False
+    if not well_formed:
         raise RowError(f"{name} is not a date such as 2024-05-31 or 2024-05-31T12:00:00")
     return text
 
@@ -166,6 +171,8 @@ def _post(record: Mapping[str, object]) -> RawPost:
     kind = values["kind"] = values["kind"] or ("question" if values["parent_id"] is None else "answer")
     if (kind == "answer") != (values["parent_id"] is not None):
         raise RowError("an answer has a parent_id, and a question has none")
+    if values["parent_id"] == values["id"]:
+        raise RowError("an answer cannot be its own question")
     return RawPost(form="html", **values)
 
 

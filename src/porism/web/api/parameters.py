@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from porism.web.api.errors import BadRequest
 
 MAX_TEXT = 20_000
+NUMBER = re.compile(r"-?[0-9]{1,30}")  # not what int() takes as well: 5_0, +5, digits of other scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,9 @@ class Parameter:
 
     def _parse_number(self, raw: str) -> int:
         fix = f"give a whole number from {self.low} to {self.high}"
-        try:
-            number = int(raw)
-        except ValueError:
-            raise BadRequest(f"{self.name} is not a whole number", where=self.name, fix=fix) from None
+        if not NUMBER.fullmatch(raw):
+            raise BadRequest(f"{self.name} is not a whole number", where=self.name, fix=fix)
+        number = int(raw)
         if not self.low <= number <= self.high:
             raise BadRequest(f"{self.name} is out of range", where=self.name, fix=fix)
         return number

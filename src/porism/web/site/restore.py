@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
@@ -32,6 +33,7 @@ def restore(backup: Path, target: Path, progress: Progress | None = None) -> Pat
     """Write the files of a backup into a new folder; return the place of the index. A damaged backup is an error and leaves nothing."""
     with atomic_directory(target) as folder:
         made = read_list(backup)
+        _check_space(folder, made, backup)
         left = dict(made.files)
         with (progress or Silent()).stage("restore", made.size) as advance:
             for stored in _stored_files(backup, made):
@@ -55,10 +57,29 @@ def read_list(backup: Path) -> BackupList:
         raise PorismError("is not a backup of this version of Porism", where=str(backup), fix=fix)
     if not intact:
         raise DamageError(WRONG, where=f"{backup}: {LIST}", fix=OTHER)
-    files = {str(name): FileChecksum(**one) for name, one in document["files"].items()}
-    for name in (*files, str(document["index"])):
-        _check_name(name, backup)
-    return BackupList(str(document["index"]), files)
+    files, index = _files(document.get("files")), document.get("index")
+    if files is None or not isinstance(index, str):
+        raise DamageError("is not a list of files", where=f"{backup}: {LIST}", fix=OTHER)
+    for name in (*files, index):
+        _check_name(name, files, backup)
+    return BackupList(index, files)
+
+
+def _files(listed: object) -> dict[str, FileChecksum] | None:
+    """Return the files of a list with their checksums, or None if it is no such list."""
+    try:
+        found = {name: FileChecksum(**one) for name, one in dict(listed).items()}  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        return None
+    sound = all(type(one.size) is int and one.size >= 0 and isinstance(one.digest, str) for one in found.values())
+    return found if sound else None
+
+
+def _check_space(folder: Path, made: BackupList, backup: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if made.size > free:
+        fact = f"holds {made.size:,} bytes, and {free:,} are free at {folder.parent}"
+        raise PorismError(fact, where=str(backup), fix="restore it on another disk, or free space")
 
 
 @contextlib.contextmanager
@@ -97,10 +118,11 @@ def _opened(backup: Path) -> Iterator[tarfile.TarFile]:
         raise PorismError("does not exist", where=str(backup), fix="name what porism backup made") from None
 
 
-def _check_name(name: str, backup: Path) -> None:
-    """Refuse names that lead out of the target."""
+def _check_name(name: str, files: Container[str], backup: Path) -> None:
+    """Refuse names that lead out of the target, or into a file."""
     path = PurePosixPath(name)
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name:
+    inside = any(str(folder) in files for folder in path.parents)
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name or inside:
         raise PorismError(
             f"holds a file with the name {name[:80]!r}", where=str(backup), fix="restore only your own backups"
         )
@@ -111,7 +133,7 @@ def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
     if backup.is_dir():
         for name in made.files:
             path = backup / name
-            if path.is_file() and not path.is_symlink():
+            if path.is_file() and path.resolve() == backup.resolve() / name:  # no symbolic link on the way
                 with open(path, "rb") as stream:
                     yield StoredFile(name, os.fstat(stream.fileno()).st_mode & 0o777, stream)
         return
@@ -129,7 +151,8 @@ def _write(folder: Path, stored: StoredFile, expected: FileChecksum, advance: Ca
     target.parent.mkdir(parents=True, exist_ok=True)
     reader = HashingReader(stored.stream)
     with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stored.mode | 0o600), "wb") as out:
-        while block := reader.read(BLOCK):
+        # One byte more than announced shows that a file is too long; a hole in a tar file may be of any length.
+        while block := reader.read(min(BLOCK, expected.size + 1 - reader.size)):
             out.write(block)
             advance(len(block))
     if reader.checksum != expected:
