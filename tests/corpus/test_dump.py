@@ -50,8 +50,15 @@ def test_the_kind_is_detected_and_can_be_overridden(tmp_path: Path) -> None:
 def test_unknown_source(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         open_source(tmp_path)
+    endings = ".md, .markdown, .tex, .ltx, .html, .htm, .xhtml, .ipynb, .txt, .rst, .org"
+    fix = f"name the folder of a dump, or put documents into it ({endings})"
+    assert str(error.value) == f"{tmp_path}: the folder has neither a dump nor documents\n  fix: {fix}"
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG")
+    with pytest.raises(PorismError) as error:
+        open_source(picture)
     fix = "name the kind: --source-kind {slice,dump,7z,arqmath,folder,formulas}"
-    assert str(error.value) == f"{tmp_path}: not a source that Porism knows\n  fix: {fix}"
+    assert str(error.value) == f"{picture}: not a source that Porism knows\n  fix: {fix}"
     with pytest.raises(PorismError) as error:
         open_source(tmp_path, "page")
     kinds = "slice,dump,7z,arqmath,folder,formulas"

@@ -38,6 +38,11 @@ def test_unfinished(index: Path) -> None:
     assert message(caught) == (
         f"{index}: is not a finished index: it has no manifest\n  fix: build the index again: porism index COLLECTION -o {index}"
     )
+    with pytest.raises(PorismError) as caught:
+        read_manifest(index / "none", "formulas")
+    assert message(caught) == (
+        f"{index}/none: no such folder\n  fix: check the path, or build the index: porism index COLLECTION -o {index}/none"
+    )
 
 
 def test_wrong_kind(index: Path) -> None:

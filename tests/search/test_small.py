@@ -51,6 +51,16 @@ def test_notes_are_indexed_and_searched(tmp_path: Path, name: str) -> None:
     search_everything(open_engine(tmp_path, tmp_path / "notes"))
 
 
+def test_a_search_without_hits_says_what_to_try(tmp_path: Path) -> None:
+    for name, text in (("plain", "Words."), ("formulas", "$x^2$")):
+        (tmp_path / name / "notes").mkdir(parents=True)
+        (tmp_path / name / "notes" / "a.md").write_text(f"# A\n\n{text}\n", "utf-8")
+    plain, formulas = (open_engine(tmp_path / name, tmp_path / name / "notes") for name in ("plain", "formulas"))
+    wildcard = "replace a part of the formula by a wildcard, for example ?x"
+    assert plain.formulas("x^2").suggestions == ("no post of this index contains a formula: search for words",)
+    assert formulas.formulas("\\int", mode="exact").suggestions == ("search for similar formulas", wildcard)
+
+
 def dump(folder: Path, rows: str) -> Path:
     folder.mkdir()
     (folder / "Posts.xml").write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<posts>\n{rows}</posts>\n', "utf-8")

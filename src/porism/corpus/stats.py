@@ -12,6 +12,12 @@ from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import FORMULA_KINDS
 
 TOP = 20
+# The lab's issues of formulas (`Formula.issue`) for a reader.
+ISSUES = {
+    "d": "only in older versions of the text",
+    "v": "visual id changed",
+    "dv": "only in older versions of the text, visual id changed",
+}
 Value = str | int | None
 
 
@@ -54,7 +60,7 @@ def _label(record: Mapping[str, Value]) -> str:
         low, high = record["minimum"], record["maximum"]
         return str(low) if low == high else f"{low}-{high}"
     if record.get("issue"):
-        return f"{record['kind']} (issue {record['issue']})"
+        return f"{record['kind']} ({ISSUES[str(record['issue'])]})"
     if "year" in record:
         return f"{record['year'] or 'undated'} {record['kind']}"
     return str(next(iter(record.values())))

@@ -139,6 +139,9 @@ def terms_fingerprint() -> str:
 def _parse(directory: Path) -> Manifest:
     path = directory / NAME
     rebuild = REBUILD.format(directory)
+    if not directory.exists():
+        fix = f"check the path, or build the index: porism index COLLECTION -o {directory}"
+        raise PorismError("no such folder", where=str(directory), fix=fix)
     if not path.is_file():
         raise PorismError("is not a finished index: it has no manifest", where=str(directory), fix=rebuild)
     raw, intact = read_sealed(path, rebuild)

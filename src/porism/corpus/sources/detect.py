@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.sources.arqmath import ArqMath
-from porism.corpus.sources.documents.folder import Folder, documents
+from porism.corpus.sources.documents.folder import READERS, Folder, documents
 from porism.corpus.sources.dump import Dump
 from porism.corpus.sources.formulalist import FormulaList
 from porism.corpus.sources.raw import Source
@@ -80,6 +80,9 @@ def open_source(path: Path, kind: str = "") -> Source:
     found = next((name for name, one in KINDS.items() if one.detect(path)), "")
     if found in ("folder", ""):
         _refuse_parent_folder(path, found)
+    if not found and path.is_dir():
+        fix = f"name the folder of a dump, or put documents into it ({', '.join(READERS)})"
+        raise PorismError("the folder has neither a dump nor documents", where=str(path), fix=fix)
     if not found:
         fix = f"name the kind: --source-kind {{{','.join(KINDS)}}}"
         raise PorismError("not a source that Porism knows", where=str(path), fix=fix)

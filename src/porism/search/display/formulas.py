@@ -25,7 +25,9 @@ MAX_USES = 5  # posts shown for a formula
 MAX_INSTANCES = 200  # instances of a formula that are read to find its posts
 NO_FORMULA = "“{}” contains no formula"
 EMPTY_QUERY = "type a formula, for example a^2+b^2=c^2"
-NO_HITS = ("search for similar formulas", "replace a part of the formula by a wildcard, for example ?x")
+SIMILAR = "search for similar formulas"
+WILDCARD = "replace a part of the formula by a wildcard, for example ?x"
+NO_FORMULAS = "no post of this index contains a formula: search for words"
 
 
 class FormulaInput(NamedTuple):
@@ -74,7 +76,16 @@ def formula_page(
     highlighter = Highlighter([formula], searcher.store, 1)
     page = tuple(_show(hit, searcher, collection, highlighter) for hit in found.hits)
     notes = (*notes, *unmatched_notes(found.unmatched), *highlighter.notes)
-    return FormulaResults(page, found.total, time.perf_counter() - began, notes, () if found.total else NO_HITS)
+    return FormulaResults(
+        page, found.total, time.perf_counter() - began, notes, () if found.total else _suggestions(searcher, mode)
+    )
+
+
+def _suggestions(searcher: FormulaSearcher, mode: Mode) -> tuple[str, ...]:
+    """Say what to try when a search finds no formula."""
+    if not searcher.store.formulas:
+        return (NO_FORMULAS,)
+    return (WILDCARD,) if mode in ("similar", "diverse") else (SIMILAR, WILDCARD)
 
 
 def _show(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, highlighter: Highlighter) -> FoundFormula:

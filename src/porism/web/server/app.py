@@ -58,7 +58,7 @@ class SiteLink(NamedTuple):
 LINKS = {
     "search": SiteLink("Search", "/"),
     "statistics": SiteLink("Statistics", "/stats"),
-    "ask": SiteLink("Ask", "/ask-box"),
+    "ask": SiteLink("Similar questions", "/ask-box"),
     "api": SiteLink("API", "/api"),
 }
 
