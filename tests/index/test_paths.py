@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from porism.formula import parse
 from porism.formula.canonical.rules import normalise
 from porism.index.analysis.flat import MAX_NODES, flat_layout, flat_operators
-from porism.index.analysis.paths import Paths, find_paths
+from porism.index.analysis.paths import TREES_TOGETHER, Paths, find_paths
 
 
 def paths(latex: str) -> tuple[list[str], Paths]:
@@ -54,3 +56,15 @@ def test_layout_trees_are_flattened_in_reading_order() -> None:
     flat = flat_layout(parse(r"\frac{x^2}{y}+1").layout)
     assert flat.labels == ["O!divide", "V!x", "N!2", "V!y", "+", "N!1"]
     assert "".join(map(chr, flat.edges)) == "noaunn"
+
+
+def test_many_trees_are_sorted_as_few_are() -> None:
+    """Below and above the number of trees whose paths are sorted as numbers."""
+    latex = ("x^2+y^2=z^2", r"\frac{a_1}{b}", r"\sum_{k=0}^n k^2", "z")
+    few = [flat_operators(normalise(parse(one).operators, [])) for one in latex]
+    wanted = find_paths(few).by_tree()
+    for number in (len(few), TREES_TOGETHER + len(few)):
+        found = find_paths([few[at % len(few)] for at in range(number)]).by_tree()
+        for at in (0, 1, number - 2, number - 1):
+            for own, other in zip(found[at], wanted[at % len(few)], strict=True):
+                assert np.array_equal(own, other)

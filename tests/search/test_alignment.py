@@ -7,7 +7,7 @@ import pytest
 
 from formula_indexes import make_index, visual_id
 from porism.formula.binary import unpack
-from porism.search.formulas.alignment import similarities
+from porism.search.formulas.alignment import DELETE_COST, INSERT_COST, LANES, similarities
 from porism.search.formulas.batch import read_batch
 from porism.search.formulas.candidates import Candidates
 from porism.search.formulas.searcher import FormulaSearcher
@@ -66,3 +66,28 @@ def test_the_trace_pairs_the_symbols_of_the_query(searcher: FormulaSearcher) -> 
     pairs = matched_pairs(query.layout, layout_symbols(item, store))
     assert pairs == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
     assert renamed_variables(query.features.layout, item, pairs) == []
+
+
+def test_many_formulas_at_once_are_aligned_as_each_alone(searcher: FormulaSearcher) -> None:
+    """More formulas than LANES, of different lengths, in any order; one alone fills its lanes with copies of itself."""
+    latex = [LATEX[number * 5 % len(LATEX)] for number in range(2 * LANES + 3)]
+    for query in ("a+b=c", "x", r"\sum_{k=0}^n k+a+b=c-2"):
+        together = similar(searcher, query, *latex)
+        assert together == [similar(searcher, query, one)[0] for one in latex]
+
+
+def test_the_similarity_is_that_of_the_cheapest_alignment(searcher: FormulaSearcher) -> None:
+    """The traceback computes the same costs with a table of its own."""
+    from porism.search.formulas.trace import cost_table
+
+    store, context = searcher.store, searcher.analyse("x+b=2")
+    query = context.query.layout
+    for latex in LATEX:
+        row = store.rows(np.array([visual_id(store, latex)], np.int64))
+        item = searcher.analyse(latex).query.layout
+        distance = float(cost_table(query, item)[0][-1, -1].min())
+        nothing = DELETE_COST * float(query.weights.sum()) + INSERT_COST * float(item.weights.sum())
+        layout = store.fetch(row).layout
+        assert similarities(query, layout, context.layout_labels, 1.0)[0] == pytest.approx(
+            max(0.0, 1 - distance / nothing), abs=1e-5
+        )

@@ -21,7 +21,7 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
 
 
 def searched_terms(searcher: FormulaSearcher, latex: str, depth: int) -> set[str]:
-    tuples = analyse_query(latex, searcher.store).tuples
+    tuples = candidates.count_terms("tuples", analyse_query(latex, searcher.store).tuples, searcher.store)
     return {term.text for term in candidates._selective_terms("tuples", tuples, depth, searcher.store)}
 
 
@@ -58,4 +58,5 @@ def test_in_a_large_index_frequent_terms_are_searched_if_the_others_find_too_lit
 def test_the_self_score_agrees_with_the_posting_lists(searcher: FormulaSearcher) -> None:
     query = analyse_query(LATEX[7], searcher.store)
     found = searcher.store.terms.search(candidates._terms("tuples", Counter(query.tuples)), WHOLE, BM25(), 1)
-    assert candidates.self_score(query.tuples, searcher.store) == pytest.approx(float(found.scores[0]), rel=1e-9)
+    tuples = candidates.count_terms("tuples", query.tuples, searcher.store)
+    assert candidates.self_score(tuples, searcher.store) == pytest.approx(float(found.scores[0]), rel=1e-9)

@@ -20,6 +20,7 @@ from porism.index.analysis.flat import FlatOperators
 
 Array = npt.NDArray[Any]
 MAX_STEPS = 12
+TREES_TOGETHER = 1 << 12  # whose paths are sorted as numbers: 12 bits for the tree, 8, 32, 8 and 4 for a path
 # Mixed into a key where a path: reaches the outermost script of a node, enters a script from its base, starts at an inner node, enters a
 # script from above or below.
 _OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
@@ -101,12 +102,26 @@ def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
     _fill_paths(ends, parents, ranks, traits, above, keys, below, steps, path_ends, leaves)
     above, keys, below, steps = (column[: path_ends[-1]] for column in columns)
     tree = np.repeat(np.arange(len(trees)), np.diff(path_ends, prepend=0))
-    order = np.lexsort((below, keys, above, tree))
+    above, keys, below, steps = _sorted(tree, above, keys, below, steps)
     node_starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
-    above, keys, below, steps = above[order], keys[order], below[order], steps[order]
     return PathTable(
         above, keys, below, steps, tree, path_ends.tolist(), leaves.tolist(), node_starts, list(ids), label_ids
     )
+
+
+def _sorted(tree: Array, above: Array, keys: Array, below: Array, steps: Array) -> tuple[Array, Array, Array, Array]:
+    """Sort the paths of each tree by upper end, key and lower end. Return the columns, without that of trees, which is sorted already."""
+    if len(tree) and tree[-1] >= TREES_TOGETHER:
+        order = np.lexsort((below, keys, above, tree))
+        return above[order], keys[order], below[order], steps[order]
+    # A path is one number of 64 bits: sorting numbers takes a quarter of the time of sorting rows of columns.
+    packed = tree.astype(np.uint64)
+    for column, bits in ((above, 8), (keys, 32), (below, 8), (steps, 4)):
+        packed = (packed << np.uint64(bits)) | column
+    packed.sort()
+    shifts = ((44, np.uint8), (12, np.uint32), (4, np.uint8))
+    above, keys, below = ((packed >> np.uint64(shift)).astype(kind) for shift, kind in shifts)
+    return above, keys, below, (packed & np.uint64(15)).astype(np.uint8)
 
 
 @compiled

@@ -37,19 +37,22 @@ def local_terms(table: FeatureTable) -> dict[str, LocalTerms]:
 def _tuples(table: FeatureTable) -> LocalTerms:
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new term gets the next code
-    codes = np.array(list(map(numbers.__getitem__, chain.from_iterable(table.tuples))), np.uint32)
+    sizes = np.array([len(terms) for terms in table.tuples], np.int64)
+    every = map(numbers.__getitem__, chain.from_iterable(table.tuples))
+    codes = np.fromiter(every, np.uint32, int(sizes.sum()))
     indexed = np.ones(len(numbers), np.bool_)
     analyser = FORMULA_ANALYSERS["tuples"]
     assert isinstance(analyser, LayoutTuples)
     if not analyser.brackets:
         indexed[[numbers[term] for term in BRACKETS if term in numbers]] = False
-    sizes = np.array([len(terms) for terms in table.tuples], np.int64)
     return _indexed_first(sizes, codes, hash_terms(numbers), indexed)
 
 
 def _paths(table: FeatureTable) -> LocalTerms:
-    rows = table.paths.numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
-    codes, hashes = local_codes(hash_hexadecimal(rows))
+    # Equal numbers are equal terms: only distinct ones are hashed. No number of a path has 64 bits, and no code of a hash is 0.
+    codes, distinct = local_codes(table.paths.numbers + np.uint64(1))
+    rows = (distinct - np.uint64(1)).astype(">u8").view(np.uint8).reshape(-1, 8)
+    hashes = hash_hexadecimal(rows)
     return LocalTerms(np.diff(table.paths.ends, prepend=0), codes, hashes, np.ones(len(hashes), np.bool_))
 
 

@@ -16,14 +16,24 @@ from porism.index.schema import Unit, View
 from porism.index.storage.columns import read_array
 from porism.index.terms.dictionary import Dictionary, Hashes, hash_terms
 from porism.index.terms.inversion import PostingLists, document_frequencies
-from porism.index.terms.scoring import UnitMap, add_bm25_lists, best, unit_counts
-from porism.index.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, Weighting
+from porism.index.terms.scoring import UnitMap, add_bm25_documents, add_bm25_lists, best, unit_counts
+from porism.index.weighting import (
+    BM25,
+    IDFS,
+    BM25Plus,
+    LengthBias,
+    TermCounts,
+    ViewCounts,
+    Weighting,
+    length_factor,
+)
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 LISTS_AT_ONCE = 16  # posting lists that are added between two checks of the time limit
 VIEWS_KEPT = 64  # pairs of a view and a family whose lengths are kept: 8 bytes a document
+FACTORS_KEPT = 4  # families whose length factors are kept, where every row is a document: 8 bytes a document
 
 
 def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
@@ -108,6 +118,7 @@ class EmbeddedTermIndex:
         self._main = main
         self._allowed = allowed
         self._view_lengths = cached_method(VIEWS_KEPT, self._lengths_of)
+        self._length_factors = cached_method(FACTORS_KEPT, self._factors_of)
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""
@@ -198,13 +209,20 @@ class EmbeddedTermIndex:
             counts = lengths.counts if totals is None else totals.views[name]
             starts, ends = family.lists.spans(found.codes[own])
             factors = term_weights[own] * IDFS[weighting.idf](counts.documents, frequencies[own].astype(np.float64))
+            mean = max(counts.mean_length, 1e-9)
             for at in range(0, len(own), LISTS_AT_ONCE):
                 check()
                 some = slice(at, at + LISTS_AT_ONCE)
+                if units.identity and weights.tolist() == [1.0]:
+                    lengths_of_rows = self._length_factors(name, view, mean, weighting.k1, weighting.b)
+                    add_bm25_documents(
+                        family.lists.data, starts[some], ends[some], lengths_of_rows, weighting.k1, weighting.delta,
+                        factors[some], scores, matched,
+                    )  # fmt: skip
+                    continue
                 add_bm25_lists(
                     family.lists.data, starts[some], ends[some], units.units, units.identity, weights, lengths.lengths,
-                    max(counts.mean_length, 1e-9), weighting.k1, weighting.b, weighting.delta, factors[some], scores,
-                    matched,
+                    mean, weighting.k1, weighting.b, weighting.delta, factors[some], scores, matched,
                 )  # fmt: skip
 
     def _add_any(
@@ -256,6 +274,10 @@ class EmbeddedTermIndex:
             lengths = np.bincount(units.units[inside], rows[inside], units.size)
         return _Lengths(lengths, ViewCounts(units.size - units.deleted, float(lengths.sum())))
 
+    def _factors_of(self, family: str, view: View, mean_length: float, k1: float, b: float) -> Floats:
+        """Return BM25's factor of the length of every document."""
+        return np.asarray(length_factor(self._view_lengths(family, view).lengths, mean_length, k1, b))
+
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many documents of the main unit contain each term, by code."""
         return self._families[family].document_counts(codes)
@@ -282,6 +304,8 @@ def group_terms(terms: Sequence[Term]) -> list[TermGroup]:
 
 def merge_terms(terms: Sequence[Term]) -> list[Term]:
     """Merge equal terms into one with the sum of their weights."""
+    if len({(term.family, term.text) for term in terms}) == len(terms):
+        return list(terms)
     weights: dict[tuple[str, str], float] = {}
     for term in terms:
         weights[term.family, term.text] = weights.get((term.family, term.text), 0.0) + term.weight

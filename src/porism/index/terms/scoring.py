@@ -13,11 +13,12 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.terms.encoding import decode, get
-from porism.index.weighting import saturation
+from porism.index.weighting import saturate, saturation
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 NO_UNITS = np.empty(0, np.int32)
+INTERVALS = 4096  # into which scores are sorted roughly before the best ones are sorted exactly
 
 
 class UnitMap(NamedTuple):
@@ -74,6 +75,29 @@ def add_bm25_lists(
 
 
 @compiled
+def add_bm25_documents(
+    data: Any, starts: Any, ends: Any, length_factors: Any, k1: float, delta: float, factors: Any, scores: Any, matched: Any
+) -> None:  # fmt: skip
+    """Add the posting lists of several terms where every row is a document with a single field of weight 1, as in the formula index."""
+    for number in range(len(starts)):
+        at, end, factor = starts[number], ends[number], factors[number]
+        row = np.int64(0)
+        while at < end:
+            value = np.int64(data[at])
+            at += 1
+            if value > 127:
+                rest, at = get(data, at)
+                value = (value & 127) | (rest << 7)
+            row += value >> 4
+            count = 1.0
+            if value & 1:
+                more, at = get(data, at)
+                count = more + 2.0
+            scores[row] += factor * (delta + saturate(count, length_factors[row], k1))
+            matched[row] = True
+
+
+@compiled
 def _combine(
     rows: Any, cells: Any, size: int, units: Any, identity: bool, weights: Any, found: Any, counts: Any
 ) -> int:
@@ -104,13 +128,37 @@ def unit_counts(
 
 def best(scores: Floats, matched: npt.NDArray[np.bool_], k: int) -> tuple[Ints, Floats]:
     """Return the k matched rows of the largest scores, best first; equal scores in the order of rows."""
-    rows = np.flatnonzero(matched)
+    rows = np.empty(len(scores), np.int64)
+    rows = rows[: _most_promising(scores, matched, k, rows)]
     values = scores[rows]
-    if len(rows) > k:
-        least = np.partition(values, len(rows) - k)[len(rows) - k]
-        above = np.flatnonzero(values > least)
-        equal = np.flatnonzero(values == least)[: k - len(above)]
-        kept = np.concatenate((above, equal))
-        rows, values = rows[kept], values[kept]
-    order = np.lexsort((rows, -values))
+    order = np.argsort(-values, kind="stable")[:k]
     return rows[order], values[order]
+
+
+@compiled
+def _most_promising(scores: Any, matched: Any, k: int, rows: Any) -> int:
+    """Write the matched rows that may be among the k best, in order; return how many there are, k or little more if as many match.
+
+    Scores are counted in intervals of equal width, and those in the lower intervals are left out.
+    """
+    low, high, found = np.inf, -np.inf, 0
+    for row in range(len(scores)):
+        if matched[row]:
+            low, high = min(low, scores[row]), max(high, scores[row])
+            found += 1
+    scale = INTERVALS / (high - low) if found > k and 0.0 < high - low < np.inf else 0.0
+    counts = np.zeros(INTERVALS + 1, np.int64)
+    if scale > 0.0:
+        for row in range(len(scores)):
+            if matched[row]:
+                counts[int((scores[row] - low) * scale)] += 1
+    lowest, above = INTERVALS, counts[INTERVALS]
+    while lowest > 0 and above < k:
+        lowest -= 1
+        above += counts[lowest]
+    number = 0
+    for row in range(len(scores)):
+        if matched[row] and (scale == 0.0 or int((scores[row] - low) * scale) >= lowest):
+            rows[number] = row
+            number += 1
+    return number

@@ -4,6 +4,9 @@ Deleting a symbol of the query costs its weight; inserting a symbol costs a quar
 more than the query is better than one that contains less. Replacing a variable by a variable costs half the weight, replacing a
 number by a number the whole weight; no other symbol may be replaced. Opening a gap costs extra, so that one connected match beats
 scattered ones. similarity = 1 - distance / (distance when nothing matches), between 0 and 1.
+
+LANES formulas of about equal length are aligned at once: the same step of each is one entry of an array, so that the compiler uses the
+vector instructions of the processor.
 """
 
 from __future__ import annotations
@@ -21,6 +24,11 @@ Array = npt.NDArray[Any]
 DELETE_COST, INSERT_COST, GAP_COST = 1.0, 0.25, 0.25
 VARIABLE_COST, NUMBER_COST = 0.5, 1.0  # of replacing a variable or a number by another
 _INFINITE = np.float32(1e9)
+_OPENING, _NOTHING = np.float32(GAP_COST), np.float32(0)
+LANES = 32
+# Where the four values of a cell are, and those of a symbol. Unsigned: numba would test signed positions for being negative.
+_ONE, _TWO, _THREE, _FOUR = (np.uint64(times * LANES) for times in (1, 2, 3, 4))
+_NO_LABEL = np.float32(-1)  # after the last symbol of the shorter formulas
 
 
 class SymbolSequence(NamedTuple):
@@ -39,6 +47,18 @@ class LabelTable(NamedTuple):
     weights: npt.NDArray[np.float32]
 
 
+class _Costs(NamedTuple):
+    """The symbols of the query as the alignment reads them: label, kind and edge as numbers that are compared, and the costs of deleting the
+    symbol, of replacing it by another of its kind, and of a match on another edge."""
+
+    labels: npt.NDArray[np.float32]
+    kinds: npt.NDArray[np.float32]
+    edges: npt.NDArray[np.float32]
+    deleting: npt.NDArray[np.float32]
+    replacing: npt.NDArray[np.float32]
+    moving: npt.NDArray[np.float32]
+
+
 def similarities(
     query: SymbolSequence, candidates: SymbolSequences, table: LabelTable, edge_cost: float
 ) -> npt.NDArray[np.float64]:
@@ -47,70 +67,132 @@ def similarities(
     A match of symbols on different edges costs `edge_cost` times the weight; with 0 the edges are ignored.
     """
     out = np.empty(len(candidates.starts), np.float64)
-    fill_similarities(query, candidates, table, edge_cost, out)
+    by_length = np.argsort(candidates.ends - candidates.starts, kind="stable")
+    fill_similarities(_costs(query, edge_cost), candidates, table, edge_cost > 0, by_length, out)
     return out
+
+
+def _costs(query: SymbolSequence, edge_cost: float) -> _Costs:
+    weights = query.weights
+    replacing = np.full(len(weights), _INFINITE)
+    for kind, cost in ((VARIABLE, VARIABLE_COST), (NUMBER, NUMBER_COST)):
+        own = query.kinds == kind
+        replacing[own] = np.float32(cost) * weights[own]
+    labels, kinds, edges = (np.asarray(values, np.float32) for values in (query.labels, query.kinds, query.edges))
+    edges = edges if edge_cost > 0 else np.zeros(len(labels), np.float32)
+    return _Costs(labels, kinds, edges, np.float32(DELETE_COST) * weights, replacing, np.float32(edge_cost) * weights)
 
 
 @compiled
 def fill_similarities(
-    query: SymbolSequence, candidates: SymbolSequences, table: LabelTable, edge_cost: float, out: Array
+    query: _Costs, candidates: SymbolSequences, table: LabelTable, with_edges: bool, by_length: Array, out: Array
 ) -> None:
-    """Write the similarity of every candidate into `out`."""
-    size = len(query.labels)
-    buffers = np.empty((3, size + 1), np.float32)
-    query_cost = np.float32(0)
-    for at in range(size):
-        query_cost += np.float32(DELETE_COST) * query.weights[at]
-    for number in range(len(out)):
-        start, end = candidates.starts[number], candidates.ends[number]
-        total = query_cost
-        for at in range(start, end):
-            total += np.float32(INSERT_COST) * table.weights[candidates.labels[at]]
-        distance = align(
-            query, candidates, table, start, end, np.float32(edge_cost), buffers[0], buffers[1], buffers[2]
-        )
-        # Open gaps can make the distance larger than that of no match at all.
-        out[number] = max(0.0, 1.0 - distance / total) if total > 0 else 0.0
+    """Write the similarity of every candidate into `out`. `by_length` are their positions, the shortest first."""
+    number = len(out)
+    longest = 0
+    if number:
+        longest = candidates.ends[by_length[number - 1]] - candidates.starts[by_length[number - 1]]
+    symbols = np.zeros(4 * LANES * longest, np.float32)
+    cells = np.empty(4 * LANES * (len(query.labels) + 1), np.float32)
+    lengths, totals, distances = np.empty(LANES, np.int64), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    query_cost = _NOTHING
+    for cost in query.deleting:
+        query_cost += cost
+    for first in range(0, number, LANES):
+        used = min(LANES, number - first)
+        for lane in range(LANES):  # the last lanes may have nothing to do: they repeat the last formula
+            item = by_length[min(first + lane, number - 1)]
+            lengths[lane] = candidates.ends[item] - candidates.starts[item]
+        for lane in range(LANES):
+            item = by_length[min(first + lane, number - 1)]
+            longest = lengths[LANES - 1]
+            totals[lane] = read_symbols(candidates, table, with_edges, item, lane, longest, symbols, query_cost)
+        align(query, symbols, lengths, cells, distances)
+        for lane in range(used):
+            # Open gaps can make the distance larger than that of no match at all.
+            share = float(distances[lane]) / totals[lane] if totals[lane] > 0 else 1.0
+            out[by_length[first + lane]] = max(0.0, 1.0 - share)
 
 
 @compiled
-def align(
-    query: SymbolSequence, candidates: SymbolSequences, table: LabelTable, start: int, end: int, edge_cost: Any,
-    matched: Array, deleted: Array, inserted: Array,
-) -> float:  # fmt: skip
-    """Return the distance of the query to the symbols from `start` to `end`; the last three arrays are working buffers.
+def read_symbols(
+    candidates: SymbolSequences, table: LabelTable, with_edges: bool, item: int, lane: int, longest: int, symbols: Array,
+    total: Any,
+) -> Any:  # fmt: skip
+    """Write the symbols of a candidate into a lane: label, kind, edge and cost of inserting it. Return `total` and the sum of these costs."""
+    start, end = candidates.starts[item], candidates.ends[item]
+    at = lane
+    for symbol in range(start, end):
+        label = candidates.labels[symbol]
+        cost = np.float32(INSERT_COST) * table.weights[label]
+        total += cost
+        symbols[at] = label
+        symbols[at + LANES] = table.kinds[label]
+        symbols[at + 2 * LANES] = candidates.edges[symbol] if with_edges else 0
+        symbols[at + 3 * LANES] = cost
+        at += 4 * LANES
+    for _ in range(longest - (end - start)):
+        symbols[at] = symbols[at + LANES] = _NO_LABEL
+        at += 4 * LANES
+    return total
+
+
+@compiled
+def align(query: _Costs, symbols: Array, lengths: Array, cells: Array, distances: Array) -> None:
+    """Write the distance of the query to the formula in each lane. `cells` is a working buffer: for each symbol of the query, and before the
+    first one, the costs of all alignments so far that end with a match, a deletion or an insertion, and the least of the three before
+    the last symbol of the formula.
 
     Gaps before the first and after the last symbol of the query cost nothing to open.
     """
     size = len(query.labels)
-    opening = np.float32(GAP_COST)
-    matched[0], deleted[0], inserted[0] = 0, _INFINITE, _INFINITE
+    for lane in range(LANES):
+        cells[lane], cells[lane + LANES], cells[lane + 2 * LANES] = _NOTHING, _INFINITE, _INFINITE
     for x in range(1, size + 1):
-        matched[x] = inserted[x] = _INFINITE
-        deleted[x] = (opening if x == 1 else deleted[x - 1]) + np.float32(DELETE_COST) * query.weights[x - 1]
-    for y in range(start, end):
-        label = candidates.labels[y]
-        kind = table.kinds[label]
-        insert = np.float32(INSERT_COST) * table.weights[label]
-        diagonal = min(matched[0], deleted[0], inserted[0])
-        inserted[0] = (np.float32(0) if y == start else inserted[0]) + insert
-        matched[0] = _INFINITE
-        for x in range(1, size + 1):
-            weight = query.weights[x - 1]
-            cost = _INFINITE
-            if query.labels[x - 1] == label:
-                cost = np.float32(0)
-            elif query.kinds[x - 1] == kind and kind == VARIABLE:
-                cost = np.float32(VARIABLE_COST) * weight
-            elif query.kinds[x - 1] == kind and kind == NUMBER:
-                cost = np.float32(NUMBER_COST) * weight
-            if edge_cost > 0 and query.edges[x - 1] != candidates.edges[y]:
-                cost += edge_cost * weight
-            before = min(matched[x], deleted[x])
-            following = min(before, inserted[x])
-            inserted[x] = min(inserted[x], before + (np.float32(0) if x == size else opening)) + insert
-            gap = min(deleted[x - 1], min(matched[x - 1], inserted[x - 1]) + opening)
-            deleted[x] = gap + np.float32(DELETE_COST) * weight
-            matched[x] = diagonal + cost
-            diagonal = following
-    return float(min(matched[size], deleted[size], inserted[size]))
+        at = 4 * LANES * x
+        for lane in range(at, at + LANES):
+            cells[lane] = cells[lane + 2 * LANES] = _INFINITE
+            cells[lane + LANES] = (_OPENING if x == 1 else cells[lane - 3 * LANES]) + query.deleting[x - 1]
+    for y in range(lengths[LANES - 1]):
+        symbol = np.uint64(4 * LANES * y)
+        for lane in range(_ONE):
+            matched, deleted, inserted = cells[lane], cells[lane + _ONE], cells[lane + _TWO]
+            cells[lane + _THREE] = min(matched, deleted, inserted)
+            cells[lane + _TWO] = (_NOTHING if y == 0 else inserted) + symbols[symbol + lane + _THREE]
+            cells[lane] = _INFINITE
+        for x in range(size):
+            opening = _NOTHING if x == size - 1 else _OPENING
+            advance(
+                cells, np.uint64(x + 1) * _FOUR, symbols, symbol, query.labels[x], query.kinds[x], query.edges[x],
+                query.deleting[x], query.replacing[x], query.moving[x], opening,
+            )  # fmt: skip
+        last = 4 * LANES * size
+        for lane in range(LANES):
+            if lengths[lane] == y + 1:
+                at = last + lane
+                distances[lane] = min(cells[at], cells[at + LANES], cells[at + 2 * LANES])
+
+
+@compiled
+def advance(
+    cells: Array, cell: Any, symbols: Array, symbol: Any, label: Any, kind: Any, edge: Any, deleting: Any, replacing: Any,
+    moving: Any, opening: Any,
+) -> None:  # fmt: skip
+    """Compute the cell of one symbol of the query and the next symbol of each formula. Conditions choose between values that are all
+    computed, since only such code becomes vector instructions."""
+    for lane in range(_ONE):
+        at, other = cell + lane, symbol + lane
+        matched, deleted, inserted = cells[at], cells[at + _ONE], cells[at + _TWO]
+        matched_before, inserted_before = cells[at - _FOUR], cells[at - _TWO]
+        opened = (matched_before if matched_before < inserted_before else inserted_before) + _OPENING
+        deleted_before = cells[at - _THREE]
+        diagonal = cells[at - _ONE]
+        another = replacing if symbols[other + _ONE] == kind else _INFINITE
+        cost = _NOTHING if symbols[other] == label else another
+        moved = _NOTHING if symbols[other + _TWO] == edge else moving
+        before = matched if matched < deleted else deleted
+        gap = before + opening
+        cells[at + _THREE] = before if before < inserted else inserted
+        cells[at + _TWO] = (inserted if inserted < gap else gap) + symbols[other + _THREE]
+        cells[at + _ONE] = (deleted_before if deleted_before < opened else opened) + deleting
+        cells[at] = diagonal + (cost + moved)

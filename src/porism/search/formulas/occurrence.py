@@ -43,9 +43,11 @@ def find_containing(query: FormulaQuery, store: FormulaStore, limit: int) -> dic
     At most `limit` rows for each level, the shortest formulas first.
     """
     found: dict[int, Level] = {}
-    for term in _root_terms(query):
-        for row in store.terms.search([Term("parts", term)], WHOLE, BM25(), limit).rows.tolist():
-            found.setdefault(row, _LEVEL_OF_PREFIX[term[0]])
+    terms = [Term("parts", text) for text in _root_terms(query)]
+    for term, number in zip(terms, store.terms.statistics(terms, WHOLE).documents.tolist(), strict=True):
+        if number:
+            rows = store.terms.search([term], WHOLE, BM25(), limit).rows.tolist()
+            found = dict.fromkeys(rows, _LEVEL_OF_PREFIX[term.text[0]]) | found  # a stricter level stays
     return found
 
 

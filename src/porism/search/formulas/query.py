@@ -14,7 +14,7 @@ from porism.index.analysis.features import Features
 from porism.index.analysis.flat import FlatLayout
 from porism.index.protocols import FormulaStore
 from porism.search.formulas.alignment import SymbolSequence
-from porism.search.formulas.structure import PathGroups, group_paths
+from porism.search.formulas.path_groups import PathGroups, group_paths
 from porism.search.query_features import query_features
 
 

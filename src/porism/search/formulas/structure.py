@@ -10,17 +10,16 @@ score = (common structure / whole query) x (MIX + (1 - MIX) x symbol agreement) 
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.index.analysis.features import Features
 from porism.index.analysis.flat import MAX_NODES
 from porism.index.analysis.paths import MAX_STEPS
-from porism.index.protocols import FormulaStore, PathRows
+from porism.index.protocols import PathRows
+from porism.search.formulas.path_groups import EMPTY, PathGroups
 
 Array = npt.NDArray[Any]
 OTHER_SYMBOL = 0.1  # weight of a path in the symbol agreement when the symbols at its end differ
@@ -28,105 +27,7 @@ MIX = 0.4
 SIZE = 0.6  # share of the score that depends on the size of the formula
 NEARLY = 0.6  # common structures smaller than this share of the largest one are not examined for symbols
 MAX_SYMBOLS = 256
-EMPTY = -1
 MAX_PATHS = MAX_NODES * (MAX_STEPS + 1)  # of one formula
-
-
-class PathGroups(NamedTuple):
-    """The paths of a query, grouped by key and upper end for the kernel.
-
-    `slots` and `slot_keys` are a hash table from path keys to indices of keys. The groups of key i are those from `key_starts[i]`
-    to `key_starts[i + 1]`. A group has an upper node, a width (its number of paths), and symbols with counts from
-    `symbol_starts[group]` to `symbol_starts[group + 1]`.
-    """
-
-    slots: npt.NDArray[np.int32]
-    slot_keys: npt.NDArray[np.uint32]
-    idf: npt.NDArray[np.float64]
-    key_starts: npt.NDArray[np.int32]
-    nodes: npt.NDArray[np.int32]
-    widths: npt.NDArray[np.int32]
-    symbol_starts: npt.NDArray[np.int32]
-    symbols: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
-    node_weight: npt.NDArray[np.float64]  # of all paths below each upper node
-    symbol_weight: npt.NDArray[np.float64]
-    symbol_label: npt.NDArray[np.int32]
-    full_agreement: npt.NDArray[np.float64]  # of each upper node, when every symbol finds itself
-
-
-def group_paths(query: Features, labels: list[int], weights: list[float], store: FormulaStore) -> PathGroups:
-    """Group the paths of a query whose nodes have these label ids and weights."""
-    groups: dict[int, dict[int, Counter[int]]] = {}
-    nodes: dict[int, int] = {}
-    frequency: Counter[int] = Counter()
-    for above, key, below in zip(
-        query.tree_paths.above.tolist(), query.tree_paths.keys.tolist(), query.tree_paths.below.tolist(), strict=True
-    ):
-        node = nodes.setdefault(above, len(nodes))
-        groups.setdefault(key, {}).setdefault(node, Counter())[labels[below]] += 1
-        frequency[labels[below]] += 1
-    # The most frequent symbol chooses its partner first.
-    by_frequency = sorted(frequency.items(), key=lambda item: (-item[1], item[0]))
-    order = {label: at for at, (label, _) in enumerate(by_frequency)}
-    weight_of = dict(zip(labels, weights, strict=True))
-    symbol_weight = np.array([weight_of[label] for label in order])
-    return _columns(groups, len(nodes), order, symbol_weight, store)
-
-
-def _columns(
-    groups: dict[int, dict[int, Counter[int]]],
-    nodes: int,
-    order: dict[int, int],
-    symbol_weight: npt.NDArray[np.float64],
-    store: FormulaStore,
-) -> PathGroups:
-    """Turn groups (key -> upper node -> symbol counts) into columns; `order` numbers the symbols."""
-    keys = np.array(list(groups), np.uint32)
-    idf = store.inverse_path_frequency(keys)
-    node_weight, agreement = np.zeros(nodes), np.zeros(nodes)
-    rows: list[tuple[int, int]] = []
-    key_starts, symbol_starts, symbols, counts = [0], [0], [], []
-    for key_idf, by_node in zip(idf.tolist(), groups.values(), strict=True):
-        for node, ends in by_node.items():
-            width = sum(ends.values())
-            rows.append((node, width))
-            node_weight[node] += width * key_idf
-            for label, count in ends.items():
-                symbols.append(order[label])
-                counts.append(count)
-                agreement[node] += count * symbol_weight[order[label]]
-            symbol_starts.append(len(symbols))
-        key_starts.append(len(rows))
-    slots, slot_keys = _hash_table(keys)
-    columns = np.array(rows, np.int32).reshape(-1, 2)
-    return PathGroups(
-        slots,
-        slot_keys,
-        idf,
-        np.array(key_starts, np.int32),
-        columns[:, 0].copy(),
-        columns[:, 1].copy(),
-        np.array(symbol_starts, np.int32),
-        np.array(symbols, np.int32),
-        np.array(counts, np.int32),
-        node_weight,
-        symbol_weight,
-        np.array(list(order), np.int32),
-        np.maximum(agreement, 1e-9),  # a query of wildcards alone has no symbol to agree on
-    )
-
-
-def _hash_table(keys: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
-    """Build a hash table with open addressing, at most a quarter full; its size is a power of two."""
-    size = 1 << max(4, (4 * len(keys)).bit_length())
-    slots, slot_keys = np.full(size, EMPTY, np.int32), np.zeros(size, np.uint32)
-    for index, key in enumerate(keys.tolist()):
-        at = key & (size - 1)
-        while slots[at] != EMPTY:
-            at = (at + 1) & (size - 1)
-        slots[at], slot_keys[at] = index, key
-    return slots, slot_keys
 
 
 def structure_scores(query: PathGroups, leaves: int, candidates: PathRows) -> npt.NDArray[np.float64]:
@@ -142,53 +43,118 @@ def _size_factor(leaves: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
     return 1 - SIZE + SIZE / sizes
 
 
+class _Buffers(NamedTuple):
+    """Working buffers of the kernel: the common structure with each node of the query and the agreement that it allows at most, the nodes that
+    have one, the paths of each pair of symbols (one row for each symbol of the formula), the symbols of the formula, the index of each path's
+    key, and the pairs of nodes that may be the best ones, with their common structure and the largest score that they can have."""
+
+    shared: Array
+    allowed: Array
+    touched: Array
+    cells: Array
+    present: Array
+    key_index: Array
+    pairs: Array
+    pair_shared: Array
+    pair_most: Array
+
+
 @compiled
 def score_batch(query: PathGroups, candidates: PathRows, out: Array) -> None:
     """Write the score of every candidate, size aside, into `out`."""
-    shared = np.zeros(len(query.node_weight))
-    cells = np.zeros((len(query.symbol_weight), MAX_SYMBOLS))
-    present = np.empty(MAX_SYMBOLS, np.int32)
-    key_index = np.empty(MAX_PATHS, np.int32)
-    for at in range(len(out)):
-        start, end = candidates.starts[at], candidates.ends[at]
-        out[at] = score_paths(query, candidates, start, end, shared, cells, present, key_index)
-
-
-@compiled
-def score_paths(
-    query: PathGroups, paths: PathRows, start: int, end: int, shared: Array, cells: Array, present: Array,
-    key_index: Array,
-) -> float:  # fmt: skip
-    """Return the score of the best pair of a query node and a node of the formula whose paths run from `start` to `end`."""
-    above, keys = paths.above, paths.keys
+    nodes = len(query.node_weight)
+    buffers = _Buffers(
+        np.zeros(nodes),
+        np.zeros(nodes),
+        np.empty(nodes, np.int32),
+        np.zeros((MAX_SYMBOLS, len(query.symbol_weight))),
+        np.empty(MAX_SYMBOLS, np.int32),
+        np.empty(MAX_PATHS, np.int32),
+        np.empty((nodes * MAX_NODES, 3), np.int64),
+        np.empty(nodes * MAX_NODES),
+        np.empty(nodes * MAX_NODES),
+    )
     whole = 0.0
     for weight in query.node_weight:  # a loop: numba's `max` of an array would import SciPy
         whole = max(whole, weight)
-    best = largest = 0.0
+    for at in range(len(out)):
+        start, end = candidates.starts[at], candidates.ends[at]
+        number, largest = find_pairs(query, candidates, start, end, buffers)
+        out[at] = best_pair(query, candidates, start, number, NEARLY * largest, buffers) / whole if number else 0.0
+
+
+@compiled
+def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers: _Buffers) -> tuple[int, float]:
+    """Write the pairs of a query node and a node of the formula (its paths from first to last) whose common structure is near the largest one
+    so far. Return how many there are, and how large the largest is."""
+    above, keys = paths.above, paths.keys
+    shared, allowed, touched = buffers.shared, buffers.allowed, buffers.touched
+    most = 0.0  # what one path can add
+    for idf in query.idf:
+        most = max(most, idf)
+    number = 0
+    largest = 0.0
     first = start
     while first < end:
-        last = first
+        last = first + 1
         while last < end and above[last] == above[first]:
-            run = last
-            key = keys[last]
-            while last < end and above[last] == above[first] and keys[last] == key:
-                last += 1
+            last += 1
+        if (last - first) * most < NEARLY * largest:  # as for most of the lower nodes
+            first = last
+            continue
+        size = 0
+        run = first
+        while run < last:
+            key = keys[run]
+            next_run = run + 1
+            while next_run < last and keys[next_run] == key:
+                next_run += 1
             index = find_key(query.slots, query.slot_keys, key)
-            key_index[run - start] = index
-            if index >= 0:
+            buffers.key_index[run - start] = index
+            if index >= 0 and query.idf[index] > 0.0:
                 for group in range(query.key_starts[index], query.key_starts[index + 1]):
-                    shared[query.nodes[group]] += min(last - run, query.widths[group]) * query.idf[index]
-        for node in range(len(shared)):
+                    node = query.nodes[group]
+                    if shared[node] == 0.0:
+                        touched[size] = node
+                        size += 1
+                    number_shared = min(next_run - run, query.widths[group])
+                    shared[node] += number_shared * query.idf[index]
+                    allowed[node] += number_shared * query.most_agreement[group]
+            run = next_run
+        for at in range(size):
+            node = touched[at]
             common = shared[node]
-            shared[node] = 0.0
-            # Symbol agreement can only lower a score: skip what cannot become the best.
-            if common <= 0 or common / whole <= best or common < NEARLY * largest:
-                continue
-            largest = max(largest, common)
-            agreed = symbol_agreement(query, paths, node, first, last, start, key_index, cells, present)
-            best = max(best, common / whole * (MIX + (1 - MIX) * (agreed / query.full_agreement[node])))
+            agreement = min(1.0, allowed[node] / query.full_agreement[node])
+            shared[node] = allowed[node] = 0.0
+            if common >= NEARLY * largest:
+                largest = max(largest, common)
+                buffers.pairs[number, 0], buffers.pairs[number, 1], buffers.pairs[number, 2] = node, first, last
+                buffers.pair_shared[number] = common
+                buffers.pair_most[number] = common * (MIX + (1 - MIX) * agreement)
+                number += 1
         first = last
-    return best
+    return number, largest
+
+
+@compiled
+def best_pair(query: PathGroups, paths: PathRows, start: int, number: int, least: float, buffers: _Buffers) -> float:
+    """Return common structure x symbol agreement of the best of the pairs whose common structure is not less than `least`.
+
+    The pair that can have the largest score is examined first, and the others only while they can still have a larger one.
+    """
+    best = 0.0
+    while True:
+        chosen = -1
+        most = best
+        for at in range(number):
+            if buffers.pair_most[at] > most and buffers.pair_shared[at] >= least:
+                chosen, most = at, buffers.pair_most[at]
+        if chosen < 0:
+            return best
+        buffers.pair_most[chosen] = 0.0
+        node, first, last = buffers.pairs[chosen, 0], buffers.pairs[chosen, 1], buffers.pairs[chosen, 2]
+        agreed = symbol_agreement(query, paths, node, first, last, start, buffers)
+        best = max(best, buffers.pair_shared[chosen] * (MIX + (1 - MIX) * (agreed / query.full_agreement[node])))
 
 
 @compiled
@@ -205,9 +171,8 @@ def find_key(slots: Array, slot_keys: Array, key: int) -> int:
 
 @compiled
 def symbol_agreement(
-    query: PathGroups, paths: PathRows, node: int, first: int, last: int, start: int, key_index: Array, cells: Array,
-    present: Array,
-) -> float:  # fmt: skip
+    query: PathGroups, paths: PathRows, node: int, first: int, last: int, start: int, buffers: _Buffers
+) -> float:
     """Return the weight of the paths on which symbols agree when each symbol of the query is mapped to one of the formula."""
     size = 0
     run = first
@@ -215,13 +180,14 @@ def symbol_agreement(
         end = run
         while end < last and paths.keys[end] == paths.keys[run]:
             end += 1
-        index = key_index[run - start]
+        index = buffers.key_index[run - start]
         if index >= 0:
             for group in range(query.key_starts[index], query.key_starts[index + 1]):
                 if query.nodes[group] == node:
-                    size = add_shared(query, paths.labels, group, run, end, cells, present, size)
+                    size = add_shared(query, paths.labels, group, run, end, buffers.cells, buffers.present, size)
+                    break
         run = end
-    return assign_symbols(cells, size)
+    return assign_symbols(buffers.cells, size)
 
 
 @compiled
@@ -239,13 +205,13 @@ def add_shared(
             column += 1
         if column == size and size < MAX_SYMBOLS:
             present[size] = label
-            cells[:, size] = 0.0
+            cells[size] = 0.0
             size += 1
         if column < size:
             for at in range(query.symbol_starts[group], query.symbol_starts[group + 1]):
                 symbol = query.symbols[at]
                 same = 1.0 if query.symbol_label[symbol] == label else OTHER_SYMBOL
-                cells[symbol, column] += min(next_run - run, query.counts[at]) * same * query.symbol_weight[symbol]
+                cells[column, symbol] += min(next_run - run, query.counts[at]) * same * query.symbol_weight[symbol]
         run = next_run
     return size
 
@@ -254,15 +220,14 @@ def add_shared(
 def assign_symbols(cells: Array, size: int) -> float:
     """Give each symbol in turn the free partner with the largest cell; return the sum of these cells."""
     total = 0.0
-    for symbol in range(len(cells)):
+    for symbol in range(cells.shape[1]):
         best = 0.0
         partner = -1
         for column in range(size):
-            if cells[symbol, column] > best:
-                best = cells[symbol, column]
+            if cells[column, symbol] > best:
+                best = cells[column, symbol]
                 partner = column
         if partner >= 0:
             total += best
-            for other in range(len(cells)):
-                cells[other, partner] = 0.0
+            cells[partner] = 0.0
     return total
