@@ -21,6 +21,9 @@ from porism.errors import PorismError
 
 __all__ = ["Pool", "cores", "ordered", "workers"]
 
+# Variables of the environment by which the libraries of linear algebra learn how many threads they may use.
+THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
 Label = TypeVar("Label")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -43,13 +46,30 @@ def workers(processes: int) -> Iterator[Pool | None]:
     others = set(multiprocessing.active_children())
     pool = Pool(processes, multiprocessing.get_context("spawn"), initializer=_prepare_worker)
     try:
-        yield pool
+        with _one_thread_each():
+            yield pool
     except BaseException:
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Start processes whose linear algebra uses one thread. There are as many workers as cores, so that more threads would only wait for
+    each other, which takes processor time."""
+    before = {name: os.environ.get(name) for name in THREAD_LIMITS}
+    os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def ordered(

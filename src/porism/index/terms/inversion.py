@@ -1,7 +1,7 @@
 """Inversion: rows of documents become posting lists, with bounded memory.
 
 The ids of a family are cut into ranges of at most SORTED entries. For each range the rows are scanned once, and its entries are sorted by
-counting, which keeps the order of rows. Besides 8 bytes a term, memory does not grow with the collection.
+counting, which keeps the order of rows. Besides 4 bytes a term, memory does not grow with the collection.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.index.storage.columns import read_array
+from porism.index.storage.columns import ArrayWriter, read_array
 from porism.index.storage.rows import Rows, mapped_bytes
 from porism.index.terms.encoding import LONGEST, encode_lists, get
 
 SORTED = 16_000_000  # entries that are sorted together, about 300 MB
 Ints = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.uint32]
 
 
 class PostingLists:
@@ -63,13 +64,21 @@ def _place(
                 places[code - low] = place + 1
 
 
-def _ranges(counts: Ints) -> Iterator[tuple[int, int]]:
+@compiled
+def _range_end(counts: Any, low: int, most: int) -> int:
+    """Return where the range of ids that starts at `low` ends: it has at most so many entries, or a single id."""
+    high, entries = low + 1, np.int64(counts[low])
+    while high < len(counts) and entries + counts[high] <= most:
+        entries += np.int64(counts[high])
+        high += 1
+    return high
+
+
+def _ranges(counts: Counts) -> Iterator[tuple[int, int]]:
     """Cut the ids into ranges of few enough entries; a longer single list is a range of its own."""
-    ends = np.cumsum(counts)
     low = 0
     while low < len(counts):
-        before = int(ends[low - 1]) if low else 0
-        high = max(low + 1, int(np.searchsorted(ends, before + SORTED, side="right")))
+        high = _range_end(counts, low, SORTED)
         yield low, high
         low = high
 
@@ -77,13 +86,16 @@ def _ranges(counts: Ints) -> Iterator[tuple[int, int]]:
 def write_postings(rows: Rows, terms: int, path: Path) -> None:
     """Write the posting lists of a family, in the order of term ids, to files whose names start with `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    counts = np.zeros(terms, np.int64)
+    counts = np.zeros(terms, np.uint32)
     _count(rows.codes, counts)
     written = 0
-    list_ends: list[Ints] = []
-    with Path(f"{path}.lists").open("wb") as out:
+    small = LONGEST * len(rows.codes) < 1 << 32  # most collections need no wider offsets
+    with (
+        Path(f"{path}.lists").open("wb") as out,
+        ArrayWriter(Path(f"{path}.list_end.npy"), "<u4" if small else "<u8") as list_ends,
+    ):
         for low, high in _ranges(counts):
-            starts = np.concatenate(([0], np.cumsum(counts[low:high])))
+            starts = np.concatenate(([0], np.cumsum(counts[low:high], dtype=np.int64)))
             found, cells = np.empty(int(starts[-1]), np.int32), np.empty(int(starts[-1]), np.uint8)
             _place(rows.starts, rows.codes, rows.cells, low, high, starts[:-1].copy(), found, cells)
             data = np.empty(LONGEST * len(found), np.uint8)
@@ -92,10 +104,6 @@ def write_postings(rows: Rows, terms: int, path: Path) -> None:
             out.write(data[: int(ends[-1])].data)
             list_ends.append(written + ends)
             written += int(ends[-1])
-    small = written < 1 << 32  # most collections need no wider offsets
-    np.save(
-        f"{path}.list_end.npy", np.concatenate([np.empty(0, np.int64), *list_ends]).astype("<u4" if small else "<u8")
-    )
 
 
 @compiled
@@ -117,9 +125,9 @@ def _frequencies(data: Any, ends: Any, units: Any, identity: bool, documents: An
         start = end
 
 
-def document_frequencies(lists: PostingLists, units: npt.NDArray[np.int32] | None) -> Ints:
+def document_frequencies(lists: PostingLists, units: npt.NDArray[np.int32] | None) -> Counts:
     """Return for each term id in how many units (threads, or documents if `units` is None) it occurs."""
-    documents = np.zeros(len(lists), np.int64)
+    documents = np.zeros(len(lists), np.uint32)
     unit_of = np.empty(0, np.int32) if units is None else units
     _frequencies(lists.data, lists.ends, unit_of, units is None, documents)
     return documents
