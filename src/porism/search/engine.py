@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from threading import Lock
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -37,17 +37,14 @@ from porism.search.arguments import (
 )
 from porism.search.ask import Asking, best_passage, best_passages
 from porism.search.cache_counts import CacheCounts
-from porism.search.completion import Completer, Completions
 from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
 from porism.search.display.page import SORTS, HitPage, Sort, also_searched
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
-from porism.search.endpoint import Endpoint
 from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.readings import choose_readings
 from porism.search.formulas.searcher import MODES, Mode
-from porism.search.generate import AnswerBasis, generate_answer
 from porism.search.index import Index, open_index
 from porism.search.query import ReadQuery, read_query
 from porism.search.reader import QueryReader, QueryReading, TypedQuery
@@ -56,6 +53,11 @@ from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
 from porism.search.verify import DamageFinder
+
+if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
+    from porism.search.completion import Completer, Completions
+    from porism.search.endpoint import Endpoint
+    from porism.search.generate import AnswerBasis
 
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
@@ -97,7 +99,6 @@ class Engine:
         self.cache_counts = CacheCounts()
         self._lock = Lock()
         self._reader = QueryReader(index)
-        self._completer = Completer(collection)
         self._damage = DamageFinder(path)
 
     @classmethod
@@ -289,6 +290,8 @@ class Engine:
         found = best_passage(self.index.documents, asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
             return found
+        from porism.search.generate import generate_answer
+
         check()
         return generate_answer(self.endpoint, self._basis(query, asking, found))
 
@@ -308,6 +311,8 @@ class Engine:
         return Asking(hits, builder, read.notes, began)
 
     def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
+        from porism.search.generate import AnswerBasis
+
         question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
         return AnswerBasis(question, extract, best_passages(self.index.documents, asking))
 
@@ -316,6 +321,12 @@ class Engine:
         """Return titles, tags and formulas that continue what is typed."""
         typed = check_text(typed, "complete", "typed", '"pythagorean"')
         return self._completer.complete(typed, check_integer(k, "complete", "k", least=1))
+
+    @cached_property
+    def _completer(self) -> Completer:
+        from porism.search.completion import Completer
+
+        return Completer(self.collection)
 
     @_explain_damage
     def read(self, query: str | Query) -> ReadQuery:

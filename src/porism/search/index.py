@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,7 @@ import numpy.typing as npt
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.concepts.concept import read_concepts
-from porism.index.encoded.adding import open_encoded
-from porism.index.encoded.store import EncodedPosts
+from porism.index.encoded.texts import OPTION
 from porism.index.manifest import REBUILD, SEARCH, Manifest, read_manifest
 from porism.index.protocols import DocumentStore, TermIndex
 from porism.index.segments.opening import open_segments
@@ -24,6 +23,9 @@ from porism.search.answers.concept_matches import ConceptTable
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery
+
+if TYPE_CHECKING:  # only an index with vectors of posts needs them
+    from porism.index.encoded.store import EncodedPosts
 
 NO_ENCODER = "none"  # in place of a model: search without vectors of posts
 
@@ -82,12 +84,21 @@ def open_index(path: Path, verify: Verify = "quick", encoder: str | Path | None 
             collection = _open_collection(path, manifest, verify)
             index = _open_segments(path, manifest, collection, verify)
             if encoder != NO_ENCODER:
-                index = replace(index, encoded=open_encoded(path, manifest, encoder))
+                index = replace(index, encoded=_open_encoded(path, manifest, encoder))
             return OpenedIndex(index, collection, manifest.generation)
         except (PorismError, OSError):
             # A merge may have replaced files while they were opened: then a later commit can be opened.
             if read_manifest(path, SEARCH).generation == manifest.generation:
                 raise
+
+
+def _open_encoded(path: Path, manifest: Manifest, encoder: str | Path | None) -> EncodedPosts | None:
+    """Open the vectors of posts. Most indexes have none, and then nothing is imported for them."""
+    if OPTION not in manifest.options and encoder is None:
+        return None
+    from porism.index.encoded.adding import open_encoded
+
+    return open_encoded(path, manifest, encoder)
 
 
 def _open_collection(path: Path, manifest: Manifest, verify: Verify) -> Collection:

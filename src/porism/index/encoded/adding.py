@@ -11,9 +11,9 @@ from typing import NamedTuple
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.encoded.nearest import write_nearest
-from porism.index.encoded.record import OPTION, EncoderEntry, IndexEncoder
+from porism.index.encoded.record import EncoderEntry, IndexEncoder
 from porism.index.encoded.store import EncodedPosts, FieldVectors, open_fields
-from porism.index.encoded.texts import FIELDS, EncodedField
+from porism.index.encoded.texts import FIELDS, OPTION, EncodedField
 from porism.index.encoded.writing import FOLDER, UNFINISHED, encode_segment
 from porism.index.manifest import SEARCH, Manifest, read_manifest, save_manifest
 from porism.index.posts.store import EmbeddedPosts

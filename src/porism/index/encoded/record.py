@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
-from porism.index.encoded.texts import FIELDS, FORMAT, EncodedField
+from porism.index.encoded.texts import FIELDS, FORMAT, OPTION, EncodedField
 from porism.index.manifest import Manifest
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import BiEncoder, Role
 
-OPTION = "encoder"  # the option of the manifest
 DEFAULT_LENGTH = 192  # tokens of a post; more cost more and gain little on questions and answers
 DEFAULT_FIELDS: tuple[EncodedField, ...] = FIELDS
 Vectors = npt.NDArray[np.float32]

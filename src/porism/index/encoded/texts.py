@@ -11,6 +11,7 @@ from porism.text.segment import Text
 
 EncodedField = Literal["titles", "questions", "answers"]
 FIELDS: tuple[EncodedField, ...] = get_args(EncodedField)
+OPTION = "encoder"  # the option of the manifest that describes the vectors of posts
 FORMAT = (
     "titles: <title>; questions: <title> newline <body>; answers: <body>; formulas as $LaTeX$; white space collapsed"
 )

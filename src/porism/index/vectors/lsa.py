@@ -5,7 +5,7 @@ Latent semantic analysis: the singular vectors of the (sampled) matrix of thread
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,13 @@ class Vectors:
 
     def threads(self, rows: Ints) -> Matrix:
         """Return the vectors of threads."""
-        return self._threads[rows].astype(np.float32)
+        return half_floats().take(self._threads.view(np.uint16).take(rows, axis=0))
+
+
+@cache
+def half_floats() -> Matrix:
+    """Return the value of every half-precision number by its bits. Looking them up takes half the time of converting them."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 class ThreadTerms:

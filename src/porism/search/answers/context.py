@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +118,13 @@ class Contexts:
             self._kept.pop(query, None)
 
 
+class ComparedFormulas(NamedTuple):
+    """The formulas that were compared with a batch, and for each of them the largest similarity among the formulas of every post."""
+
+    similar: tuple[SimilarFormulas, ...]
+    best: list[npt.NDArray[np.float64]]
+
+
 class CandidateBatch:
     """Candidate threads with their documents. Scores of terms are computed once, when a feature first needs them.
 
@@ -133,6 +140,7 @@ class CandidateBatch:
         self.ranked = len(documents.rows) if ranked is None else ranked
         self.sample_weight = sample_weight
         self.answer_posts, self.thread_of_answer = documents.answers()
+        self.compared: ComparedFormulas | None = None
         self._term_scores: dict[str, tuple[Values, Values]] = {}
 
     @property

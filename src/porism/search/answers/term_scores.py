@@ -36,11 +36,29 @@ class Lookup(NamedTuple):
 
 def make_lookup(codes: Ints) -> Lookup:
     """Return the table of these codes."""
-    slots = codes & (SLOTS - 1)
-    order = np.argsort(slots, kind="stable")
     starts = np.zeros(SLOTS + 1, np.int32)
-    np.cumsum(np.bincount(slots, minlength=SLOTS), out=starts[1:])
-    return Lookup(starts, codes[order].astype(np.uint32), order.astype(np.int32))
+    table = Lookup(starts, np.empty(len(codes), np.uint32), np.empty(len(codes), np.int32))
+    _fill_lookup(codes, starts, table.codes, table.places)
+    return table
+
+
+@compiled
+def _fill_lookup(codes: Any, starts: Any, slot_codes: Any, slot_places: Any) -> None:
+    """Sort codes by slot, those of a slot in the order of the query."""
+    for code in codes:
+        starts[(code & (SLOTS - 1)) + 1] += 1
+    for slot in range(SLOTS):
+        starts[slot + 1] += starts[slot]
+    for place in range(
+        len(codes) - 1, -1, -1
+    ):  # from the last place of each slot down; the starts then are those of the slots
+        slot = codes[place] & (SLOTS - 1)
+        starts[slot + 1] -= 1
+        slot_codes[starts[slot + 1]] = codes[place]
+        slot_places[starts[slot + 1]] = place
+    for slot in range(SLOTS):
+        starts[slot] = starts[slot + 1]
+    starts[SLOTS] = len(codes)
 
 
 def span_positions(starts: Ints, ends: Ints) -> Ints:

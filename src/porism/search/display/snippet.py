@@ -38,6 +38,8 @@ ELLIPSIS = " …"
 @lru_cache(TOKENS_KEPT)
 def token_stems(token: str) -> frozenset[str]:
     """Return the stems of the words in a token, which is a piece of text without white space such as `(non-trivial),`."""
+    if token.isalnum():  # most tokens are one word
+        return frozenset((stem(token),))
     return frozenset(map(stem, WORD.findall(token)))
 
 

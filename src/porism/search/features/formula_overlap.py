@@ -11,7 +11,7 @@ from porism.compiled import compiled
 from porism.index.protocols import TermRows, Threads
 from porism.index.schema import FIELDS, VISUAL_FAMILY
 from porism.index.storage.rows import FIELD_SHIFT
-from porism.search.answers.context import CandidateBatch, Values
+from porism.search.answers.context import CandidateBatch, ComparedFormulas, Values
 from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level
 from porism.search.formulas.overlap import SimilarFormulas
@@ -54,6 +54,15 @@ def formulas_of(documents: Threads, threads: npt.NDArray[np.int64]) -> npt.NDArr
     return np.asarray(np.unique(rows.codes[compared]), np.int64)
 
 
+def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:
+    """Return `best_similarity` for each formula of the query. The two features share it."""
+    similar = batch.context.similar_formulas
+    if batch.compared is None or batch.compared.similar is not similar:
+        rows = batch.documents.terms[VISUAL_FAMILY]
+        batch.compared = ComparedFormulas(similar, [best_similarity(rows, found) for found in similar])
+    return batch.compared.best
+
+
 class FormulaOverlap(Feature):
     """For each formula of the query the square of the best similarity found in the thread or answer, times the logarithm of its size."""
 
@@ -66,11 +75,9 @@ class FormulaOverlap(Feature):
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the sum over the query's formulas."""
-        rows = batch.documents.terms[VISUAL_FAMILY]
         size = len(batch.answer_posts) if self.level == "answer" else batch.thread_count
         total = np.zeros(size, np.float32)
-        for found in batch.context.similar_formulas:
-            best = best_similarity(rows, found)
+        for found, best in zip(batch.context.similar_formulas, _best_similarities(batch), strict=True):
             if self.level == "answer":
                 own = best[batch.answer_posts]
             else:
