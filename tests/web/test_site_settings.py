@@ -206,3 +206,19 @@ def test_check_prints_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_check_names_an_index_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", str(tmp_path), "--check"]) == 1
     assert "is not a finished index" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("[limits]\nseconds = " + "9" * 400, "is not a time in seconds"),
+        ("[limits]\nseconds = nan", "is not a time in seconds"),
+        ("[limits]\nseconds = " + "9" * 5000, "a number has too many digits"),
+        ("[site]\ntitle = " + "[" * 50_000, "lists or tables are nested too deeply"),
+        ("a." * 50_000 + "b = 1", "a key has too many parts"),
+        ("x = {" + "a." * 50_000 + "b = 1}", "a key has too many parts"),
+    ],
+)
+def test_hostile_files_have_a_problem_and_no_error(tmp_path: Path, text: str, fact: str) -> None:
+    (tmp_path / "site.toml").write_text(text)
+    assert any(fact in problem.fact for problem in read_settings(tmp_path / "site.toml").problems)

@@ -15,6 +15,8 @@ from porism.web.site.settings import Setting, SiteSettings, all_settings
 from porism.web.site.values import BadValue
 
 LARGEST_FILE = 200_000
+MOST_PARTS = 100  # of a key such as site.title
+OTHER_SIGNS = re.compile(r"[^\w. \t-]")  # those that are in no key
 HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"' -]+?)\s*\]\s*(?:#.*)?$")
 KEY = re.compile(r"\s*([A-Za-z0-9_\"'-]+(?:\s*\.\s*[A-Za-z0-9_\"'-]+)*)\s*=")
 PLACE = re.compile(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)")
@@ -102,7 +104,7 @@ def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
                 "is too large", where=str(file), fix=f"name a settings file of at most {LARGEST_FILE:,} bytes"
             )
         text = file.read_text("utf-8-sig")
-        document = tomllib.loads(text)
+        document = _parsed(text)
     except OSError as error:
         fix = "name a settings file; porism serve --print-settings writes a template"
         raise PorismError(f"cannot be read: {error.strerror}", where=str(file), fix=fix) from None
@@ -114,6 +116,20 @@ def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
     lines = key_lines(text)
     for key, value in _leaves(document):
         yield Given(key, value, f"{file}:{_line_of(key, lines)}", file.absolute().parent)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Return a document of TOML. What makes the parser fail or takes it quadratic time is a syntax error, too."""
+    if any(part.count(".") > MOST_PARTS for part in OTHER_SIGNS.split(text)):
+        raise tomllib.TOMLDecodeError("a key has too many parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        raise tomllib.TOMLDecodeError("a number has too many digits") from None
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("lists or tables are nested too deeply") from None
 
 
 def _syntax(file: Path, message: str, text: str) -> Problem:
@@ -181,7 +197,7 @@ def parse_value(made: Setting | None, text: str) -> object:
     if made is None or (made.kind.is_text and not made.kind.is_list):
         return text
     try:
-        value: object = tomllib.loads(f"value = {text}")["value"]
+        value: object = _parsed(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = [part for one in text.split(",") if (part := one.strip())] if made.kind.is_list else text
     return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
-import math
 import re
 import string
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from porism.web.site.colours import parse_colour
 
 LONGEST = 300  # characters of a text
+LONGEST_TIME = 1_000_000  # seconds
 HOST_NAME = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
 HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}")
 PLACEHOLDERS = ("id", "kind", "letter")
@@ -172,8 +172,8 @@ def number(low: int, high: int) -> Callable[[object, Path], int]:
 
 def read_seconds(value: object, folder: Path) -> float:
     """Read a time in seconds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise BadValue("is not a time in seconds", "write a positive number, for example 10")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LONGEST_TIME:
+        raise BadValue("is not a time in seconds", f"write a number up to {LONGEST_TIME:,}, for example 10")
     return float(value)
 
 
