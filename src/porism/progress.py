@@ -65,7 +65,8 @@ class Lines:
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         """Begin a stage and write how many items are done."""
-        done, written = 0, time.monotonic()
+        began = written = time.monotonic()
+        done = 0
 
         def advance(number: int) -> None:
             nonlocal done, written
@@ -73,9 +74,16 @@ class Lines:
             now = time.monotonic()
             if now - written >= self._seconds:
                 written = now
-                print(f"{name}: {done:,}{'' if total is None else f' of {total:,}'}", file=sys.stderr, flush=True)
+                left = "" if total is None else f" of {total:,}, {remaining(now - began, done, total)}"
+                print(f"{name}: {done:,}{left}", file=sys.stderr, flush=True)
 
         yield advance
+
+
+def remaining(seconds: float, done: int, total: int) -> str:
+    """Return the time that the rest takes at the rate so far, in words."""
+    left = seconds * max(total - done, 0) / max(done, 1)
+    return f"about {left / 60:,.0f} minutes remain" if left >= 90 else f"about {left:,.0f} seconds remain"
 
 
 def for_terminal() -> Progress:

@@ -27,7 +27,11 @@ def test_lines_say_how_many_are_done_and_short_work_writes_none(capsys: pytest.C
     with Lines(seconds=0).stage("topics", 1200) as advance:
         advance(1000)
         advance(200)
-    assert capsys.readouterr().err == "topics: 1,000 of 1,200\ntopics: 1,200 of 1,200\n"
+    assert capsys.readouterr().err == (
+        "topics: 1,000 of 1,200, about 0 seconds remain\ntopics: 1,200 of 1,200, about 0 seconds remain\n"
+    )
+    assert remaining(60, 100, 300) == "about 2 minutes remain"
+    assert remaining(60, 100, 125) == "about 15 seconds remain"
     with for_terminal().stage("topics", 2) as advance:  # captured output is no terminal
         advance(2)
     assert capsys.readouterr() == ("", "")

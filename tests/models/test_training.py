@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from porism.cli import main
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.encoded.pairs import collection_pairs
 from porism.index.encoded.training import train_model
 from porism.models.cross_encoder import CrossEncoder
+from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.late import LateInteraction
 from porism.models.training.loop import Training
@@ -58,8 +65,6 @@ def test_a_collection_trains_three_kinds(demo: Path, tmp_path: Path) -> None:
 
 
 def test_a_bi_encoder_learns(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
-    from porism.models.directory import ModelDirectory
-
     trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
     report = Training(trainee, EXAMPLES, FAST, tmp_path / "model").run()
     assert report.best > report.before + 0.1
@@ -70,8 +75,6 @@ def test_a_bi_encoder_learns(tmp_path: Path, tiny: Callable[[str], Path]) -> Non
 def test_a_killed_training_continues(
     tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from porism.models.directory import ModelDirectory
-
     def training(name: str) -> Training:
         trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
         return Training(trainee, EXAMPLES, FAST, tmp_path / name)
@@ -97,8 +100,6 @@ def test_a_killed_training_continues(
 
 
 def test_early_stopping(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
-    from porism.models.directory import ModelDirectory
-
     settings = TrainingSettings(epochs=20, batch=12, learning_rate=1e-9, length=16, validate_every=2, patience=2)
     trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), settings)
     report = Training(trainee, EXAMPLES, settings, tmp_path / "model").run()
@@ -107,8 +108,6 @@ def test_early_stopping(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
 
 
 def test_too_few_examples(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
-    from porism.models.directory import ModelDirectory
-
     trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
     with pytest.raises(PorismError, match="there are 3 examples to train on"):
         Training(trainee, EXAMPLES[:3], FAST, tmp_path / "model")
@@ -119,4 +118,68 @@ def test_excluded_questions_are_in_no_pair(demo: Path) -> None:
         link = next(iter(collection.all_links()))
         every = collection_pairs(collection)
         some = collection_pairs(collection, exclude=[link.post_id])
+        other = collection_pairs(collection, exclude=[link.other_id])
     assert some.links < every.links
+    assert other.links < every.links
+
+
+def test_a_collection_without_votes_and_with_titles_of_linked_questions(tmp_path: Path) -> None:
+    posts = [
+        {
+            "id": 5,
+            "type": "question",
+            "thread_id": 5,
+            "title": "What is a ring?",
+            "tags": ["ring"],
+            "body": "<p>R.</p>",
+        },
+        {"id": 6, "type": "answer", "thread_id": 5, "parent_id": 5, "body": "<p>Two operations.</p>"},
+        {"id": 7, "type": "answer", "thread_id": 5, "parent_id": 5, "body": "<p>A thing on a finger.</p>"},
+    ]
+    (tmp_path / "posts.jsonl").write_text("\n".join(map(json.dumps, posts)))
+    (tmp_path / "titles.jsonl").write_text('{"id": 9, "title": "Define rings", "body_in_slice": false}\n')
+    (tmp_path / "links.tsv").write_text(
+        "post_id\tother_id\tkind\tother_body_in_slice\tother_title\n5\t9\trelated\t0\tDefine rings\n"
+    )
+    with Collection.open(build([open_source(tmp_path, "slice")], tmp_path / "collection")) as collection:
+        every, without = collection_pairs(collection), collection_pairs(collection, exclude=[9])
+    assert [(one.query, one.positive) for one in every.examples if "Define" in one.query] == [
+        ("Define rings", "What is a ring?\nR.")
+    ]
+    assert every.answers == 2  # nobody voted, so both are positives
+    assert (every.links, without.links) == (1, 0)
+
+
+def test_one_text_is_no_negative_of_itself(tiny: Callable[[str], Path]) -> None:
+    """Two queries of a batch may have the same positive: the loss is that of a batch with one of them."""
+    trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
+    trainee.model.eval()
+    first, other = TrainingExample("what are knots", "knots"), TrainingExample("what are sets", "sets")
+    twice = float(trainee.loss([first, first, other]).detach())
+    once = float(trainee.loss([first, other]).detach())
+    alone = float(trainee.loss([other, first, first]).detach())
+    assert twice == pytest.approx(alone, abs=1e-4)
+    assert twice < once + 0.3  # were it a negative, the two first queries would have at best log 2 more
+
+
+def test_a_vocabulary_from_scratch_is_always_the_same() -> None:
+    """A training that was killed continues in another process, with weights for this vocabulary."""
+    code = "import sys; from porism.models.training.scratch import vocabulary; print(vocabulary(sys.argv[1:]))"
+    texts = [text for example in EXAMPLES for text in example]
+    one, two = [subprocess.check_output([sys.executable, "-c", code, *texts]) for _ in range(2)]
+    assert one == two
+    assert len(one) > 1_000
+
+
+def test_another_start_begins_again(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    def training(start: str) -> Training:
+        return Training(BiEncoderTrainee(ModelDirectory.open(tiny(start)), FAST), EXAMPLES, FAST, tmp_path / "model")
+
+    assert training("encoder")._state.key == training("encoder")._state.key != training("masked")._state.key
+
+
+def test_a_wrong_line_of_excluded_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ids").write_text("12\n\nL.5\n")
+    command = ["train", "encoder", str(tmp_path), "-o", str(tmp_path / "out"), "--exclude", str(tmp_path / "ids")]
+    assert main(command) == 1
+    assert f"{tmp_path / 'ids'}:3: is not the id of a post: 'L.5'" in capsys.readouterr().err

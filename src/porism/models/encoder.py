@@ -66,25 +66,14 @@ class BiEncoder:
             pooling, length, dimensions = self._onnx.pooling, self._onnx.length, self._onnx.dimensions
             prompts = {"query": "", "document": ""}
         else:
-            pooling = pooling_of(self.directory)
+            pooling = self.directory.pooling
             length, dimensions = int(self._torch.max_seq_length), int(self._torch.get_embedding_dimension())
             prompts = {role: self._torch.prompts.get(role) or "" for role in ("query", "document")}
         return ModelRecord(
             self.directory.name, "bi-encoder", self.directory.digest, pooling, length, dimensions,
             f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1",
-            "onnx" if self._onnx else "torch",
+            self._onnx.backend if self._onnx else "torch",
         )  # fmt: skip
-
-
-def pooling_of(directory: ModelDirectory) -> str:
-    """Return how the vectors of tokens become one, as the directory says; mean where it says nothing."""
-    config = directory.pooling_config()
-    if isinstance(named := config.get("pooling_mode"), str):
-        return named
-    modes = [
-        name.removeprefix("pooling_mode_") for name, on in config.items() if name.startswith("pooling_mode_") and on
-    ]
-    return "+".join(modes).replace("_tokens", "").replace("_token", "") or "mean"
 
 
 def _load(directory: ModelDirectory, length: int | None) -> Any:

@@ -1,4 +1,8 @@
-"""Training examples of a collection: duplicates and linked questions, accepted and voted answers, with negatives that share a tag."""
+"""Training examples of a collection: duplicates and linked questions, accepted and voted answers, with negatives that share a tag.
+
+Of a linked question outside the collection the title is known: it is a query for the question that the link names. Where no answer of a collection is
+accepted or voted for, as in collections without votes, every answer is a positive.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +45,7 @@ class _Negatives:
     """Posts that share a tag with a question and are neither its own nor linked with it."""
 
     def __init__(self, collection: Collection, questions: dict[int, Post], left_out: set[int], seed: int) -> None:
+        self.left_out = left_out
         self._random = random.Random(seed)
         self._questions = questions
         self._collection = collection
@@ -75,18 +80,29 @@ class _Negatives:
 
 def _linked(collection: Collection, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
     for link in collection.all_links():
-        if link.post_id in questions and link.other_id in questions:
-            one, other = questions[link.post_id], questions[link.other_id]
-            wrong = negatives.question(one)
-            yield TrainingExample(_text(one), _text(other), _text(wrong) if wrong else "")
+        if link.post_id not in questions or link.other_id in negatives.left_out:
+            continue
+        own, other = questions[link.post_id], questions.get(link.other_id)
+        wrong = negatives.question(own)
+        negative = _text(wrong) if wrong else ""
+        if other:
+            yield TrainingExample(_text(own), _text(other), negative)
+        elif title := collection.title(link.other_id):
+            yield TrainingExample(model_text(title), _text(own), negative)
 
 
 def _answered(collection: Collection, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
+    accepted = any(question.accepted_id for question in questions.values())
+    every = not accepted and not any(_is_good(answer, None) for answer in collection.posts("answer"))
     for question in questions.values():
         for answer in collection.answers(question.id):
-            if answer.id == question.accepted_id or answer.score >= LEAST_VOTES:
+            if every or _is_good(answer, question.accepted_id):
                 wrong = negatives.answer(question)
                 yield TrainingExample(_text(question), model_text(answer.body), model_text(wrong.body) if wrong else "")
+
+
+def _is_good(answer: Post, accepted: int | None) -> bool:
+    return answer.id == accepted or answer.score >= LEAST_VOTES
 
 
 def _text(question: Post) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,10 +55,11 @@ class Training:
         self._trainee, self._settings, self._out = trainee, settings, out
         self._checkpoint = out.with_name(f".{out.name}.training.pt")
         per_epoch = -(-len(self._training) // settings.batch)
-        self.steps = per_epoch * settings.epochs
+        self.steps = min(per_epoch * settings.epochs, settings.steps or sys.maxsize)
         self._per_epoch = per_epoch
         texts = [digest64("\0".join(one)) for one in mixed]
-        self._state = _State(combine([*texts, digest64(json.dumps(settings.as_dict()))]).hex())
+        own = [digest64(json.dumps(settings.as_dict())), digest64(trainee.directory.digest)]
+        self._state = _State(combine([*texts, *own]).hex())
 
     def run(self, progress: Progress | None = None) -> TrainingReport:
         """Train, or continue a training that was killed; write the best model."""
@@ -82,6 +84,8 @@ class Training:
         with atomic_directory(self._out) as work:
             self._trainee.save(work)
             record = {
+                "start": {"name": self._trainee.directory.name, "digest": self._trainee.directory.digest},
+                "examples": {"training": len(self._training), "validation": len(self._held_out)},
                 "settings": self._settings.as_dict(),
                 "steps": state.step,
                 "before": state.before,

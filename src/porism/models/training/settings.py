@@ -16,9 +16,10 @@ class TrainingExample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How a model is trained. Training stops after `epochs`, or when `patience` validations in a row bring nothing better."""
+    """How a model is trained. Training stops after `epochs`, after `steps` unless 0, or when `patience` validations in a row bring nothing better."""
 
     epochs: int = 3
+    steps: int = 0
     batch: int = 16
     learning_rate: float = 5e-5
     length: int = 128

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import pooling_of
 from porism.models.libraries import library
 from porism.models.loading import load_transformer
 from porism.models.training.settings import TrainingExample, TrainingSettings
@@ -20,8 +19,9 @@ VALIDATION_BATCH = 50
 
 
 class Trainee(Protocol):
-    """A model in training."""
+    """A model in training, and the directory that it started from."""
 
+    directory: ModelDirectory
     model: Any
 
     def loss(self, batch: Sequence[TrainingExample]) -> Any:
@@ -41,8 +41,9 @@ class BiEncoderTrainee:
     """A bi-encoder: every other positive of the batch, and every hard negative, is a negative of a query."""
 
     def __init__(self, directory: ModelDirectory, settings: TrainingSettings) -> None:
+        self.directory = directory
         self._settings = settings
-        self._pooling = pooling_of(directory) if pooling_of(directory) in POOLINGS else "mean"
+        self._pooling = directory.pooling if directory.pooling in POOLINGS else "mean"
         self._tokenizer, self.model = load_transformer(directory, "AutoModel")
 
     def _vectors(self, texts: Sequence[str]) -> Any:
@@ -60,6 +61,10 @@ class BiEncoderTrainee:
         torch = library("torch")
         texts = [one.positive for one in batch] + [one.negative for one in batch if one.negative]
         scores = self._vectors([one.query for one in batch]) @ self._vectors(texts).T / self._settings.temperature
+        equal = [
+            [at != own and text == batch[own].positive for at, text in enumerate(texts)] for own in range(len(batch))
+        ]
+        scores = scores.masked_fill(torch.tensor(equal), float("-inf"))  # one positive of two queries is no negative
         return torch.nn.functional.cross_entropy(scores, torch.arange(len(batch)))
 
     def validate(self, examples: Sequence[TrainingExample]) -> float:
@@ -100,6 +105,7 @@ class CrossEncoderTrainee:
     """A cross-encoder: the positive of a query should score higher than its negatives, and others of the batch."""
 
     def __init__(self, directory: ModelDirectory, settings: TrainingSettings) -> None:
+        self.directory = directory
         self._settings = settings
         self._tokenizer, self.model = load_transformer(
             directory, "AutoModelForSequenceClassification", num_labels=1, ignore_mismatched_sizes=True

@@ -84,10 +84,7 @@ def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]
         for test in tests
         if (cell := cells.get(test.name, {}).get(one.name)) is not None and cell.fidelity
     )
-    runs = is_runnable(one)
-    models = "" if runs else "".join(f" --model {name}=DIR" for name in dict.fromkeys(all_models(one)))
-    command = f"`porism run --system '{one.name}' --task {one.task}{models}`" if one.parts else ""
-    reason = one.gap or ("" if runs else _why_not(one))
+    reason = one.gap or ("" if is_runnable(one) else _why_not(one))
     return [
         escaped(one.name),
         one.status,
@@ -95,9 +92,17 @@ def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]
         *ours,
         fidelity,
         time_of(one.name, tests, cells),
-        command,
+        _command(one),
         escaped(reason),
     ]
+
+
+def _command(one: Declaration) -> str:
+    """Return the command that runs a system, with the models and the address that it needs."""
+    names = () if is_runnable(one) else dict.fromkeys(all_models(one))
+    models = "".join(f" --model {name}=DIR" for name in names)
+    address = " --set endpoint_answer.url=URL" if any(part.use == "endpoint_answer" for part in one.parts) else ""
+    return f"`porism run --system '{one.name}' --task {one.task}{models}{address}`" if one.parts else ""
 
 
 def _why_not(one: Declaration) -> str:
@@ -149,13 +154,13 @@ def _outliers(names: list[str], ours: Mapping[str, float], theirs: Mapping[str, 
 
 
 def _task3_table() -> Iterator[str]:
-    head = ["system", "status", *MEASURES[3], "reason for a gap"]
+    head = ["system", "status", *(f"published {name}" for name in MEASURES[3]), "command", "reason for a gap"]
     yield table_row(head)
     yield table_row(["---"] * len(head))
     for one in shipped():
         if one.task == 3:
             scores = [f"{value:.3f}" for value in one.published[2022].values()]
-            yield table_row([escaped(one.name), one.status, *scores, escaped(_why_not(one))])
+            yield table_row([escaped(one.name), one.status, *scores, _command(one), escaped(_why_not(one))])
 
 
 def _approximations() -> Iterator[str]:

@@ -1,0 +1,99 @@
+"""Export a bi-encoder as ONNX, which a processor runs faster than torch; with 8-bit weights faster still, at the price of slightly different vectors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import shutil
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from porism.errors import PorismError
+from porism.files import already_exists, atomic_directory
+from porism.models.directory import ONNX, ONNX_INT8, ModelDirectory
+from porism.models.libraries import library
+from porism.models.loading import load_transformer
+from porism.models.onnx import read_pooling
+
+Precision = Literal["float32", "int8"]
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT = "last_hidden_state"
+OPSET = 17
+COPIED = (".json", ".txt", ".model")  # suffixes of configuration and tokenizer
+
+
+def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "float32") -> ModelDirectory:
+    """Write a new model directory: the model as ONNX, its configuration and its tokenizer. Return it, checked."""
+    directory.require("bi-encoder")
+    if out.exists():
+        raise already_exists(out)
+    if read_pooling(directory) is None or not (directory.path / "tokenizer.json").is_file():
+        raise PorismError(
+            "cannot be used as ONNX: it needs mean or first-token pooling and a tokenizer.json",
+            where=str(directory.path),
+            fix="use the directory as it is, with torch",
+        )
+    with atomic_directory(out) as work:
+        for path in directory.path.rglob("*"):
+            inner = path.relative_to(directory.path)
+            if path.is_file() and path.suffix in COPIED and not path.name.endswith(".index.json"):
+                (work / inner).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, work / inner)
+        (work / ONNX[0]).parent.mkdir(exist_ok=True)
+        with _quiet():
+            _write(directory, work / ONNX[0])
+            if precision == "int8":
+                _quantise(work / ONNX[0], work / ONNX_INT8[0])
+    return ModelDirectory.open(out)
+
+
+def _write(directory: ModelDirectory, target: Path) -> None:
+    torch, onnx = library("torch"), library("onnx")
+    loaded = load_transformer(directory, "AutoModel", attn_implementation="eager")
+    example = loaded.tokenizer(["two texts of", "different lengths"], padding=True, return_tensors="pt")
+    names = [name for name in INPUTS if name in example]
+
+    class States(torch.nn.Module):  # type: ignore[misc, name-defined]
+        """The model, with one tensor as its result."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = loaded.model
+
+        def forward(self, *values: Any) -> Any:
+            return self.model(**dict(zip(names, values, strict=True))).last_hidden_state
+
+    torch.onnx.export(
+        States().eval(),
+        tuple(example[name] for name in names),
+        str(target),
+        dynamo=False,  # the newer exporter needs more packages, and is no better here
+        input_names=names,
+        output_names=[OUTPUT],
+        dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*names, OUTPUT)},
+        opset_version=OPSET,
+    )
+    onnx.checker.check_model(str(target))
+
+
+def _quantise(source: Path, target: Path) -> None:
+    """Write the model with 8-bit weights in the place of the one with 32 bits. Activations are quantised when it runs."""
+    quantization = library("onnxruntime.quantization")
+    quantization.quantize_dynamic(str(source), str(target), weight_type=quantization.QuantType.QInt8, per_channel=True)
+    source.unlink()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the notices of the exporters from the terminal."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
