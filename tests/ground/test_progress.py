@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.progress import Bars, Lines, Silent, for_terminal
+from porism.progress import Bars, Lines, Silent, for_terminal, remaining
 
 
 def test_bars_show_name_and_number_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,6 +62,12 @@ def encode(index: Path, args: argparse.Namespace) -> int:
     from porism.progress import Silent, for_terminal
 
     encoder = IndexEncoder.new(args.encoder, chosen_fields(args.fields), args.tokens)
+    if encoder.entry.model.backend == "torch" and not args.quiet:
+        print(
+            f"note: as ONNX with 8-bit weights a model encodes more than twice as fast: "
+            f"porism models export {args.encoder} -o DIR --precision int8, then --encoder DIR",
+            file=sys.stderr,
+        )
     added = add_vectors(index, encoder, Silent() if args.quiet else for_terminal())
     model = added.entry.model
     cut = f", {added.cut:,} texts cut at {model.length} tokens" if added.cut else ""

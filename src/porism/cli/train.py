@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from pathlib import Path
 
@@ -109,8 +108,10 @@ def _excluded(file: str | None) -> frozenset[int]:
     from porism.errors import PorismError
     from porism.files import open_text
 
+    if not file:
+        return frozenset()
     ids = set()
-    with open_text(file) if file else contextlib.nullcontext([]) as lines:
+    with open_text(file) as lines:
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.strip().isdecimal():
                 fix = "write the id of one question on each line"

@@ -1,7 +1,7 @@
 """Encode the posts of a segment. Texts that any earlier segment or an interrupted run has encoded are copied, not encoded again.
 
 Vectors are written in blocks, each complete or absent; a run that was killed continues with the first missing block. The cost is the model:
-about 20 posts a second and core for a MiniLM of six layers at 192 tokens.
+about 18 posts a second and core for a MiniLM of six layers at 192 tokens by torch, 45 as ONNX with 8-bit weights.
 """
 
 from __future__ import annotations
