@@ -20,7 +20,7 @@ from porism.parallel import cores
 MILLION = 1_000_000
 # Parts of an index: the name of each, and the endings of its files below `posts` or `formulas`.
 PARTS = {
-    "rows of terms": (".codes", ".cells", ".starts.npy", ".lengths.npy"),
+    "rows of terms": ("threads.rows", "threads.row_start.npy", ".lengths.npy"),
     "posting lists": (".lists", ".list_end.npy", ".documents.npy"),
     "dictionaries": (".hash.npy", ".id.npy", ".text", ".text_end.npy"),
     "vectors": (".basis.npy", "vectors.words.npy", "vectors.tuples.npy"),

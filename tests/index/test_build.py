@@ -62,13 +62,13 @@ def test_a_damaged_index_is_reported(tmp_path: Path) -> None:
     place = tmp_path / "index"
     build_index(collection, place)
     rebuild = f"fix: build the index again: porism index COLLECTION -o {place}"
-    whole = (place / "posts" / "words.codes").read_bytes()
-    (place / "posts" / "words.codes").write_bytes(whole[:-4])
+    whole = (place / "posts" / "threads.rows").read_bytes()
+    (place / "posts" / "threads.rows").write_bytes(whole[:-4])
     with pytest.raises(PorismError) as error:
         porism.open(place)
-    fact = f"posts/words.codes has {len(whole) - 4} bytes and should have {len(whole)}"
+    fact = f"posts/threads.rows has {len(whole) - 4} bytes and should have {len(whole)}"
     assert str(error.value) == f"{place}: {fact}\n  {rebuild}"
-    (place / "posts" / "words.codes").write_bytes(whole)
+    (place / "posts" / "threads.rows").write_bytes(whole)
     manifest = json.loads((place / "manifest.json").read_text())
     (place / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
     with pytest.raises(PorismError, match="index format 99 is newer than this version of Porism reads"):

@@ -133,11 +133,11 @@ def test_a_server_refuses_requests_once_damage_is_found(place: Path) -> None:
     assert client.get("/ready").json() == {"ready": True, "integrity": "checking", "damaged": []}
     check.run()
     assert client.get("/ready").json()["integrity"] == "verified"
-    with flipped(place / "index/posts/words.codes", 100, 4):
+    with flipped(place / "index/posts/threads.rows", 100, 4):
         check.run()
         ready = client.get("/ready")
     assert ready.status_code == 503
-    assert ready.json()["damaged"] == [{"part": "words.codes", "fact": "is damaged: its checksum is wrong"}]
+    assert ready.json()["damaged"] == [{"part": "threads.rows", "fact": "is damaged: its checksum is wrong"}]
     answer = client.get("/v1/search", params={"q": "square root"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "damaged")
     assert "porism verify" in answer.json()["error"]["fix"]

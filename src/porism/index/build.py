@@ -73,7 +73,7 @@ def write_segment(collection: Collection, work: Path, options: SegmentOptions, r
     """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
     formulas, posts = work / "formulas", work / "posts"
     temporary = work / "passing"  # what one stage writes for the next
-    codes, occurrences = temporary / "codes", temporary / "occurrences"
+    codes, rows, occurrences = temporary / "codes", temporary / "rows", temporary / "occurrences"
     with report.stage("formulas", collection.count("visuals")) as advance:
         build_formula_index(collection, formulas, advance, codes=codes)
     number = write_posts(
@@ -83,10 +83,14 @@ def write_segment(collection: Collection, work: Path, options: SegmentOptions, r
         progress=report,
         codes=codes,
         forms=formulas / FORMS,
+        rows=rows,
         occurrences=occurrences,
     )
     shutil.rmtree(codes)
-    _learn(report, posts, occurrences, number, VECTOR_FAMILIES if options.vectors else ())
+    families = VECTOR_FAMILIES if options.vectors else ()
+    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family, rows) for family in families]
+    tasks.append(partial(learn_concepts, occurrences, number, posts))
+    _learn(report, tasks, 1 if number < SMALL else cores())
     shutil.rmtree(temporary)
     write_vocabulary(collection, work)
 
@@ -102,11 +106,8 @@ def _report_target(work: Path, target: Path) -> Iterator[None]:
         raise PorismError(error.message, where=str(target), fix=error.fix) from error
 
 
-def _learn(report: Progress, posts: Path, occurrences: Path, number: int, families: Sequence[str]) -> None:
-    """Learn the vectors of these families, and concepts, in parallel unless there are few posts."""
-    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family) for family in families]
-    tasks.append(partial(learn_concepts, occurrences, number, posts))
-    processes = 1 if number < SMALL else cores()
+def _learn(report: Progress, tasks: Sequence[Callable[[], None]], processes: int) -> None:
+    """Learn vectors and concepts in parallel."""
     with report.stage("vectors and concepts", len(tasks)) as advance, workers(processes) as pool:
         for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
             advance(1)

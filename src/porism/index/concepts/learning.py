@@ -21,7 +21,7 @@ MIN_STRENGTH = 10.83  # of the log-likelihood ratio: chance exceeds this once in
 MOST_PARTNERS = 8  # formulas of a name, and names of a formula
 MAX_SHARE = 0.05  # of all posts; a name or formula in more of them is too common to say anything
 BATCH = 200_000  # occurrences that are read together
-PAIRS_IN_MEMORY = 20_000_000  # pairs of a name and a formula in one post that are counted in one pass
+PAIRS_IN_MEMORY = 5_000_000  # pairs of a name and a formula in one post that are counted in one pass
 
 Ints = npt.NDArray[np.int64]
 

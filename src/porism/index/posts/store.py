@@ -17,7 +17,7 @@ from porism.index.posts.layout import POST_TYPES, thread_of_posts
 from porism.index.protocols import UNKNOWN, Filter, Positions, StoredPost, Term, TermRows, Threads
 from porism.index.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.index.storage.columns import read_array, read_columns
-from porism.index.storage.rows import Rows
+from porism.index.storage.records import RecordsReader
 from porism.index.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
 from porism.index.terms.scoring import UnitMap
 from porism.index.vectors.lsa import VECTOR_FAMILIES, Vectors
@@ -47,7 +47,7 @@ class EmbeddedPosts:
         self.deleted: Ints = np.empty(0, np.int64) if deleted is None else deleted.rows
         self._first: Ints = read_array(directory / "threads.npy")
         self._attributes = read_columns(directory, POST_TYPES)
-        self._rows = {family: Rows(directory, family) for family in FAMILIES}
+        self._records = RecordsReader(directory, FAMILIES, len(FIELDS))
         self.vectors = {family: Vectors(directory, family) for family in VECTOR_FAMILIES if vectors}
         self._masks = cached_method(FILTERS_KEPT, self._mask)
         terms = None if deleted is None else deleted.terms
@@ -92,17 +92,12 @@ class EmbeddedPosts:
         return thread_of_posts(self._first)[self._is_answer].astype(np.int64)
 
     def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
-        """Return threads in one batch. Nothing is copied but offsets: the entries are those of the mapped files."""
+        """Return threads in one batch. The record of each is read and decoded once."""
         first, end = self._first[threads], self._first[threads + 1]
         ends = np.cumsum(end - first)
         starts = ends - (end - first)
         posts = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - starts, end - first)
-        terms = {}
-        for family in families:
-            rows = self._rows[family]
-            terms[family] = TermRows(
-                rows.starts[posts], rows.starts[posts + 1], rows.codes, rows.cells, rows.lengths[posts]
-            )
+        rows = self._records.read(threads, end - first, sorted(families))
         columns = self._attributes
         return Threads(
             threads,
@@ -111,7 +106,7 @@ class EmbeddedPosts:
             columns["id"][posts],
             columns["year"][posts].astype(np.int64),
             columns["accepted"][posts].astype(np.bool_),
-            terms,
+            {family: TermRows(*entries) for family, entries in rows.items()},
             {family: self.vectors[family].threads(threads) for family in vectors},
         )
 

@@ -40,10 +40,11 @@ def write_later_segment(
         progress=Silent(),
         codes=temporary / "codes",
         forms=directory / "formulas" / FORMS,
+        rows=temporary / "rows",
         occurrences=None,
         questions=np.array(sorted(questions), np.int64),
     )
-    shutil.rmtree(temporary)
     for family, vectors in first.vectors.items():
         codes = first.terms.dictionary(family).find_hashes(Dictionary(posts / family).by_id())
-        project_vectors(posts, family, vectors, codes)
+        project_vectors(posts, family, temporary / "rows", vectors, codes)
+    shutil.rmtree(temporary)

@@ -114,6 +114,11 @@ def read_array(path: Path) -> npt.NDArray[Any]:
     return array
 
 
+def smallest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return counts in the smallest type that holds all of them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
 def map_file(path: Path, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Map a file of numbers into memory, or read it if it is small."""
     array: npt.NDArray[Any] = (

@@ -13,7 +13,7 @@ from porism.caching import cached_method
 from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
 from porism.index.schema import Unit, View
-from porism.index.storage.columns import read_array
+from porism.index.storage.columns import read_array, smallest
 from porism.index.terms.dictionary import Dictionary, Hashes, hash_terms
 from porism.index.terms.inversion import PostingLists, document_frequencies
 from porism.index.terms.scoring import UnitMap, add_bm25_documents, add_bm25_lists, best, unit_counts
@@ -39,8 +39,7 @@ FACTORS_KEPT = 4  # families whose length factors are kept, where every row is a
 def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
     """Write how many documents contain each term, beside its posting lists."""
     counts = document_frequencies(PostingLists(path), units)
-    # Most terms are rare: two bytes are enough unless the collection is large.
-    np.save(f"{path}.documents.npy", counts.astype(np.min_scalar_type(max(1 << 8, int(counts.max(initial=0))))))
+    np.save(f"{path}.documents.npy", smallest(counts))
 
 
 class DeletedTerms(NamedTuple):
@@ -76,7 +75,7 @@ class Family:
         self.dictionary = Dictionary(path)
         self.lists = PostingLists(path)
         self.documents: npt.NDArray[np.unsignedinteger[Any]] = read_array(directory / f"{name}.documents.npy")
-        self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
+        self.lengths: npt.NDArray[np.integer[Any]] = read_array(directory / f"{name}.lengths.npy")
         self._deleted = deleted
 
     def document_counts(self, codes: Ints) -> Ints:

@@ -1,8 +1,8 @@
-"""Posting lists as bytes: for each entry the distance to the row before it, the field and the count, in variable-length integers.
+"""Posting lists as bytes: for each entry the distance to the row before it, the field and the count, in integers of variable length
+(`porism.index.storage.integers`).
 
-An integer is written seven bits a byte, the lowest first; the eighth bit says that more follow. The first integer of an entry is
-(distance << 4) | (field << 1) | more, and if `more` is set a second one holds count - 2. A count of 1 needs no second integer, which is the
-common case. Compiled.
+The first integer of an entry is (distance << 4) | (field << 1) | more, and if `more` is set a second one holds count - 2. A count of 1 needs
+no second integer, which is the common case. Compiled.
 """
 
 from __future__ import annotations
@@ -12,34 +12,10 @@ from typing import Any
 import numpy as np
 
 from porism.compiled import compiled
+from porism.index.storage.integers import get, put
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 
 LONGEST = 6  # bytes of one entry at most: 31 bits of distance, 4 of field and flag, and a count of 5 bits
-
-
-@compiled
-def _put(value: Any, out: Any, at: int) -> int:
-    """Write one integer; return the position after it."""
-    while value > 127:
-        out[at] = (value & 127) | 128
-        value >>= 7
-        at += 1
-    out[at] = value
-    return at + 1
-
-
-@compiled
-def get(data: Any, at: Any) -> Any:
-    """Read one integer; return it and the position after it."""
-    value = np.int64(0)
-    shift = 0
-    while True:
-        byte = np.int64(data[at])
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
 
 
 @compiled
@@ -53,9 +29,9 @@ def encode_lists(starts: Any, rows: Any, cells: Any, out: Any, ends: Any) -> Non
             count = np.int64(cells[entry] & MOST_COUNT)
             field = np.int64(cells[entry] >> FIELD_SHIFT)
             row = np.int64(rows[entry])
-            at = _put(((row - before) << 4) | (field << 1) | (1 if count > 1 else 0), out, at)
+            at = put(((row - before) << 4) | (field << 1) | (1 if count > 1 else 0), out, at)
             if count > 1:
-                at = _put(count - 2, out, at)
+                at = put(count - 2, out, at)
             before = row
         ends[number] = at
 

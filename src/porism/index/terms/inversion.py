@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.index.storage.columns import ArrayWriter, read_array
+from porism.index.storage.integers import get
 from porism.index.storage.rows import Rows, mapped_bytes
-from porism.index.terms.encoding import LONGEST, encode_lists, get
+from porism.index.terms.encoding import LONGEST, encode_lists
 
 SORTED = 16_000_000  # entries that are sorted together, about 300 MB
 Ints = npt.NDArray[np.int64]

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.index.storage.integers import get
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.index.terms.encoding import decode, get
+from porism.index.terms.encoding import decode
 from porism.index.weighting import saturate, saturation
 
 Ints = npt.NDArray[np.int64]

@@ -24,7 +24,7 @@ DIMENSIONS = 200
 MOST_TERMS = 30_000
 SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
 MIN_THREADS = 3  # threads that must contain a term
-BLOCK = 4096
+BLOCK = 1024  # threads that are projected together
 SEED = 1
 SMALL_MATRIX = 300  # rows or columns up to which a matrix is decomposed exactly, not by iteration
 
@@ -32,9 +32,9 @@ Matrix = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 
-def write_vectors(directory: Path, family: str) -> None:
-    """Learn a basis from the rows of a family and write it with the vector of every thread."""
-    threads = StoredThreadTerms(directory, family)
+def write_vectors(directory: Path, family: str, rows: Path) -> None:
+    """Learn a basis from the rows of a family, which are in the folder `rows`, and write it with the vector of every thread."""
+    threads = StoredThreadTerms(directory, family, rows)
     basis = learn_basis(threads)
     np.save(directory / f"vectors.{family}.codes.npy", threads.codes)
     np.save(directory / f"vectors.{family}.idf.npy", threads.idf)
@@ -45,12 +45,13 @@ def write_vectors(directory: Path, family: str) -> None:
             vectors.append(_unit(threads.matrix(block) @ basis))
 
 
-def project_vectors(directory: Path, family: str, vectors: Vectors, codes: Ints) -> None:
+def project_vectors(directory: Path, family: str, rows: Path, vectors: Vectors, codes: Ints) -> None:
     """Write the vectors of the threads of a later segment on the basis of the first one; `codes` are the codes of all terms there, UNKNOWN
     for new terms."""
     basis = vectors.basis
     columns, known = basis.columns(codes)
-    threads = ThreadTerms(directory, family, np.where(known, columns, -1).astype(np.int32), basis.idf)
+    own = np.where(known, columns, -1).astype(np.int32)
+    threads = ThreadTerms(Rows(rows, family), read_array(directory / "threads.npy"), own, basis.idf)
     with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.matrix.shape[1]) as out:
         for at in range(0, len(threads), BLOCK):
             block = np.arange(at, min(at + BLOCK, len(threads)))
@@ -112,11 +113,12 @@ def half_floats() -> Matrix:
 
 
 class ThreadTerms:
-    """Threads as weighted term vectors. `columns` has the column of every term, -1 for none; `idf` is by column."""
+    """Threads as weighted term vectors. `first` says where the rows of each thread start, `columns` has the column of every term, -1 for
+    none; `idf` is by column."""
 
-    def __init__(self, directory: Path, family: str, columns: npt.NDArray[np.int32], idf: Matrix) -> None:
-        self._rows = Rows(directory, family)
-        self._first: Ints = read_array(directory / "threads.npy")
+    def __init__(self, rows: Rows, first: Ints, columns: npt.NDArray[np.int32], idf: Matrix) -> None:
+        self._rows = rows
+        self._first = first
         self._weights = np.array(THREAD.vector(FIELDS), np.float32)
         self._column = columns
         self.idf = idf
@@ -144,16 +146,18 @@ class ThreadTerms:
 class StoredThreadTerms(ThreadTerms):
     """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain."""
 
-    def __init__(self, directory: Path, family: str) -> None:
+    def __init__(self, directory: Path, family: str, rows: Path) -> None:
         documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
-        number = len(read_array(directory / "threads.npy")) - 1
+        first: Ints = read_array(directory / "threads.npy")
+        number = len(first) - 1
         kept = np.flatnonzero((documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, number // 2)))
         if len(kept) > MOST_TERMS:
             kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:MOST_TERMS]])
         self.codes: Ints = kept
         columns = np.full(len(documents), -1, np.int32)
         columns[kept] = np.arange(len(kept))
-        super().__init__(directory, family, columns, np.log((number + 1) / (documents[kept] + 1)).astype(np.float32))
+        idf = np.log((number + 1) / (documents[kept] + 1)).astype(np.float32)
+        super().__init__(Rows(rows, family), first, columns, idf)
 
 
 def learn_basis(threads: StoredThreadTerms) -> Matrix:
