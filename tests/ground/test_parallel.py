@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.parallel import cores, ordered, workers
+from porism.parallel import THREAD_LIMITS, cores, ordered, workers
 
 SLEEPERS = """
 import time
@@ -29,6 +29,10 @@ if __name__ == "__main__":
 
 def double(number: int) -> int:
     return 2 * number
+
+
+def thread_limits(_: int) -> list[str | None]:
+    return [os.environ.get(name) for name in THREAD_LIMITS]
 
 
 def die(number: int) -> int:
@@ -117,3 +121,12 @@ def test_cores_respects_the_cpu_affinity() -> None:
     finally:
         os.sched_setaffinity(0, allowed)
     assert cores() == len(allowed)
+
+
+def test_workers_use_one_thread_of_linear_algebra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(THREAD_LIMITS[0], "7")
+    monkeypatch.delenv(THREAD_LIMITS[1], raising=False)
+    with workers(2) as pool:
+        found = [limits for _, limits in ordered(pool, thread_limits, ((None, number) for number in range(4)), 2)]
+    assert found == [["1"] * len(THREAD_LIMITS)] * 4
+    assert (os.environ[THREAD_LIMITS[0]], os.environ.get(THREAD_LIMITS[1])) == ("7", None)

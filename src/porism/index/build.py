@@ -1,7 +1,7 @@
 """Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single segment.
 
-Collection and index are read and written as streams. Memory grows by 24 to 48 bytes for each distinct term, 24 for each distinct formula, 16
-for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes 300 MB more (`porism.index.terms.inversion`).
+Collection and index are read and written as streams. Memory grows by 14 to 19 bytes for each distinct term, 24 for each distinct formula, 16
+for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.index.terms.inversion`).
 """
 
 from __future__ import annotations

@@ -60,10 +60,8 @@ def find_names(text: str) -> Iterator[ConceptName]:
 def names_of(words: Sequence[str], stems: Sequence[str]) -> Iterator[ConceptName]:
     """Yield the names in a text, given its words and their stems."""
     heads = head_nouns()
-    if heads.isdisjoint(stems):
-        return
-    for at, found in enumerate(stems):
-        if found in heads and not _separates(found):
+    for at in [at for at, found in enumerate(stems) if found in heads]:
+        if not _separates(stems[at]):
             phrase = _phrase(at, stems)
             for size in range(2, len(phrase) + 1):
                 tail = phrase[-size:]

@@ -56,6 +56,7 @@ class ConceptCollector:
     def __init__(self) -> None:
         self._posts = 0
         self._names: list[tuple[int, int]] = []  # key, post
+        self._keys: dict[str, int] = {}  # of each name
         self._texts: dict[int, str] = {}  # of each key of a name: stems, tab, words
         self._latex: dict[int, str] = {}  # of each expression
         self._formulas: list[tuple[int, int]] = []  # expression, post
@@ -73,9 +74,11 @@ class ConceptCollector:
 
     def _add_post(self, shared: dict[str, str], body: Piece, formulas: list[Segment]) -> None:
         for name, text in (shared | dict(names_of(body.words, body.stems))).items():
-            key = hash64(name) & MASK
+            key = self._keys.get(name)
+            if key is None:
+                key = self._keys[name] = hash64(name) & MASK
+                self._texts.setdefault(key, f"{name}\t{text}")
             self._names.append((key, self._posts))
-            self._texts.setdefault(key, f"{name}\t{text}")
         for expression, latex in {formula.expression_id: formula.text for formula in formulas}.items():
             self._latex.setdefault(expression, latex)
             self._formulas.append((expression, self._posts))

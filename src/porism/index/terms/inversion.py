@@ -19,7 +19,7 @@ from porism.index.storage.integers import get
 from porism.index.storage.rows import Rows, mapped_bytes
 from porism.index.terms.encoding import LONGEST, encode_lists
 
-SORTED = 16_000_000  # entries that are sorted together, about 300 MB
+SORTED = 16_000_000  # entries that are sorted together, about 180 MB
 Ints = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.uint32]
 
