@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from porism.cli import main
 from porism.errors import PorismError
 from porism.search.analytics import training
 from porism.search.analytics.clicks import (
@@ -108,7 +109,9 @@ def record_clicks(engine: Engine, path: Path) -> None:
     store.close()
 
 
-def test_a_model_is_trained_on_recorded_clicks(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_trained_on_recorded_clicks(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(training, "LEAST_CLICKS", 40)
     monkeypatch.setattr(training, "LEAST_QUERIES", 5)
     engine = Engine.open(demo / "index")
@@ -118,6 +121,12 @@ def test_a_model_is_trained_on_recorded_clicks(demo: Path, tmp_path: Path, monke
     assert all(query.clicks for query in queries)
     lines = list(train_on_clicks(engine, tmp_path / "analytics", ClickOptions(), tmp_path / "model.toml"))
     assert lines[1].startswith("position bias 1.00 (assumed: no estimate)")
+    given = ["--clicks", str(tmp_path / "analytics"), "-o", str(tmp_path / "second.toml"), "--position-bias", "0.5"]
+    assert main(["train", str(demo / "index"), *given]) == 0
+    assert "position bias 0.50 (given)" in capsys.readouterr().out
+    assert (tmp_path / "second.toml").is_file()
+    assert main(["train", str(demo / "index"), *given, "--topics", "t.xml", "--qrels", "q.txt"]) == 2
+    assert "give either --topics and --qrels, or --clicks" in capsys.readouterr().err
     assert "[answers]" in (tmp_path / "model.toml").read_text()
     trained = Engine.open(demo / "index", tmp_path / "model.toml")
     assert trained.search(queries[0].text, 5).hits

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-HELP = "fit the weights of the ranking model on judged topics; train an encoder or cross-encoder on a collection"
+from porism.cli.values import bias
+
+if TYPE_CHECKING:
+    from porism.search.engine import Engine
+
+HELP = "fit the weights of the ranking model on judged topics or on clicks; train an encoder or cross-encoder on a collection"
 EXAMPLE = "porism train demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml"
 NEURAL = ("encoder", "cross-encoder")
 
@@ -24,8 +31,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLLECTION",
         help="for encoder and cross-encoder: a folder made by porism build",
     )
-    parser.add_argument("--topics", nargs="+", metavar="FILE", help="one or more topic files")
-    parser.add_argument("--qrels", nargs="+", metavar="FILE", help="the qrels of each topic file, in the same order")
+    parser.add_argument("--topics", nargs="+", default=[], metavar="FILE", help="one or more topic files")
+    parser.add_argument(
+        "--qrels", nargs="+", default=[], metavar="FILE", help="the qrels of each topic file, in the same order"
+    )
+    parser.add_argument(
+        "--clicks", metavar="FILE", help="learn from clicks instead: a file that porism serve --analytics wrote"
+    )
+    parser.add_argument(
+        "--position-bias",
+        type=bias,
+        metavar="B",
+        help="readers look at position k with probability k^-B (default: estimated from the clicks, else 1)",
+    )
     parser.add_argument(
         "--kind",
         choices=("answers", "questions"),
@@ -56,18 +74,31 @@ def run(args: argparse.Namespace) -> int:
 def _fit_weights(args: argparse.Namespace) -> int:
     from porism.errors import PorismError
     from porism.search.engine import Engine
-    from porism.search.train import JudgedTopics, train_files
 
-    if not args.topics or not args.qrels:
-        raise PorismError("--topics and --qrels are missing", fix=f"for example: {EXAMPLE}")
+    if not args.clicks and not (args.topics and args.qrels):
+        raise PorismError("--topics and --qrels, or --clicks, are missing", fix=f"for example: {EXAMPLE}")
+    if args.clicks and (args.topics or args.qrels):
+        print("porism train: give either --topics and --qrels, or --clicks", file=sys.stderr)
+        return 2
     if len(args.topics) != len(args.qrels):
         print("porism train: give as many --qrels as --topics", file=sys.stderr)
         return 2
-    engine = Engine.open(args.index, args.model)
-    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
-    for line in train_files(engine, files, args.kind, Path(args.output)):
+    for line in _fitted(args, Engine.open(args.index, args.model)):
         print(line)
     return 0
+
+
+def _fitted(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
+    """Fit on clicks or on judged topics, write the model, and yield lines with the figures."""
+    if args.clicks:
+        from porism.search.analytics.training import ClickOptions, train_on_clicks
+
+        options = ClickOptions(args.kind, args.position_bias)
+        return train_on_clicks(engine, Path(args.clicks), options, Path(args.output))
+    from porism.search.train import JudgedTopics, train_files
+
+    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
+    return train_files(engine, files, args.kind, Path(args.output))
 
 
 def _train_model(args: argparse.Namespace) -> int:
