@@ -252,3 +252,16 @@ def test_a_link_in_a_backup_is_not_followed(index: Path, tmp_path: Path) -> None
     (tmp_path / "backup/data").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DamageError, match="is missing"):
         restore(tmp_path / "backup", tmp_path / "restored")
+
+
+def test_a_name_that_is_no_text_is_refused(index: Path, tmp_path: Path) -> None:
+    from xxhash import xxh3_128
+
+    back_up(index, tmp_path / "backup")
+    plain = (tmp_path / "backup" / LIST).read_text().replace('"data/index"', '"data/\\ud800"')
+    start, _, rest = plain.partition('"checksum": "')
+    end = rest.partition('"')[2]
+    digest = xxh3_128(f'{start}"checksum": ""{end}'.encode()).hexdigest()
+    (tmp_path / "backup" / LIST).write_text(f'{start}"checksum": "{digest}"{end}')
+    with pytest.raises(PorismError, match="holds a file with the name"):
+        restore(tmp_path / "backup", tmp_path / "restored")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attack.fuzz.reader import Reader
-from attack.fuzz.readers import archives, assessment, formulas, lab, notes, served, texts
+from attack.fuzz.readers import archives, assessment, formulas, lab, notes, served, site, texts
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -15,5 +15,6 @@ READERS: dict[str, Reader] = {
         *archives.READERS,
         *served.READERS,
         *assessment.READERS,
+        *site.READERS,
     )
 }

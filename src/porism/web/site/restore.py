@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Callable, Container, Iterator
@@ -19,6 +20,7 @@ from porism.web.site.backup import FORMAT, KIND, LIST, BackupList
 
 OTHER = "restore another backup"
 LARGEST_LIST = 100_000_000
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can bring them, and no name of a file has them
 
 
 class StoredFile(NamedTuple):
@@ -122,7 +124,7 @@ def _check_name(name: str, files: Container[str], backup: Path) -> None:
     """Refuse names that lead out of the target, or into a file."""
     path = PurePosixPath(name)
     inside = any(str(folder) in files for folder in path.parents)
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name or inside:
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name or inside or _SURROGATE.search(name):
         raise PorismError(
             f"holds a file with the name {name[:80]!r}", where=str(backup), fix="restore only your own backups"
         )
