@@ -88,10 +88,12 @@ def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers
     """Write the pairs of a query node and a node of the formula (its paths from first to last) whose common structure is near the largest one
     so far. Return how many there are, and how large the largest is."""
     above, keys = paths.above, paths.keys
-    shared, allowed, touched = buffers.shared, buffers.allowed, buffers.touched
+    shared, allowed, touched, key_index = buffers.shared, buffers.allowed, buffers.touched, buffers.key_index
+    slots, slot_keys, key_starts, idf = query.slots, query.slot_keys, query.key_starts, query.idf
+    nodes, widths, most_agreement = query.nodes, query.widths, query.most_agreement
     most = 0.0  # what one path can add
-    for idf in query.idf:
-        most = max(most, idf)
+    for one in idf:
+        most = max(most, one)
     number = 0
     largest = 0.0
     first = start
@@ -109,17 +111,17 @@ def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers
             next_run = run + 1
             while next_run < last and keys[next_run] == key:
                 next_run += 1
-            index = find_key(query.slots, query.slot_keys, key)
-            buffers.key_index[run - start] = index
-            if index >= 0 and query.idf[index] > 0.0:
-                for group in range(query.key_starts[index], query.key_starts[index + 1]):
-                    node = query.nodes[group]
+            index = find_key(slots, slot_keys, key)
+            key_index[run - start] = index
+            if index >= 0 and idf[index] > 0.0:
+                for group in range(key_starts[index], key_starts[index + 1]):
+                    node = nodes[group]
                     if shared[node] == 0.0:
                         touched[size] = node
                         size += 1
-                    number_shared = min(next_run - run, query.widths[group])
-                    shared[node] += number_shared * query.idf[index]
-                    allowed[node] += number_shared * query.most_agreement[group]
+                    number_shared = min(next_run - run, widths[group])
+                    shared[node] += number_shared * idf[index]
+                    allowed[node] += number_shared * most_agreement[group]
             run = next_run
         for at in range(size):
             node = touched[at]
@@ -174,30 +176,37 @@ def symbol_agreement(
     query: PathGroups, paths: PathRows, node: int, first: int, last: int, start: int, buffers: _Buffers
 ) -> float:
     """Return the weight of the paths on which symbols agree when each symbol of the query is mapped to one of the formula."""
+    # Names for the columns: taking one out of its tuple costs more than using it.
+    keys, key_index, key_starts, nodes = paths.keys, buffers.key_index, query.key_starts, query.nodes
+    labels, cells, present = paths.labels, buffers.cells, buffers.present
     size = 0
     run = first
     while run < last:
-        end = run
-        while end < last and paths.keys[end] == paths.keys[run]:
+        end = run + 1
+        while end < last and keys[end] == keys[run]:
             end += 1
-        index = buffers.key_index[run - start]
+        index = key_index[run - start]
         if index >= 0:
-            for group in range(query.key_starts[index], query.key_starts[index + 1]):
-                if query.nodes[group] == node:
-                    size = add_shared(query, paths.labels, group, run, end, buffers.cells, buffers.present, size)
+            for group in range(key_starts[index], key_starts[index + 1]):
+                if nodes[group] == node:
+                    size = add_shared(
+                        query.symbol_starts, query.symbols, query.counts, query.symbol_label, query.symbol_weight, labels,
+                        group, run, end, cells, present, size,
+                    )  # fmt: skip
                     break
         run = end
-    return assign_symbols(buffers.cells, size)
+    return assign_symbols(cells, size)
 
 
 @compiled
 def add_shared(
-    query: PathGroups, labels: Array, group: int, run: int, end: int, cells: Array, present: Array, size: int
-) -> int:
+    symbol_starts: Array, symbols: Array, counts: Array, symbol_label: Array, symbol_weight: Array, labels: Array,
+    group: int, run: int, end: int, cells: Array, present: Array, size: int,
+) -> int:  # fmt: skip
     """Add the paths that a query group shares with the paths from `run` to `end`, for each pair of symbols; return the number of columns."""
     while run < end:
         label = labels[run]
-        next_run = run
+        next_run = run + 1
         while next_run < end and labels[next_run] == label:
             next_run += 1
         column = 0
@@ -205,13 +214,14 @@ def add_shared(
             column += 1
         if column == size and size < MAX_SYMBOLS:
             present[size] = label
-            cells[size] = 0.0
+            for symbol in range(cells.shape[1]):
+                cells[size, symbol] = 0.0
             size += 1
         if column < size:
-            for at in range(query.symbol_starts[group], query.symbol_starts[group + 1]):
-                symbol = query.symbols[at]
-                same = 1.0 if query.symbol_label[symbol] == label else OTHER_SYMBOL
-                cells[column, symbol] += min(next_run - run, query.counts[at]) * same * query.symbol_weight[symbol]
+            for at in range(symbol_starts[group], symbol_starts[group + 1]):
+                symbol = symbols[at]
+                same = 1.0 if symbol_label[symbol] == label else OTHER_SYMBOL
+                cells[column, symbol] += min(next_run - run, counts[at]) * same * symbol_weight[symbol]
         run = next_run
     return size
 
@@ -229,5 +239,6 @@ def assign_symbols(cells: Array, size: int) -> float:
                 partner = column
         if partner >= 0:
             total += best
-            cells[partner] = 0.0
+            for other in range(symbol + 1, cells.shape[1]):
+                cells[partner, other] = 0.0
     return total
