@@ -138,6 +138,11 @@ def test_a_moved_model_is_not_encoded_again(place: Path, tiny: Tiny, tmp_path: P
     assert added.entry.place == str(moved)
 
 
+def test_a_directory_is_found_again_from_any_folder(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tiny("encoder").parent)
+    assert IndexEncoder.new("encoder", FIELDS, 32).entry.place == str(tiny("encoder").resolve())
+
+
 def test_an_index_without_vectors_has_no_encoder(place: Path, tiny: Tiny) -> None:
     with pytest.raises(PorismError, match="has no vectors of posts"):
         Engine.open(place, encoder=tiny("encoder"))

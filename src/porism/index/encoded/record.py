@@ -62,7 +62,7 @@ class IndexEncoder:
         directory = ModelDirectory.open(place)
         most = int(directory.config.get("max_position_embeddings") or length)
         model = BiEncoder(directory, min(length, most))
-        known = str(place) if str(place) == directory.name else str(Path(place).resolve())
+        known = str(Path(place).resolve()) if Path(place).is_dir() else str(place)  # or the name of a package
         encoder = cls(EncoderEntry(model.record, known, tuple(one for one in FIELDS if one in fields)))
         encoder._model = model
         return encoder
