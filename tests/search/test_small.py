@@ -48,7 +48,9 @@ def test_notes_are_indexed_and_searched(tmp_path: Path, name: str) -> None:
     (tmp_path / "notes").mkdir()
     for file, text in NOTES[name].items():
         (tmp_path / "notes" / file).write_text(text, "utf-8")
-    search_everything(open_engine(tmp_path, tmp_path / "notes"))
+    engine = open_engine(tmp_path, tmp_path / "notes")
+    assert engine.collection.count("posts") == len(NOTES[name])
+    search_everything(engine)
 
 
 def test_a_search_without_hits_says_what_to_try(tmp_path: Path) -> None:

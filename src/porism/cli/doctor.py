@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from porism.doctor.findings import Finding
 
-HELP = "look over the installation and an index, and say what to do; exit code 1 if something needs action"
+HELP = "check the installation and an index, and say what to do; exit code 1 if something needs action"
 EXAMPLE = "porism doctor demo/index"
 MARKS = {"ok": "ok    ", "note": "note  ", "action": "ACTION"}
 

@@ -100,7 +100,7 @@ def _read_thread(collection: Collection, thread: Thread, number: int, links: boo
 
 
 class Posting(NamedTuple):
-    """An entry of a posting list: a term occurs in a field of a post so many times."""
+    """An entry of a posting list: a term, a field of a post, and how often the term occurs there."""
 
     post: MemoryPost
     field: str

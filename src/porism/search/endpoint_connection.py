@@ -56,7 +56,7 @@ class Reply:
 
 @contextmanager
 def posted(url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Iterator[Reply]:
-    """Send a POST request and return the reply. Raise ValueError for an address that is none, TimeoutError, or another OSError."""
+    """Send a POST request and return the reply. Raise ValueError for an invalid address, TimeoutError, or another OSError."""
     from http.client import HTTPException
 
     connection, path = _connection(url, seconds)

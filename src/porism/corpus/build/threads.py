@@ -179,7 +179,7 @@ class Segmenter:
     def _batches(
         self, name: str, kind: type[Item], query: str, gather: Callable[[Item], Iterator[ThreadPost | ThreadComment]]
     ) -> Iterator[Batch]:
-        """Yield rows in the order of `seq`, each with all that goes with it."""
+        """Yield rows in the order of `seq`, each with the posts and comments that belong to it."""
         stage = f"{name} {self.source}"
         after = progress(self.work, stage)
         while found := rows(self.work, kind, query + NEXT, self.source, after):

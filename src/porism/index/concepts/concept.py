@@ -1,4 +1,4 @@
-"""Concepts: names that go with formulas, learned from the collection. For example, `pythagorean theorem` goes with a² + b² = c².
+"""Concepts: names of formulas, learned from the collection. For example, `pythagorean theorem` is a name of a² + b² = c².
 
 A name is a tag, or a phrase that ends in a noun like `theorem`. A formula is identified by its canonical form with renamed variables. A name
 and a formula form a concept when they occur in the same posts far more often than by chance (Dunning's log-likelihood ratio).

@@ -63,7 +63,7 @@ class _Side(NamedTuple):
 
 
 def learn(directory: Path, posts: int) -> list[Concept]:
-    """Return the concepts of so many posts, sorted by name, from the occurrences in a directory."""
+    """Return the concepts of a collection with this number of posts, sorted by name, from the occurrences in a directory."""
     max_posts = max(MIN_POSTS + 1, int(posts * MAX_SHARE))
     names, forms = (_read_side(directory / side, max_posts) for side in ("names", "forms"))
     found = list(_associations(names, forms, posts))

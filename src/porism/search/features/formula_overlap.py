@@ -1,4 +1,4 @@
-"""Formulas compared as wholes: does the thread, or the answer, contain formulas similar to those of the query?"""
+"""Whole formulas compared: does the thread, or the answer, contain formulas similar to those of the query?"""
 
 from __future__ import annotations
 

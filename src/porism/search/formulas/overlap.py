@@ -54,7 +54,7 @@ def largest_formulas(query: ReadQuery, *, wildcards: bool) -> list[Parsed]:
 
 
 def has_compared_formulas(query: ReadQuery) -> bool:
-    """Return whether a query has formulas that are compared as wholes."""
+    """Return whether a query has formulas that are compared as a whole."""
     return any(one.parsed.operators.size() >= MIN_NODES for one in query.formulas)
 
 

@@ -6,7 +6,6 @@ import re
 
 from porism.corpus.post import Post
 from porism.search.display.readable import readable_latex
-from porism.text.render import plain_text
 
 _SPECIAL = re.compile(r"[&%#_{}~^\\]")
 _ESCAPES = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -44,8 +43,3 @@ def bibtex_entry(post: Post, question: Post, author: str, address: str) -> str:
     }
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@misc{{post{post.id},\n{lines}}}\n"
-
-
-def plain_question(question: Post) -> str:
-    """Return the title of a question as plain text."""
-    return " ".join(plain_text(question.title).split()) or f"Post {question.id}"
