@@ -109,7 +109,8 @@ class TermIndex(Protocol):
 
 class TermRows(NamedTuple):
     """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]: the code of a term,
-    and a cell that packs a field and a count (see `porism.index.storage.rows`). Codes are in no order."""
+    and a cell that packs a field and a count (see `porism.index.storage.rows`). Codes are in no order. The arrays may hold more than these
+    entries: families of a batch may share them."""
 
     starts: Ints
     ends: Ints
