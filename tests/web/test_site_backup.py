@@ -33,7 +33,7 @@ def index(tmp_path: Path) -> Path:
 
 
 def put(index: Path, id: int, word: str) -> None:
-    with IndexWriter(index) as writer:
+    with IndexWriter(index, wait=60) as writer:
         writer.put([RawPost(id, "question", None, word, f"<p>{word} $x^{id % 9}$</p>", "html")])
         writer.commit()
 

@@ -37,6 +37,7 @@ DATA, JOURNALS, SITE = "data", "journals", "site"
 # Files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of programs.
 BESIDE = (log_path, rejected_path, tokens_path)
 ATTEMPTS = 3
+WRITER_SECONDS = 600.0  # that the last attempt waits for a writer
 VERIFY = "porism verify {} names the damaged part"
 
 
@@ -78,7 +79,7 @@ def back_up(
     for attempt in range(1, ATTEMPTS + 1):
         with contextlib.ExitStack() as stack:
             if attempt == ATTEMPTS:
-                stack.enter_context(only_writer(index.resolve(), wait=True))
+                stack.enter_context(only_writer(index.resolve(), wait=WRITER_SECONDS))
             archive = stack.enter_context(_new_archive(target))
             try:
                 return _write(archive, index.resolve(), journals, site, progress or Silent())

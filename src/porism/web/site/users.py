@@ -19,6 +19,7 @@ from porism.locks import only_writer
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 LARGEST = 5_000_000
+WAIT_SECONDS = 10.0  # for another process that changes the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def add_user(path: Path, name: str, password: str) -> bool:
         raise PorismError(f"{name!r} is not a valid name", fix="use up to 40 letters, digits, hyphens and underscores")
     if len(password) < PASSWORD_LENGTH:
         raise PorismError("the password is too short", fix=f"use at least {PASSWORD_LENGTH} characters")
-    with only_writer(path, wait=True):
+    with only_writer(path, wait=WAIT_SECONDS):
         users = read_users(path) if path.exists() else Users(secrets.token_hex(32))
         write_users(path, replace(users, hashes={**users.hashes, name: hash_password(password)}))
     return name not in users.hashes
@@ -84,7 +85,7 @@ def add_user(path: Path, name: str, password: str) -> bool:
 
 def remove_user(path: Path, name: str) -> None:
     """Remove a user, which ends their sessions."""
-    with only_writer(path, wait=True):
+    with only_writer(path, wait=WAIT_SECONDS):
         users = read_users(path)
         if name not in users.hashes:
             raise PorismError(f"there is no user {name!r}", where=str(path), fix=f"porism users list {path}")
