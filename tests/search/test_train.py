@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_cross_validation_shows_what_does_not_generalise() -> None:
 def test_a_single_set_is_split_into_folds() -> None:
     topics = [example(3, seed) for seed in range(7)]
     assert cross_validate([topics], "questions") == [pytest.approx(1.0, abs=0.02)]
+
+
+def test_relevant_posts_count_by_their_weights() -> None:
+    topic = example(3, 1)
+    topic.features[1, 5] += 4.0
+    even, uneven = (replace(topic, relevant_weights=np.array([1.0, weight, 1.0, 1.0, 1.0])) for weight in (1.0, 20.0))
+    assert np.array_equal(fit([even], "answers"), fit([topic], "answers"))
+    assert fit([uneven], "answers")[5] > fit([even], "answers")[5]
+
+
+def test_topics_that_are_repeated_change_nothing() -> None:
+    topics = [example(3, 1), example(5, 2)]
+    assert np.allclose(fit(topics * 2, "answers"), fit(topics, "answers"), atol=1e-4)
 
 
 def test_fitting_twice_gives_the_same_weights() -> None:

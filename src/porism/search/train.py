@@ -90,8 +90,9 @@ def fit(topics: Sequence[Example], kind: Kind) -> Weights:
     bounds = [(0.0, None if kind in feature.fitted_for else 0.0) for feature in all_features()]
     if not usable:
         return np.zeros(len(bounds))
+    stacked = _stack(usable)
     result = minimize(
-        lambda weights: _loss(weights, usable, PENALTY[kind]),
+        lambda weights: _loss(weights, stacked, PENALTY[kind]),
         np.array([0.0 if high == 0 else 0.1 for _, high in bounds]),
         jac=True,
         method="L-BFGS-B",
@@ -101,26 +102,51 @@ def fit(topics: Sequence[Example], kind: Kind) -> Weights:
     return np.asarray(result.x, np.float64)
 
 
-def _loss(weights: Weights, topics: Sequence[Example], penalty: float) -> tuple[float, Weights]:
+class _Stacked(NamedTuple):
+    """Topics in common matrices, so that the loss of all is a few products.
+
+    Rows of `others` are the posts that are not relevant: those of a topic start at `starts`, and there are `sizes` of them. Rows of `relevant` are
+    relevant posts, with the number of their topic and their share of the whole loss.
+    """
+
+    others: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    relevant: npt.NDArray[np.float64]
+    topics: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+
+
+def _stack(topics: Sequence[Example]) -> _Stacked:
+    sizes = np.array([int((~topic.relevant).sum()) for topic in topics])
+    numbers = [int(topic.relevant.sum()) for topic in topics]
+    weights = [
+        np.full(number, 1.0) if topic.relevant_weights is None else topic.relevant_weights
+        for topic, number in zip(topics, numbers, strict=True)
+    ]
+    shares = [own / own.sum() for own in weights]
+    return _Stacked(
+        np.concatenate([topic.features[~topic.relevant] for topic in topics]),
+        np.cumsum(sizes) - sizes,
+        sizes,
+        np.concatenate([topic.features[topic.relevant] for topic in topics]),
+        np.repeat(np.arange(len(topics)), numbers),
+        np.concatenate(shares) / len(topics),
+    )
+
+
+def _loss(weights: Weights, topics: _Stacked, penalty: float) -> tuple[float, Weights]:
     """Return the loss and its gradient."""
-    loss, gradient = 0.0, np.zeros(len(weights))
-    for topic in topics:
-        scores = topic.features @ weights
-        high = scores.max()
-        others = np.exp(scores[~topic.relevant] - high)
-        total, weighted = others.sum(), others @ topic.features[~topic.relevant]
-        own = np.exp(scores[topic.relevant] - high)
-        share = own / (own + total)
-        loss -= float(_mean(np.log(share), topic.relevant_weights))
-        features = topic.features[topic.relevant]
-        gradients = features * (1 - share)[:, None] - weighted / (own + total)[:, None]
-        gradient -= _mean(gradients, topic.relevant_weights)
-    return loss / len(topics) + penalty * float(weights @ weights), gradient / len(topics) + 2 * penalty * weights
-
-
-def _mean(values: Weights, weights: Weights | None) -> Weights:
-    """Return the mean over the first axis, weighted if there are weights."""
-    return np.asarray(np.mean(values, axis=0) if weights is None else np.average(values, axis=0, weights=weights))
+    scores, own = topics.others @ weights, topics.relevant @ weights
+    high = np.maximum.reduceat(scores, topics.starts)
+    np.maximum.at(high, topics.topics, own)
+    others, own = np.exp(scores - np.repeat(high, topics.sizes)), np.exp(own - high[topics.topics])
+    total = own + np.add.reduceat(others, topics.starts)[topics.topics]
+    missing = topics.shares * (1 - own / total)
+    factors = np.bincount(topics.topics, topics.shares / total, len(topics.sizes))
+    gradient = topics.others.T @ (others * np.repeat(factors, topics.sizes)) - topics.relevant.T @ missing
+    loss = -float(topics.shares @ np.log(own / total))
+    return loss + penalty * float(weights @ weights), gradient + 2 * penalty * weights
 
 
 def average_precision(topic: Example, weights: Weights) -> float:
