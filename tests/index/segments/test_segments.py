@@ -125,3 +125,19 @@ def test_a_new_thread_is_projected_on_the_vectors_that_were_learned(tmp_path: Pa
     first, second = documents.fetch(rows, (), ("words",)).vectors["words"]
     assert np.linalg.norm(first) == pytest.approx(1.0, abs=0.01)
     assert first.tolist() == second.tolist()
+
+
+def test_of_equally_frequent_terms_the_vectors_take_those_with_the_lowest_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codes depend on the order in which terms came: after a merge, on what was changed before."""
+    monkeypatch.setattr("porism.index.vectors.lsa.MOST_TERMS", 20)
+    posts = index_site(make_site(5, 30), tmp_path / "site", vectors=True) / "posts"
+    documents, codes = np.load(posts / "tuples.documents.npy"), np.load(posts / "vectors.tuples.codes.npy")
+    hashes = dict(
+        zip(np.load(posts / "tuples.id.npy").tolist(), np.load(posts / "tuples.hash.npy").tolist(), strict=True)
+    )
+    usable = [code for code in hashes if 3 <= documents[code] < 15]
+    expected = sorted(usable, key=lambda code: (-documents[code], hashes[code]))
+    assert documents[expected[19]] == documents[expected[20]]
+    assert codes.tolist() == sorted(expected[:20])

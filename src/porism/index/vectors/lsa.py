@@ -36,9 +36,10 @@ def write_vectors(directory: Path, family: str, rows: Path) -> None:
     """Learn a basis from the rows of a family, which are in the folder `rows`, and write it with the vector of every thread."""
     threads = StoredThreadTerms(directory, family, rows)
     basis = learn_basis(threads)
-    np.save(directory / f"vectors.{family}.codes.npy", threads.codes)
-    np.save(directory / f"vectors.{family}.idf.npy", threads.idf)
-    np.save(directory / f"vectors.{family}.basis.npy", basis.astype(np.float16))
+    by_code = np.argsort(threads.codes)
+    np.save(directory / f"vectors.{family}.codes.npy", threads.codes[by_code])
+    np.save(directory / f"vectors.{family}.idf.npy", threads.idf[by_code])
+    np.save(directory / f"vectors.{family}.basis.npy", basis[by_code].astype(np.float16))
     with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
         for at in range(0, len(threads), BLOCK):
             block = np.arange(at, min(at + BLOCK, len(threads)))
@@ -144,15 +145,18 @@ class ThreadTerms:
 
 
 class StoredThreadTerms(ThreadTerms):
-    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain."""
+    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain. `codes` has them by column."""
 
     def __init__(self, directory: Path, family: str, rows: Path) -> None:
         documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
         first: Ints = read_array(directory / "threads.npy")
         number = len(first) - 1
-        kept = np.flatnonzero((documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, number // 2)))
+        usable = (documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, number // 2))
+        # In the order of hashes: codes depend on the order in which terms came, and the vectors must not.
+        by_hash = read_array(directory / f"{family}.id.npy")
+        kept = by_hash[usable[by_hash]].astype(np.int64)
         if len(kept) > MOST_TERMS:
-            kept = np.sort(kept[np.argsort(-documents[kept], kind="stable")[:MOST_TERMS]])
+            kept = kept[np.sort(np.argsort(-documents[kept], kind="stable")[:MOST_TERMS])]
         self.codes: Ints = kept
         columns = np.full(len(documents), -1, np.int32)
         columns[kept] = np.arange(len(kept))
