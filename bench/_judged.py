@@ -25,7 +25,7 @@ from porism.index.formulas.build import build_formula_index
 from porism.records import Topic
 from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.systems.rankings import formula_rankings
+from porism.systems.runs.rankings import formula_rankings
 
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
 YEARS = ("2020", "2021")

@@ -22,8 +22,7 @@ from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.features.feature import Kind
-from porism.search.query import read_query
-from porism.search.train import (
+from porism.search.learning.train import (
     Example,
     Measure,
     average_precision,
@@ -33,7 +32,8 @@ from porism.search.train import (
     read_grades,
     reciprocal_rank,
 )
-from porism.systems.run import run_topics
+from porism.search.query import read_query
+from porism.systems.runs.run import run_topics
 
 HALVINGS = 20
 # The features of a group, by prefix or suffix of their names.

@@ -81,10 +81,10 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     """Make a journal in which every assessor has the same answers of the collection to judge."""
     from porism.corpus.store.collection import Collection
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.accounts import add_account
     from porism.lab.judging.assign import assign_items
-    from porism.lab.judging.journal import Journal
     from porism.lab.judging.loading import load_pool, load_topics, opaque_key
+    from porism.lab.judging.people.accounts import add_account
+    from porism.lab.judging.storage.journal import Journal
     from porism.lab.pooling.pool import PoolItem
 
     journal = Journal.create(folder / "load.journal")

@@ -26,8 +26,8 @@ from porism.models.encoder import BiEncoder
 from porism.models.export import export_onnx
 from porism.models.libraries import library
 from porism.search.answers.query_text import encoder_text
+from porism.search.learning.train import read_grades
 from porism.search.query import read_query
-from porism.search.train import read_grades
 
 LENGTH = 192
 BATCH = 8  # posts; larger ones are not faster on few cores

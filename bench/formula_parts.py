@@ -24,7 +24,7 @@ from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
-from porism.systems.rankings import SPARE, returnable_instance
+from porism.systems.runs.rankings import SPARE, returnable_instance
 
 Array = npt.NDArray[np.float64]
 TESTS = {

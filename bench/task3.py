@@ -19,10 +19,10 @@ from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.runs.run import Run, read_run
 from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, local_tokenizer, overlap, reference_text
 from porism.evaluate.task3.similarity import Encoder, local_encoder, similarity
-from porism.systems.declaration import find_declaration, shipped
+from porism.systems.declared.declaration import find_declaration, shipped
+from porism.systems.declared.pipeline import is_runnable
 from porism.systems.loading import DEFAULT
-from porism.systems.pipeline import is_runnable
-from porism.systems.run import RunOptions, make_run
+from porism.systems.runs.run import RunOptions, make_run
 from porism.text.render import official_html
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample"

@@ -10,8 +10,8 @@ import pytest
 from lab_case import LabCase
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.lab.judging import accounts
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.people import accounts
+from porism.lab.judging.storage.journal import Journal
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 

@@ -20,12 +20,12 @@ from playwright.sync_api import Page, sync_playwright
 from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
 from porism.integrity import describe_file, seal
-from porism.lab.judging import accounts
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_items, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.journal import Journal
 from porism.lab.judging.loading import load_pool
+from porism.lab.judging.people import accounts
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import PoolItem, WrittenAnswer
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import (
+from porism.lab.judging.people.accounts import (
     SESSION_SECONDS,
     add_account,
     hash_password,
@@ -16,8 +16,8 @@ from porism.lab.judging.accounts import (
     password_matches,
     session_of,
 )
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.login_limits import MAX_ADDRESS_FAILURES, MAX_FAILURES, MAX_NAME_DELAY, MAX_NAME_FAILURES
+from porism.lab.judging.people.login_limits import MAX_ADDRESS_FAILURES, MAX_FAILURES, MAX_NAME_DELAY, MAX_NAME_FAILURES
+from porism.lab.judging.storage.journal import Journal
 
 
 class Clock:

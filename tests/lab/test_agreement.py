@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from porism.lab.judging.agreement import disagreements, mean_agreement, overall_alpha, pair_agreements
+from porism.lab.judging.agreement.coefficients import alpha, kappa, weighted_kappa
+from porism.lab.judging.agreement.pairs import disagreements, mean_agreement, overall_alpha, pair_agreements
 from porism.lab.judging.assessments import Assessment
-from porism.lab.judging.coefficients import alpha, kappa, weighted_kappa
 
 
 def judgment(assessor: str, item: str, grade: int, instance: int = 1) -> Assessment:

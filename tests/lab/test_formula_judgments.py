@@ -11,7 +11,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.lab.judging.formula_judgments import variants_by_visual_id
+from porism.lab.judging.results.formula_judgments import variants_by_visual_id
 from porism.records import Judgment
 
 TABLE = Path(__file__).parents[2] / "sample" / "qrels" / "task2-formulas.tsv"

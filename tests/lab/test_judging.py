@@ -16,9 +16,9 @@ from porism.lab.judging.assign import (
 )
 from porism.lab.judging.assignments import assigned_items, assignments, has_narrative, progress
 from porism.lab.judging.items import pooled_items
-from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.loading import load_pool
 from porism.lab.judging.record import record_entries
+from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.judging.training import TrainingItem, load_training, training_results
 from porism.lab.pooling.pool import PoolItem
 

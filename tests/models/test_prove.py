@@ -10,8 +10,8 @@ import pytest
 
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
-from porism.search.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
-from porism.search.train import read_grades
+from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
+from porism.search.learning.train import read_grades
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -24,7 +24,7 @@ from porism.search.analytics.store import AnalyticsStore, Click, Search, ShownHi
 from porism.search.analytics.training import ClickOptions, check_enough, train_on_clicks
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names
-from porism.search.train import Example, average_precision, fit, mean_over_topics
+from porism.search.learning.train import Example, average_precision, fit, mean_over_topics
 
 FEATURES = feature_names()
 # Two features that are fitted for answers: one shows what is relevant, the other is what the present ranking orders by.

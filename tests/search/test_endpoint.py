@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from endpoints import endpoint_server
-from porism.search.endpoint import Endpoint, EndpointError, Message, Sampling, address
+from porism.search.generation.endpoint import Endpoint, EndpointError, Message, Sampling, address
 
 SAMPLING = Sampling(50, 0.7)
 QUESTION = (Message("user", "why?"),)

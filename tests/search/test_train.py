@@ -11,7 +11,7 @@ import pytest
 from porism.errors import PorismError
 from porism.search.answers.model import Model, load_model, save_model
 from porism.search.features import feature_names
-from porism.search.train import (
+from porism.search.learning.train import (
     Example,
     average_precision,
     cross_validate,

@@ -12,13 +12,13 @@ from porism.errors import PorismError
 from porism.evaluate.published import published
 from porism.search.engine import Engine
 from porism.search.query import read_query
-from porism.systems.context import SystemContext
-from porism.systems.declaration import MEASURES, Declaration, find_declaration, parse_declarations, shipped
-from porism.systems.describe import described
-from porism.systems.hand_queries import read_hand_queries
-from porism.systems.options import parse_overrides, task_of
-from porism.systems.parts import PARTS, checked_options, part_factory
-from porism.systems.topic_query import presentation, query_formula, topic_of, topic_query
+from porism.systems.declared.context import SystemContext
+from porism.systems.declared.declaration import MEASURES, Declaration, find_declaration, parse_declarations, shipped
+from porism.systems.declared.describe import described
+from porism.systems.declared.options import parse_overrides, task_of
+from porism.systems.declared.parts import PARTS, checked_options, part_factory
+from porism.systems.queries.hand_queries import read_hand_queries
+from porism.systems.queries.topic_query import presentation, query_formula, topic_of, topic_query
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from porism.errors import PorismError
 from porism.evaluate.runs.run import read_run
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
-from porism.systems.run import RunOptions, make_run
+from porism.systems.declared.context import SystemContext
+from porism.systems.runs.run import RunOptions, make_run
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample" / "topics"
 DECLARED = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from porism.evaluate.published import published
-from porism.systems.declaration import Declaration, shipped
-from porism.systems.pipeline import is_runnable
+from porism.systems.declared.declaration import Declaration, shipped
+from porism.systems.declared.pipeline import is_runnable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "systems.md"
 TABLES = {"task1": 1, "task1-as-task3": 1, "task2": 2, "task3": 3}

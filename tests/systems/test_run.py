@@ -16,7 +16,7 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.files import digest_file
 from porism.search.answers.model import Model, save_model
-from porism.systems.run import run_topics
+from porism.systems.runs.run import run_topics
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPICS = ROOT / "sample" / "topics" / "task1.xml"

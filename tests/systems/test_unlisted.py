@@ -14,7 +14,7 @@ from porism.corpus.sources.raw import OWN_IDS
 from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 from porism.records import Topic
-from porism.systems.run import run_topics
+from porism.systems.runs.run import run_topics
 
 ALIGN = r"\begin{align*} a^2+b^2 &amp;= c^2 \end{align*}"
 SPAN = '<span class="math-container" id="{}">{}</span>'

@@ -13,9 +13,9 @@ import pytest
 from porism.cli import main
 from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
-from porism.systems.code_version import code_version, used_modules
-from porism.systems.declaration import shipped
+from porism.systems.declared.declaration import shipped
 from porism.systems.loading import DEFAULT
+from porism.systems.runs.code_version import code_version, used_modules
 from porism.systems.verify.fidelity import compare_runs, rank_biased_overlap, same_order
 from porism.systems.verify.fusion import TopicScores, YearScores, best_fusions, grid
 from porism.systems.verify.matrix import stored_cells, systems_of, with_models
@@ -130,7 +130,7 @@ def test_systems_of_a_set_can_run() -> None:
 
 def test_code_of_one_system_does_not_count_for_another() -> None:
     modules = used_modules(["porism.systems.msm"])
-    assert "porism.systems.inverted" in modules
+    assert "porism.systems.lexical.inverted" in modules
     assert not any(module.startswith(("porism.systems.mathdowers", "porism.systems.tangent")) for module in modules)
     assert code_version("BM25_system", 1) != code_version("TF-IDF(Terrier)", 1)
 

@@ -14,7 +14,7 @@ from porism.formula import parse
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.systems.loading import open_system
-from porism.systems.topic_query import topic_query
+from porism.systems.queries.topic_query import topic_query
 from porism.systems.xyphoc import mathjax
 from porism.systems.xyphoc.glyphs import glyph, glyphs_of
 from porism.systems.xyphoc.index import count_bits, symbol_bits

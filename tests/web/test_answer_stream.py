@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 import porism
 from endpoints import endpoint_server
 from porism.cli import main
-from porism.search.endpoint import Endpoint
 from porism.search.engine import Engine
+from porism.search.generation.endpoint import Endpoint
 from porism.web.pages.generation import Generations
 from porism.web.server.app import create_app
 

@@ -14,7 +14,7 @@ import porism
 from notes_site import make_notes_index
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.judging import accounts
+from porism.lab.judging.people import accounts
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.site.access import COOKIE, local_target

@@ -18,7 +18,7 @@ from porism.errors import PorismError
 from porism.index.segments import writer as index_writer
 from porism.index.segments.writer import IndexWriter
 from porism.integrity import DamageError
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.storage.journal import Journal
 from porism.search.verify import verify_place
 from porism.web.site import backup as backup_module
 from porism.web.site.backup import LIST, Item, back_up

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.endpoint:
         import os
 
-        from porism.search.endpoint import KEY_VARIABLE, Endpoint
+        from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
 
         key = os.environ.get(KEY_VARIABLE, "")
         engine.endpoint = Endpoint(args.endpoint, args.endpoint_model, key, args.endpoint_seconds)

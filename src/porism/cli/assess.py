@@ -14,7 +14,7 @@ from porism.cli.server_options import add_server_options, server_settings
 from porism.cli.values import port
 
 if TYPE_CHECKING:
-    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.storage.journal import Journal
 
 HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
 EXAMPLE = "porism assess create lab.journal"
@@ -150,19 +150,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace) -> Journal:
-    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.storage.journal import Journal
 
     return Journal.open(args.journal)
 
 
 def _create(args: argparse.Namespace) -> None:
-    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.storage.journal import Journal
 
     Journal.create(args.journal).close()
 
 
 def _account(args: argparse.Namespace) -> None:
-    from porism.lab.judging.accounts import add_account, add_model_account
+    from porism.lab.judging.people.accounts import add_account, add_model_account
 
     if args.role == "model":
         add_model_account(_open(args), args.name)
@@ -195,9 +195,9 @@ def _train(args: argparse.Namespace) -> None:
 
 
 def _assign(args: argparse.Namespace) -> None:
-    from porism.lab.judging.accounts import accounts
     from porism.lab.judging.assign import assign_topic, share_topics
-    from porism.lab.judging.models import is_model
+    from porism.lab.judging.people.accounts import accounts
+    from porism.lab.judging.people.models import is_model
 
     journal = _open(args)
     if args.assessor:
@@ -257,14 +257,14 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _progress(args: argparse.Namespace) -> None:
-    from porism.lab.judging.exports import progress_tsv
+    from porism.lab.judging.results.exports import progress_tsv
 
     print(progress_tsv(_open(args), args.cap), end="")
 
 
 def _export(args: argparse.Namespace) -> None:
-    from porism.lab.judging import exports
-    from porism.lab.judging.results_csv import results_csv
+    from porism.lab.judging.results import exports
+    from porism.lab.judging.results.results_csv import results_csv
 
     makers = {
         "results": results_csv,

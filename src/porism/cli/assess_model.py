@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> None:
     import os
 
     from porism.corpus.store.collection import Collection
-    from porism.lab.judging.journal import Journal
     from porism.lab.judging.model_judge import Attempts, ModelJudge, total_usage
-    from porism.search.endpoint import KEY_VARIABLE, Endpoint
+    from porism.lab.judging.storage.journal import Journal
+    from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
 
     journal = Journal.open(args.journal)
     endpoint = Endpoint(args.endpoint, args.endpoint_model, os.environ.get(KEY_VARIABLE, ""), args.seconds)

@@ -88,8 +88,8 @@ def _prove(args: argparse.Namespace) -> int:
     from porism.errors import PorismError
     from porism.progress import for_terminal
     from porism.search.engine import Engine
-    from porism.search.prove import JudgedSet, prove
-    from porism.search.train import read_grades
+    from porism.search.learning.prove import JudgedSet, prove
+    from porism.search.learning.train import read_grades
 
     if len(args.topics) != len(args.qrels):
         raise PorismError("there are not as many --qrels as --topics", fix="give the qrels of each topic file")

@@ -212,11 +212,11 @@ def make_run(args: argparse.Namespace) -> int:
         return 2
     from porism.corpus.topics.files import read_topics
     from porism.progress import for_terminal
+    from porism.systems.declared.options import parse_overrides, task_of
     from porism.systems.loading import DEFAULT
-    from porism.systems.named_models import split_models
-    from porism.systems.options import parse_overrides, task_of
-    from porism.systems.run import RunOptions
-    from porism.systems.run import make_run as write
+    from porism.systems.neural.named_models import split_models
+    from porism.systems.runs.run import RunOptions
+    from porism.systems.runs.run import make_run as write
 
     topics = read_topics(args.topics, args.topic_formulas)
     chosen = split_models(args.model)

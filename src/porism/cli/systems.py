@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     """List the systems, or do an action."""
     if args.action in ("verify", "fuse"):
         return verify_systems(args) if args.action == "verify" else fuse_systems(args)
-    from porism.systems.describe import described, system_lines, system_table
+    from porism.systems.declared.describe import described, system_lines, system_table
 
     if args.action == "show":
         sys.stdout.write(described(args.name, args.task))
@@ -109,7 +109,7 @@ def verify_systems(args: argparse.Namespace) -> int:
     """Verify the systems; return 1 if a figure is not the stored one."""
     from porism.files import atomic_file
     from porism.progress import for_terminal
-    from porism.systems.named_models import parse_models
+    from porism.systems.neural.named_models import parse_models
     from porism.systems.verify.matrix import store_cells, verify
     from porism.systems.verify.page import matrix_page
 

@@ -95,7 +95,7 @@ def _fitted(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
 
         options = ClickOptions(args.kind, args.position_bias)
         return train_on_clicks(engine, Path(args.clicks), options, Path(args.output))
-    from porism.search.train import JudgedTopics, train_files
+    from porism.search.learning.train import JudgedTopics, train_files
 
     files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
     return train_files(engine, files, args.kind, Path(args.output))

@@ -67,7 +67,7 @@ def _server(args: argparse.Namespace) -> Server:
 def _export(args: argparse.Namespace) -> int:
     from porism.corpus.store.collection import Collection
     from porism.lab.judging.content import Content, mathml
-    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.storage.journal import Journal
     from porism.lab.turkle.export import export
 
     base = args.threads.rstrip("/")
@@ -99,7 +99,7 @@ def _download(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     from porism.files import open_text
-    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.storage.journal import Journal
     from porism.lab.turkle.results import import_results
 
     journal = Journal.open(args.journal)

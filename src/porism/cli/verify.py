@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _verify(path: Path, progress: Progress) -> list[Verification]:
-    from porism.lab.judging.verify import verify_journal
+    from porism.lab.judging.storage.verify import verify_journal
     from porism.search.verify import verify_place
 
     return [verify_journal(path, progress)] if path.is_file() else verify_place(path, progress)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from porism.index.protocols import DocumentStore
 from porism.records import Hit
-from porism.search.answer_text import MAX_LENGTH, as_text
 from porism.search.display.results import Extract, Source
 from porism.search.display.snippet import SnippetBuilder, plain_title
+from porism.search.generation.answer_text import MAX_LENGTH, as_text
 
 PASSAGES = 5  # that a language model reads
 PASSAGE_LENGTH = 900  # characters of each

@@ -47,8 +47,8 @@ from porism.search.formulas.readings import choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.index import Index, open_index
 from porism.search.query import ReadQuery, read_query
-from porism.search.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.reading.box import Box
+from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
@@ -56,8 +56,8 @@ from porism.search.verify import DamageFinder
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions
-    from porism.search.endpoint import Endpoint
-    from porism.search.generate import AnswerBasis
+    from porism.search.generation.endpoint import Endpoint
+    from porism.search.generation.generate import AnswerBasis
 
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
@@ -290,7 +290,7 @@ class Engine:
         found = best_passage(self.index.documents, asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
             return found
-        from porism.search.generate import generate_answer
+        from porism.search.generation.generate import generate_answer
 
         check()
         return generate_answer(self.endpoint, self._basis(query, asking, found))
@@ -311,7 +311,7 @@ class Engine:
         return Asking(hits, builder, read.notes, began)
 
     def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
-        from porism.search.generate import AnswerBasis
+        from porism.search.generation.generate import AnswerBasis
 
         question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
         return AnswerBasis(question, extract, best_passages(self.index.documents, asking))

@@ -13,8 +13,8 @@ from porism.evaluate.fusion import ScoredIds, rrf, score_rrf
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Retriever
-from porism.systems.context import SystemContext
-from porism.systems.declaration import MissingModelError
+from porism.systems.declared.context import SystemContext
+from porism.systems.declared.declaration import MissingModelError
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["minmax-sum", "minmax", "sum", "rrf", "score-rrf"]

@@ -19,8 +19,8 @@ from porism.files import open_text, report_unreadable
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
-from porism.systems.topic_query import topic_of
+from porism.systems.declared.context import SystemContext
+from porism.systems.queries.topic_query import topic_of
 
 DUPLICATE = {"3", "duplicate"}  # LinkTypeId of the dump, kind of our tables
 

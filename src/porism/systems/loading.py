@@ -16,10 +16,10 @@ from porism.search.default import porism, porism_formulas
 from porism.search.features.feature import Kind
 from porism.search.index import Index, open_index
 from porism.search.retriever import Retriever
-from porism.systems.context import CACHE, SystemContext
-from porism.systems.declaration import OWN_FILE, find_declaration, shipped, unknown_system
-from porism.systems.hand_queries import HandQueries
-from porism.systems.pipeline import build_declared, check_overrides
+from porism.systems.declared.context import CACHE, SystemContext
+from porism.systems.declared.declaration import OWN_FILE, find_declaration, shipped, unknown_system
+from porism.systems.declared.pipeline import build_declared, check_overrides
+from porism.systems.queries.hand_queries import HandQueries
 
 DEFAULT = "porism"
 TASKS = (1, 2)

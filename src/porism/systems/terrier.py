@@ -19,10 +19,10 @@ import numpy as np
 from porism.corpus.store.collection import Collection
 from porism.records import Topic
 from porism.search.retriever import Retriever
-from porism.systems.context import SystemContext
-from porism.systems.documents import DocumentKind, TextDocument, answer_documents
-from porism.systems.inverted import Floats, InvertedIndex, Postings
-from porism.systems.lexical import LexicalRetriever, token_index, topic_fields
+from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.documents import DocumentKind, TextDocument, answer_documents
+from porism.systems.lexical.inverted import Floats, InvertedIndex, Postings
+from porism.systems.lexical.retrieval import LexicalRetriever, token_index, topic_fields
 from porism.text.segment import Text
 
 TOKEN = re.compile(r"[a-z0-9]+")

@@ -14,13 +14,13 @@ import numpy as np
 from porism.corpus.store.collection import Collection
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
-from porism.systems.documents import TextDocument
-from porism.systems.inverted import InvertedIndex
-from porism.systems.lexical import token_index
+from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.documents import TextDocument
+from porism.systems.lexical.inverted import InvertedIndex
+from porism.systems.lexical.retrieval import token_index
 from porism.systems.neural.pairs import Ints, PairScorer, open_pair_scorer
 from porism.systems.neural.texts import Formulas, InputFormat
-from porism.systems.topic_query import topic_of
+from porism.systems.queries.topic_query import topic_of
 
 ROWS = 999  # of a topic: the original writes ranks below 1000
 

@@ -16,9 +16,9 @@ from porism.search.query import read_query
 from porism.systems.approach0.documents import formula_instances
 from porism.systems.approach0.formula_index import index_formulas
 from porism.systems.approach0.structure import StructureSearch
-from porism.systems.hand_queries import read_hand_queries
 from porism.systems.loading import open_system
-from porism.systems.topic_query import topic_query
+from porism.systems.queries.hand_queries import read_hand_queries
+from porism.systems.queries.topic_query import topic_query
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "topics"
 

@@ -10,6 +10,7 @@ import pytest
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
+from porism.systems.lexical.nltk_tools import martin_porter, nltk_porter
 from porism.systems.mathdowers.keywords import WordLists, keywords, read_lists
 from porism.systems.mathdowers.queries import (
     formula_query_tokens,
@@ -19,7 +20,6 @@ from porism.systems.mathdowers.queries import (
     repaired,
 )
 from porism.systems.mathdowers.words import engine_tokens, treebank_tokens
-from porism.systems.nltk_tools import martin_porter, nltk_porter
 from porism.text.delimiters import math_span
 
 LISTS = WordLists(frozenset(("the", "of", "is")), frozenset(("theori", "field", "ring")), "the test")

@@ -15,7 +15,8 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
-from porism.systems.inverted import Document, invert
+from porism.systems.declared.pipeline import System
+from porism.systems.lexical.inverted import Document, invert
 from porism.systems.loading import open_system
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.queries import formula_query_tokens
@@ -23,8 +24,7 @@ from porism.systems.mathdowers.ranking import WeightedBM25
 from porism.systems.mathdowers.retriever import LISTS_VARIABLE
 from porism.systems.mathdowers.tuples import L8_SEARCH, math_tokens
 from porism.systems.mathdowers.words import engine_tokens
-from porism.systems.pipeline import System
-from porism.systems.topic_query import query_formula, topic_query
+from porism.systems.queries.topic_query import query_formula, topic_query
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -10,8 +10,8 @@ import pytest
 
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.systems.context import SystemContext
-from porism.systems.documents import TextDocument
+from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.documents import TextDocument
 from porism.systems.neural import encodings
 from porism.systems.neural.encodings import EncodedDocuments, Singles, encoded_documents
 

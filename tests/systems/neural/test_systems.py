@@ -14,11 +14,11 @@ from porism.evaluate.runs.submission import check_files
 from porism.records import Topic
 from porism.search.conformance import check_retriever
 from porism.search.engine import Engine
-from porism.systems.context import SystemContext
-from porism.systems.declaration import Declaration, find_declaration, shipped
-from porism.systems.pipeline import build_declared, is_runnable, used_parts
-from porism.systems.run import RunOptions, make_run
-from porism.systems.topic_query import topic_query
+from porism.systems.declared.context import SystemContext
+from porism.systems.declared.declaration import Declaration, find_declaration, shipped
+from porism.systems.declared.pipeline import build_declared, is_runnable, used_parts
+from porism.systems.queries.topic_query import topic_query
+from porism.systems.runs.run import RunOptions, make_run
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "topics"
 NEURAL = [one for one in shipped() if one.task < 3 and not is_runnable(one)]

@@ -16,9 +16,9 @@ from porism.evaluate.runs.run import read_run
 from porism.evaluate.runs.submission import check_files
 from porism.records import Topic
 from porism.search.engine import Engine
-from porism.systems.declaration import Declaration, shipped
-from porism.systems.pipeline import is_runnable, used_parts
-from porism.systems.run import RunOptions, make_run
+from porism.systems.declared.declaration import Declaration, shipped
+from porism.systems.declared.pipeline import is_runnable, used_parts
+from porism.systems.runs.run import RunOptions, make_run
 from porism.systems.task3.summary import representatives, summary_of
 from porism.text.render import plain_text
 from porism.text.segment import Segment

@@ -20,7 +20,7 @@ from porism.errors import PorismError
 from porism.evaluate.runs.run import read_run
 from porism.evaluate.runs.submission import check_files
 from porism.records import Topic
-from porism.systems.run import RunOptions, RunRecord, make_run
+from porism.systems.runs.run import RunOptions, RunRecord, make_run
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "topics"
 OWN = """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, assignments
-from porism.lab.judging.journal import Event, FieldKey, Journal
+from porism.lab.judging.storage.journal import Event, FieldKey, Journal
 from porism.lab.judging.times import PageEvent, visit_seconds
 
 

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Iterable
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import require_assessor
 from porism.lab.judging.assignments import Assignment, assigned_items, assignments, is_done
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.models import check_purpose
+from porism.lab.judging.people.accounts import require_assessor
+from porism.lab.judging.people.models import check_purpose
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import is_written_answer, topic_key
 from porism.lab.sampling import stratified_sample
 

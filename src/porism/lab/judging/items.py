@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.lab.judging.assignments import Card
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import ItemId, topic_key
 from porism.records import Topic
 

@@ -17,11 +17,11 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.models import PURPOSES, is_model
+from porism.lab.judging.people.models import PURPOSES, is_model
 from porism.lab.judging.scale import grade, grades
+from porism.lab.judging.storage.journal import Entry, Journal
 from porism.records import Topic
-from porism.search.endpoint import Completion, Endpoint, EndpointError, Message, Sampling, address, printable
+from porism.search.generation.endpoint import Completion, Endpoint, EndpointError, Message, Sampling, address, printable
 from porism.text.read import read_official
 from porism.text.render import terminal_text
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from porism.evaluate.qrels import read_qrels
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.qrels import main_judgments
+from porism.lab.judging.results.qrels import main_judgments
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
 

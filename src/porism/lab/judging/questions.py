@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment, assigned_items, find_assignment
-from porism.lab.judging.journal import Entry, Event, Journal
 from porism.lab.judging.record import ITEM_FIELDS, TEXT_LIMIT, record_entries
+from porism.lab.judging.storage.journal import Entry, Event, Journal
 
 
 class Message(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from porism.errors import PorismError
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, card_count, find_assignment, submitted_items
-from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.scale import grades
+from porism.lab.judging.storage.journal import Entry, Journal
 
 TEXT_LIMIT = 4000
 _TEXT = re.compile(rf"(?s).{{0,{TEXT_LIMIT}}}")

@@ -22,8 +22,8 @@ from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_it
 from porism.lab.judging.candidate import answer_blocks, formula_html
 from porism.lab.judging.content import Content, mathml
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.journal import Journal
 from porism.lab.judging.scale import grades
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.formulas import INSTANCES
 from porism.records import Topic
 

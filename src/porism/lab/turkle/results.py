@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import accounts
 from porism.lab.judging.assign import assign_items
 from porism.lab.judging.assignments import (
     AssignedItem,
@@ -24,9 +23,10 @@ from porism.lab.judging.assignments import (
     find_assignment,
     submitted_items,
 )
-from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.results_csv import EXTRA_COLUMNS, parse_time
+from porism.lab.judging.people.accounts import accounts
+from porism.lab.judging.results.results_csv import EXTRA_COLUMNS, parse_time
 from porism.lab.judging.scale import grade
+from porism.lab.judging.storage.journal import Entry, Journal
 
 REQUIRED_COLUMNS = (
     "AssignmentId",

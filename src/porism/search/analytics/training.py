@@ -13,7 +13,7 @@ from porism.search.analytics.clicks import DEFAULT_BIAS, ClickedQuery, click_wei
 from porism.search.answers.model import save_model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
-from porism.search.train import (
+from porism.search.learning.train import (
     Example,
     Weights,
     cross_validate,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from porism.corpus.post import PostKind
 from porism.records import Binding
-from porism.search.reader import QueryReading
+from porism.search.reading.reader import QueryReading
 
 
 @dataclass(frozen=True, slots=True)

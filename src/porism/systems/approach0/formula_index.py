@@ -18,7 +18,7 @@ from porism.hashing import hash64
 from porism.systems.approach0.grammar import parse
 from porism.systems.approach0.lexer import UnreadableFormula
 from porism.systems.approach0.paths import FormulaPaths, PathGroup, formula_paths
-from porism.systems.stored_arrays import open_arrays, save_arrays
+from porism.systems.lexical.stored_arrays import open_arrays, save_arrays
 
 Ints = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]

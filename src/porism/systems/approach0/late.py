@@ -18,15 +18,15 @@ from porism.search.retriever import DEPTH, Ranking, Reranker, Retriever
 from porism.systems.approach0.documents import Instance, distinct_formulas, formula_instances
 from porism.systems.approach0.model_input import Marks, Numbers, SymbolFormat
 from porism.systems.approach0.queries import formulas_of
-from porism.systems.chosen_models import ChosenModel, ModelUse, chosen_model
-from porism.systems.context import SystemContext
-from porism.systems.documents import TextDocument
+from porism.systems.declared.context import SystemContext
 from porism.systems.fused import FusedSystems
-from porism.systems.hand_queries import HandQueries
+from porism.systems.lexical.documents import TextDocument
+from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.dense import best_of
 from porism.systems.neural.encodings import Documents, EncodedDocuments, Ints, Singles, encoded_documents
 from porism.systems.neural.opening import open_late_interaction
-from porism.systems.topic_query import topic_of, topic_text
+from porism.systems.queries.hand_queries import HandQueries
+from porism.systems.queries.topic_query import topic_of, topic_text
 
 Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know

@@ -14,7 +14,7 @@ from typing import Literal
 
 from porism.records import Topic
 from porism.systems.approach0.lexer import UnreadableFormula, tokenize
-from porism.systems.topic_query import topic_text
+from porism.systems.queries.topic_query import topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from porism.index.analysis.words import FORMULA
 from porism.search.query import ReadQuery
 from porism.systems.approach0.words import Analyser
-from porism.systems.hand_queries import HandQueries
-from porism.systems.topic_query import query_formula, topic_of, topic_text
+from porism.systems.queries.hand_queries import HandQueries
+from porism.systems.queries.topic_query import query_formula, topic_of, topic_text
 from porism.text.segment import Text
 
 SHORTEST_FORMULA = 2  # characters of a formula of an automatic query: single symbols are in most posts

@@ -22,8 +22,8 @@ from porism.systems.approach0.queries import formulas_of, text_query
 from porism.systems.approach0.structure import Floats, StructureOptions, StructureScores, StructureSearch
 from porism.systems.approach0.text_index import LEAST_PROXIMITY, TextIndex
 from porism.systems.approach0.words import ANALYSERS
-from porism.systems.context import SystemContext
-from porism.systems.hand_queries import HandQueries
+from porism.systems.declared.context import SystemContext
+from porism.systems.queries.hand_queries import HandQueries
 
 CODE = ("porism.systems.approach0",)
 MOST_HITS = 1000  # the engine returns no more documents

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.systems.stored_arrays import open_arrays, save_arrays
+from porism.systems.lexical.stored_arrays import open_arrays, save_arrays
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

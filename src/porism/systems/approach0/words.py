@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from porism.systems.nltk_tools import nltk_porter, nltk_tools
+from porism.systems.lexical.nltk_tools import nltk_porter, nltk_tools
 
 WORD = re.compile(r"[a-z0-9_]+")
 # Where a sentence ends, NLTK's word tokenizer separates the full stop from the word; elsewhere it leaves it there. NLTK finds sentences with a

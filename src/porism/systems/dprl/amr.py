@@ -17,7 +17,7 @@ from porism.errors import PorismError
 from porism.formula import parse
 from porism.records import Topic
 from porism.systems.approach0.words import sentences
-from porism.systems.topic_query import topic_text
+from porism.systems.queries.topic_query import topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 

@@ -23,12 +23,12 @@ from porism.files import digest_file
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.pairwise_svm import TrainingTopic, train_pairwise
 from porism.systems.dprl.question_chain import Candidates, Questions, chain_form, open_questions
 from porism.systems.neural.pairs import PairScorer, open_pair_scorer
 from porism.systems.neural.texts import question_text
-from porism.systems.topic_query import topic_of
+from porism.systems.queries.topic_query import topic_of
 
 Floats = npt.NDArray[np.float64]
 FEATURES = ("question similarity", "pair score", "common tags", "votes", "reputation")

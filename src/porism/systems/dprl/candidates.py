@@ -14,7 +14,7 @@ from porism.corpus.store.collection import Collection
 from porism.formula.binary import Trees
 from porism.formula.tree import Node
 from porism.progress import Progress
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.edit_distance import Costs, Distances, EditFeatures, edit_distances, edit_features, symbol_ids
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.dprl.tuples import tuple_features

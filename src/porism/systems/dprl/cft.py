@@ -16,7 +16,7 @@ from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Retriever
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.embedding import FormulaVectors, Training, fast_text, query_vector, read_vectors, write_vectors
 from porism.systems.dprl.words import REPRESENTATIONS, Representation, of_operators
 from porism.systems.tangent.query import reads_official, searched_formula, trees_of

@@ -9,7 +9,7 @@ from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Reranker
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.candidates import CandidateTrees, open_candidates
 from porism.systems.dprl.edit_distance import Costs
 from porism.systems.tangent.query import reads_official, searched_formula, trees_of

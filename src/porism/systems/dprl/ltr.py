@@ -15,7 +15,7 @@ from porism.formula.binary import Trees
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Reranker
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.candidates import CandidateTrees, open_candidates
 from porism.systems.dprl.cft import VectorSearch
 from porism.systems.dprl.embedding import Training

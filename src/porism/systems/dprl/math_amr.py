@@ -11,13 +11,13 @@ import numpy as np
 from porism.corpus.store.collection import Collection
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.chosen_models import chosen_model
-from porism.systems.context import SystemContext
-from porism.systems.documents import TextDocument
+from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.amr import AmrForm, AmrParser, formula_context, operator_nodes
-from porism.systems.named_models import directory_for
+from porism.systems.lexical.documents import TextDocument
+from porism.systems.neural.chosen_models import chosen_model
 from porism.systems.neural.dense import TextVectors
-from porism.systems.topic_query import query_formula, topic_of, topic_text
+from porism.systems.neural.named_models import directory_for
+from porism.systems.queries.topic_query import query_formula, topic_of, topic_text
 from porism.text.segment import Text
 
 

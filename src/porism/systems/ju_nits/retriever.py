@@ -17,9 +17,9 @@ from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
-from porism.systems.inverted import Document, Floats, InvertedIndex, invert
+from porism.systems.declared.context import SystemContext
 from porism.systems.ju_nits.tokens import latex_tokens, layout_tokens, operator_tokens
+from porism.systems.lexical.inverted import Document, Floats, InvertedIndex, invert
 from porism.systems.tangent.query import reads_official, searched_formula, trees_of
 from porism.systems.tangent.trees import visual_trees
 

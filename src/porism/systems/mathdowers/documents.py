@@ -15,7 +15,7 @@ from typing import NamedTuple
 from porism.corpus.post import Comment, Formula, Post
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
-from porism.systems.inverted import Document
+from porism.systems.lexical.inverted import Document
 from porism.systems.mathdowers.queries import latex_words
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
 from porism.systems.mathdowers.words import engine_tokens

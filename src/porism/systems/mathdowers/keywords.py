@@ -15,9 +15,9 @@ from pathlib import Path
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.nltk_tools import nltk_porter
 from porism.systems.mathdowers.words import treebank_tokens
-from porism.systems.nltk_tools import nltk_porter
 
 PUBLISHED = "https://github.com/kiking0501/MathDowsers-ARQMath (data/stopwords and data/ARQMath/prepro_2021)"
 OWN_STOP_WORDS = ("text", "amp", "align", "st", "na", "ca")

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from porism.records import Topic, TopicFormula
 from porism.systems.mathdowers.keywords import WordLists, keywords
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
-from porism.systems.topic_query import presentation
+from porism.systems.queries.topic_query import presentation
 from porism.text.delimiters import math_spans
 
 Field = Literal["title", "question"]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.records import Explanation
 from porism.search.retriever import Ranking
-from porism.systems.inverted import Floats, InvertedIndex, best
+from porism.systems.lexical.inverted import Floats, InvertedIndex, best
 
 K1, B = 1.2, 0.75
 

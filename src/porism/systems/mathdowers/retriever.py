@@ -17,19 +17,19 @@ from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
-from porism.systems.inverted import Document, InvertedIndex, invert
+from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.inverted import Document, InvertedIndex, invert
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.keywords import PUBLISHED, WordLists, collection_lists, read_lists
 from porism.systems.mathdowers.queries import formula_query_tokens, query_tokens
 from porism.systems.mathdowers.ranking import WeightedBM25
 from porism.systems.mathdowers.tuples import L1_SEARCH, L8_SEARCH, TupleRules
 from porism.systems.mathdowers.words import engine_tokens
-from porism.systems.topic_query import query_formula, topic_of
+from porism.systems.queries.topic_query import query_formula, topic_of
 
 LISTS_VARIABLE = "PORISM_MATHDOWERS_LISTS"
 TEST_DATA_LISTS = "data/fidelity/mathdowers-lists"
-CODE = ("porism.systems.mathdowers", "porism.systems.inverted")
+CODE = ("porism.systems.mathdowers", "porism.systems.lexical.inverted")
 _RULES: dict[str, TupleRules] = {"L8": L8_SEARCH, "L1": L1_SEARCH}
 _FORMULAS = "formulas.npy"
 

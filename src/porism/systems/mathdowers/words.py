@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porism.systems.nltk_tools import martin_porter, nltk_tools
+from porism.systems.lexical.nltk_tools import martin_porter, nltk_tools
 
 # A run of ASCII letters, digits and characters beyond ASCII, or a tuple between number signs without white space.
 _ENGINE_TOKEN = re.compile(r"#[^ \t\r\n#]*#|[A-Za-z0-9\x80-\U0010ffff][A-Za-z0-9#\x80-\U0010ffff]*")

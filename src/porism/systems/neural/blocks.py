@@ -7,10 +7,10 @@ import numpy as np
 from porism.errors import PorismError
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Reranker
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.neural.pairs import PairScorer, open_pair_scorer
 from porism.systems.neural.texts import Formulas, InputFormat
-from porism.systems.topic_query import topic_of
+from porism.systems.queries.topic_query import topic_of
 
 
 def block_reranker(

@@ -9,12 +9,12 @@ import numpy as np
 
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.chosen_models import ChosenModel, ModelUse, chosen_model
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.encodings import Documents, EncodedDocuments, Singles, encoded_documents
 from porism.systems.neural.opening import open_bi_encoder
 from porism.systems.neural.texts import Formulas, InputFormat, TextForm, answer_texts, form_code
-from porism.systems.topic_query import topic_of
+from porism.systems.queries.topic_query import topic_of
 
 
 def dense_answers(

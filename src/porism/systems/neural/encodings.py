@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
-from porism.systems.context import SystemContext
-from porism.systems.documents import TextDocument
+from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.documents import TextDocument
 
 Ints = npt.NDArray[np.int64]
 Halves = npt.NDArray[np.float16]
@@ -88,7 +88,7 @@ def encoded_documents(
     that write the texts."""
     stored_key = json.dumps([name, *key], default=str)
     build = partial(_build, context, name, stored_key, documents, encode)
-    modules = ("porism.systems.documents", *sorted(set(code)))
+    modules = ("porism.systems.lexical.documents", *sorted(set(code)))
     return EncodedDocuments.open(context.cached(name, stored_key, build, modules))
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
-from porism.systems.chosen_models import ChosenModel, ModelUse, chosen_model
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.dense import answer_vectors
 from porism.systems.neural.opening import open_cross_encoder
 from porism.systems.neural.texts import TextForm

@@ -12,8 +12,8 @@ from porism.corpus.post import Post
 from porism.corpus.store.collection import Collection
 from porism.models.directory import ModelDirectory
 from porism.records import Topic
-from porism.systems.documents import TextDocument
-from porism.systems.topic_query import topic_text
+from porism.systems.lexical.documents import TextDocument
+from porism.systems.queries.topic_query import topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 

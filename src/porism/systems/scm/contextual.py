@@ -6,8 +6,8 @@ from typing import Literal
 
 from porism.models.token_vectors import TokenEncoder
 from porism.search.retriever import Retriever
-from porism.systems.chosen_models import chosen_model
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import chosen_model
 from porism.systems.neural.opening import fitting_length
 from porism.systems.scm.model import ModelOptions, open_model
 from porism.systems.scm.retriever import SoftSearch, checked_model_options

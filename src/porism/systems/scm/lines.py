@@ -12,7 +12,7 @@ from porism.records import Topic
 from porism.systems.mathdowers.documents import FormulaTokens
 from porism.systems.mathdowers.queries import placed_formulas
 from porism.systems.mathdowers.tuples import TANGENT_L_2021, math_tokens
-from porism.systems.topic_query import topic_text
+from porism.systems.queries.topic_query import topic_text
 from porism.text.segment import Segment, Text
 
 Representation = Literal["text", "text+latex", "tangentl"]

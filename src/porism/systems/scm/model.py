@@ -14,7 +14,7 @@ from scipy import sparse
 
 from porism.models.token_vectors import TokenEncoder
 from porism.records import Topic
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.scm import byte_pairs
 from porism.systems.scm.byte_pairs import (
     LATEX_FILE,

@@ -11,10 +11,10 @@ from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.chosen_models import ModelUse
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import ModelUse
+from porism.systems.queries.topic_query import topic_of
 from porism.systems.scm.model import ModelOptions, SoftModel, open_model, query_counts
-from porism.systems.topic_query import topic_of
 
 Floats = npt.NDArray[np.float64]
 

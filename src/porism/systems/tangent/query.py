@@ -7,7 +7,7 @@ from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.binary import Trees
 from porism.records import TopicFormula
 from porism.search.query import ReadQuery
-from porism.systems.topic_query import query_formula
+from porism.systems.queries.topic_query import query_formula
 
 
 def reads_official(collection: Collection) -> bool:

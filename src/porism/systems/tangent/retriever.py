@@ -14,7 +14,7 @@ from porism.formula import Parsed
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.tangent.pairs import PairIndex, index_pairs
 from porism.systems.tangent.query import largest_formula, reads_official, searched_formula, trees_of
 from porism.systems.tangent.search import CONSTANT, FEATURES, WEIGHTS, TangentSearch, Vectors, regression

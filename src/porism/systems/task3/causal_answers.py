@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from porism.corpus.store.collection import Collection
 from porism.models.causal import CausalGenerator, GenerationSettings
-from porism.search.answer_text import fit, fitting_text, join
+from porism.search.generation.answer_text import fit, fitting_text, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
-from porism.systems.chosen_models import chosen_model
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import chosen_model
+from porism.systems.queries.topic_query import topic_of
 from porism.systems.task3.posts import post_sentences, topic_texts
-from porism.systems.topic_query import topic_of
 
 QUESTION, HINT, ANSWER = "Question: ", "\n\nHint: ", "\n\nAnswer:"
 HINT_LENGTH = 300  # characters

@@ -12,16 +12,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from porism.errors import PorismError
-from porism.search.answer_text import MAX_LENGTH, fitting_text
-from porism.search.endpoint import KEY_VARIABLE, Api, Completion, Endpoint, EndpointError, Message, Sampling, address
+from porism.search.generation.answer_text import MAX_LENGTH, fitting_text
+from porism.search.generation.endpoint import (
+    KEY_VARIABLE,
+    Api,
+    Completion,
+    Endpoint,
+    EndpointError,
+    Message,
+    Sampling,
+    address,
+)
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
-from porism.systems.chosen_models import ModelUse
-from porism.systems.context import SystemContext
-from porism.systems.declaration import MissingModelError
+from porism.systems.declared.context import SystemContext
+from porism.systems.declared.declaration import MissingModelError
+from porism.systems.neural.chosen_models import ModelUse
+from porism.systems.queries.topic_query import topic_of
 from porism.systems.task3.posts import topic_texts
-from porism.systems.topic_query import topic_of
 
 ORIGINAL = "text-davinci-002"
 ADDRESS_VARIABLE = "PORISM_ENDPOINT"

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from porism.corpus.store.collection import Collection
 from porism.records import Topic
-from porism.search.answer_text import as_text
 from porism.search.display.sentences import whole_sentences
+from porism.search.generation.answer_text import as_text
 from porism.text.read import read_official
 from porism.text.render import prose
 from porism.text.segment import Segment

@@ -9,11 +9,11 @@ from typing import Literal, Protocol
 
 from porism.evaluate.task3.overlap import tokenize
 from porism.records import Topic
-from porism.search.answer_text import as_text
+from porism.search.generation.answer_text import as_text
 from porism.systems.approach0.late import LateTexts
-from porism.systems.chosen_models import ModelUse, chosen_model
-from porism.systems.context import SystemContext
-from porism.systems.named_models import named_models
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import ModelUse, chosen_model
+from porism.systems.neural.named_models import named_models
 from porism.systems.task3.posts import topic_texts
 from porism.text.segment import Segment, Text
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
 from porism.models.encoder import BiEncoder
-from porism.search.answer_text import MAX_LENGTH, as_text, fit, join
+from porism.search.generation.answer_text import MAX_LENGTH, as_text, fit, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
-from porism.systems.chosen_models import chosen_model
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.chosen_models import chosen_model
 from porism.systems.neural.opening import open_bi_encoder
 from porism.systems.task3.posts import post_sentences
 from porism.text.segment import Segment

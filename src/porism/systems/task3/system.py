@@ -7,19 +7,26 @@ from dataclasses import replace
 from porism.errors import PorismError
 from porism.evaluate.task3.overlap import DOLLAR
 from porism.records import Query, Topic
-from porism.search.answer_text import MAX_LENGTH
 from porism.search.engine import Engine
+from porism.search.generation.answer_text import MAX_LENGTH
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
-from porism.systems.chosen_models import ModelUse, missing_model
-from porism.systems.context import SystemContext
-from porism.systems.declaration import Declaration, find_declaration
+from porism.systems.declared.context import SystemContext
+from porism.systems.declared.declaration import Declaration, find_declaration
+from porism.systems.declared.parts import make_part
+from porism.systems.declared.pipeline import (
+    System,
+    build_declared,
+    check_overrides,
+    needed_models,
+    not_runnable,
+    reported,
+)
 from porism.systems.loading import DEFAULT, is_declared, own_object
-from porism.systems.named_models import missing_models
-from porism.systems.parts import make_part
-from porism.systems.pipeline import System, build_declared, check_overrides, needed_models, not_runnable, reported
-from porism.systems.topic_query import topic_of, topic_query
+from porism.systems.neural.chosen_models import ModelUse, missing_model
+from porism.systems.neural.named_models import missing_models
+from porism.systems.queries.topic_query import topic_of, topic_query
 
 
 class AnswerSystem:
@@ -57,10 +64,12 @@ class AnswerSystem:
 
 def _check(text: str) -> None:
     if len(text) > MAX_LENGTH:
-        fix = "cut it with porism.search.answer_text.fitting_text"
+        fix = "cut it with porism.search.generation.answer_text.fitting_text"
         raise PorismError(f"wrote {len(text):,} characters; the lab allows {MAX_LENGTH:,}", fix=fix)
     if len(DOLLAR.findall(text)) % 2:
-        raise PorismError("wrote a formula that is not closed", fix="make the text with porism.search.answer_text")
+        raise PorismError(
+            "wrote a formula that is not closed", fix="make the text with porism.search.generation.answer_text"
+        )
 
 
 def build_answer_system(declaration: Declaration, context: SystemContext) -> AnswerSystem:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from porism.corpus.store.collection import Collection
-from porism.search.answer_text import as_text, fit, join
+from porism.search.generation.answer_text import as_text, fit, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
+from porism.systems.queries.topic_query import topic_of
 from porism.systems.task3.posts import post_sentences
 from porism.systems.task3.scorers import PassageScorer, Scorer, make_scorer
-from porism.systems.topic_query import topic_of
 from porism.text.segment import Segment
 
 LONGEST = 1195  # characters, as in the authors' code

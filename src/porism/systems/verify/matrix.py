@@ -11,9 +11,9 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.progress import Progress
-from porism.systems.declaration import Declaration, find_declaration, shipped
+from porism.systems.declared.declaration import Declaration, find_declaration, shipped
+from porism.systems.declared.pipeline import is_runnable, used_models
 from porism.systems.loading import DEFAULT
-from porism.systems.pipeline import is_runnable, used_models
 from porism.systems.verify.measure import MEASURES, SUBSTITUTE, Cell, measured
 from porism.systems.verify.sets import SETS, TestSet, Workplace
 

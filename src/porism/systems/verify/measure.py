@@ -16,10 +16,10 @@ from porism.evaluate.runs.run import Ranking, Run, read_run
 from porism.evaluate.runs.visual_ids import to_visual_ids
 from porism.files import atomic_file
 from porism.progress import Progress
-from porism.systems.declaration import find_declaration
+from porism.systems.declared.declaration import find_declaration
+from porism.systems.declared.pipeline import used_parts
 from porism.systems.loading import is_declared
-from porism.systems.pipeline import used_parts
-from porism.systems.run import RunOptions, make_run, run_key
+from porism.systems.runs.run import RunOptions, make_run, run_key
 from porism.systems.verify.fidelity import compare_runs, same_order
 from porism.systems.verify.sets import SLICE, TestSet, Workplace
 from porism.systems.verify.values import CHECKS

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from porism.errors import PorismError
 from porism.evaluate.comparison.correlation import kendall
-from porism.systems.declaration import MEASURES, Declaration, shipped
+from porism.systems.declared.declaration import MEASURES, Declaration, shipped
+from porism.systems.declared.pipeline import all_models, is_runnable
 from porism.systems.loading import DEFAULT
-from porism.systems.pipeline import all_models, is_runnable
 from porism.systems.verify.matrix import Cells
 from porism.systems.verify.measure import Cell
 from porism.systems.verify.page_cells import escaped, scores_of, table_row, time_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from porism.systems.declaration import Declaration, shipped
+from porism.systems.declared.declaration import Declaration, shipped
 from porism.systems.verify.matrix import Cells
 from porism.systems.verify.measure import SUBSTITUTE, Cell
 from porism.systems.verify.page_cells import escaped, scores_of, table_row, time_of

@@ -11,7 +11,7 @@ from porism.formula import Parsed
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.context import SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.tangent.query import reads_official, searched_formula
 from porism.systems.xyphoc import mathjax
 from porism.systems.xyphoc.index import (

@@ -19,7 +19,7 @@ from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
-from porism.search.generate import AnswerBasis
+from porism.search.generation.generate import AnswerBasis
 from porism.search.query import parse_part
 from porism.search.reading.parts import QueryPart, split_query
 from porism.web.api.errors import BadRequest

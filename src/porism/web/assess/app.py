@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from porism.corpus.store.collection import Collection
 from porism.lab.judging.content import Content
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess import judge, login, organise, people, questions, stability, submissions, threads, topics
 from porism.web.assess.context import AppContext

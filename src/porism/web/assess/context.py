@@ -11,11 +11,11 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from porism.corpus.store.collection import Collection
-from porism.lab.judging.accounts import Session
 from porism.lab.judging.assignments import Assignment
 from porism.lab.judging.content import Content
 from porism.lab.judging.items import topic_thread_id
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.people.accounts import Session
+from porism.lab.judging.storage.journal import Journal
 from porism.lab.submissions import Submissions
 
 # The names of the purposes on the pages.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import log_in, log_out
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
+from porism.lab.judging.people.accounts import log_in, log_out
 from porism.web.assess.requests import COOKIE, LOGIN_COOKIE, RequestContext
 
 START_PAGES = {"organiser": "/organise", "team": "/submissions"}

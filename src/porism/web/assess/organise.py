@@ -9,17 +9,23 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from porism.lab.judging.agreement import Disagreement, disagreements, mean_agreement, overall_alpha, pair_agreements
+from porism.lab.judging.agreement.model_agreement import model_agreements
+from porism.lab.judging.agreement.pairs import (
+    Disagreement,
+    disagreements,
+    mean_agreement,
+    overall_alpha,
+    pair_agreements,
+)
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
 from porism.lab.judging.candidate import answer_blocks, formula_html
-from porism.lab.judging.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv
 from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys
-from porism.lab.judging.journal import Event, Journal, topic_field
-from porism.lab.judging.model_agreement import model_agreements
-from porism.lab.judging.models import of_people
-from porism.lab.judging.results_csv import results_csv
+from porism.lab.judging.people.models import of_people
+from porism.lab.judging.results.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv
+from porism.lab.judging.results.results_csv import results_csv
 from porism.lab.judging.scale import grade, grades
+from porism.lab.judging.storage.journal import Event, Journal, topic_field
 from porism.lab.judging.times import TimeSummary, summarise_times
 from porism.lab.judging.training import training_results
 from porism.web.assess.requests import Refused, RequestContext

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import ROLES, accounts, add_account
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.items import topic_assignments
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.people.accounts import ROLES, accounts, add_account
+from porism.lab.judging.storage.journal import Journal
 from porism.web.assess.requests import RequestContext
 
 

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import Session, session_of
 from porism.lab.judging.assignments import Assignment
+from porism.lab.judging.people.accounts import Session, session_of
 from porism.lab.judging.record import own_assignment
 from porism.web.assess.context import AppContext
 from porism.web.server.middleware import SECURITY_HEADERS

@@ -10,8 +10,8 @@ from starlette.applications import Starlette
 from porism.corpus.store.collection import Collection
 from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.content import Content
-from porism.lab.judging.journal import Journal
-from porism.lab.judging.verify import check_journal
+from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.storage.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address

@@ -14,8 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from porism.search.display.results import Extract
-from porism.search.endpoint import Endpoint
-from porism.search.generate import AnswerBasis, Writing
+from porism.search.generation.endpoint import Endpoint
+from porism.search.generation.generate import AnswerBasis, Writing
 from porism.web.api import views
 from porism.web.api.parameters import parse_parameters
 from porism.web.pages.generation import answer_basis

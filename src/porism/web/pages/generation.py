@@ -11,8 +11,8 @@ from starlette.requests import Request
 
 from porism.errors import PorismError
 from porism.search.display.results import Extract
-from porism.search.endpoint import Endpoint
-from porism.search.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
+from porism.search.generation.endpoint import Endpoint
+from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.web.api import views
 from porism.web.api.run_view import run_view
 

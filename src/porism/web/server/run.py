@@ -15,8 +15,8 @@ from starlette.applications import Starlette
 
 from porism.errors import PorismError
 from porism.parallel import cores
-from porism.search.endpoint import Endpoint
 from porism.search.engine import Engine
+from porism.search.generation.endpoint import Endpoint
 from porism.web.api.slots import RUNNING
 from porism.web.operations.counters import SharedCounters
 from porism.web.operations.install import OperatedApp

@@ -24,7 +24,7 @@ from porism.files import UNFINISHED, already_exists, atomic_directory, disk_erro
 from porism.index.live.beside import log_path, rejected_path
 from porism.index.manifest import SEARCH, read_manifest
 from porism.integrity import DamageError, FileChecksum, seal
-from porism.lab.judging.journal import Journal
+from porism.lab.judging.storage.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.search.verify import collection_of

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import NamedTuple
 
 from porism.errors import PorismError
-from porism.lab.judging.accounts import dummy_hash, password_matches
-from porism.lab.judging.login_limits import password_check
+from porism.lab.judging.people.accounts import dummy_hash, password_matches
+from porism.lab.judging.people.login_limits import password_check
 from porism.web.site.users import UserFile, Users
 
 SESSION_SECONDS = 12 * 3600

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import disk_error
-from porism.lab.judging.accounts import PASSWORD_LENGTH, hash_password
+from porism.lab.judging.people.accounts import PASSWORD_LENGTH, hash_password
 from porism.locks import only_writer
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")

@@ -1,0 +1,1 @@
+"""How well assessors agree, and how long they take."""

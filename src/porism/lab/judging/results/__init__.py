@@ -1,0 +1,1 @@
+"""What an assessment gives: qrels and tables."""

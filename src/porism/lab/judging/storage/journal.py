@@ -1,0 +1,275 @@
+"""The journal of an assessment: topics, items, accounts, and every click as an event that is never deleted.
+
+The journal is one SQLite file in WAL mode. A write is on disk before the browser gets the answer (synchronous = FULL), so
+a killed server loses nothing that it has confirmed. A repeated request carries the same request key and is stored once.
+Every row has a checksum (`row_checks`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from porism.errors import PorismError
+from porism.lab.judging.storage.row_checks import check_statements, note_all_rows, write_checks
+from porism.lab.judging.storage.schema import FORMAT, TABLES, WITHOUT_CHECKS
+
+T = TypeVar("T")
+
+
+class FieldKey(NamedTuple):
+    """A field of one card of one item. Fields of the topic itself have the item "" and instance 0."""
+
+    item: str
+    instance: int
+    field: str
+
+
+Values = Mapping[FieldKey, str]
+
+
+def topic_field(field: str) -> FieldKey:
+    """Return the key of a field of the topic itself, such as the narrative."""
+    return FieldKey("", 0, field)
+
+
+class Entry(NamedTuple):
+    """A value that an assessor gives to a field: grade, comment, open, submit, narrative, ..."""
+
+    item: str
+    instance: int
+    field: str
+    value: str
+
+    @property
+    def key(self) -> FieldKey:
+        """The field that the entry sets."""
+        return FieldKey(self.item, self.instance, self.field)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A stored entry: who made it, when, and in which assignment."""
+
+    id: int
+    at: float
+    assessor: str
+    assignment: int
+    item: str
+    instance: int
+    field: str
+    value: str
+
+
+EVENT_COLUMNS = "id, at, assessor, assignment, item, instance, field, value"
+
+
+class _ThreadConnections:
+    """The connections of one thread, by their setting of `synchronous`. They are closed when the thread has ended."""
+
+    def __init__(self) -> None:
+        self.by_setting: dict[str, sqlite3.Connection] = {}
+
+    def close(self) -> None:
+        """Close the connections."""
+        while self.by_setting:  # the journal and the end of a thread may close them at the same time
+            with contextlib.suppress(KeyError):
+                self.by_setting.popitem()[1].close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Journal:
+    """An open journal. Every thread has its own connection; the writers of this process take turns."""
+
+    def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
+        self.path = Path(path)
+        self.clock = clock
+        self._local = threading.local()
+        self._write_lock = threading.Lock()
+        self._threads: weakref.WeakSet[_ThreadConnections] = weakref.WeakSet()
+
+    @classmethod
+    def create(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Journal:
+        """Create an empty journal."""
+        if Path(path).exists():
+            raise PorismError("already exists", where=str(path), fix="name another file, or use this journal")
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        # Only the owner may read it: it holds password hashes.
+        Path(path).touch(mode=0o600)
+        journal = cls(path, clock)
+        secret = secrets.token_hex(32)
+        journal._connect().executescript(f"BEGIN IMMEDIATE; {TABLES} {' '.join(check_statements())} COMMIT;")
+        with journal.write() as connection:
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", str(FORMAT)), ("secret", secret)])
+        return journal
+
+    @classmethod
+    def open(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Journal:
+        """Open an existing journal; refuse any other kind of file."""
+        if not Path(path).is_file():
+            raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
+        journal = cls(path, clock)
+        version = journal._version()
+        if version == str(WITHOUT_CHECKS):
+            journal._add_checks()
+        elif version != str(FORMAT):
+            journal.close()
+            raise PorismError(
+                "is not a journal of this version, or it is damaged",
+                where=str(path),
+                fix="name a file that `porism assess create` made, or restore the last backup",
+            )
+        return journal
+
+    def _version(self) -> str:
+        """Return the format, "" for a file that is no journal."""
+        try:
+            rows = self.read("SELECT value FROM meta WHERE name = 'format'")
+        except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite quotes damaged bytes of its schema in its messages
+            rows = []
+        return str(rows[0]["value"]) if rows else ""
+
+    def _add_checks(self) -> None:
+        """Give the rows of a journal of an earlier version their checksums."""
+        with self.write() as connection:
+            if self._version() != str(WITHOUT_CHECKS):  # another process was faster
+                return
+            for statement in check_statements():
+                connection.execute(statement)
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
+            note_all_rows(connection)
+
+    def _connect(self, sync: str = "FULL") -> sqlite3.Connection:
+        """Return this thread's connection.
+
+        With FULL, a commit is on disk when it returns. With NORMAL, it survives the end of this process, but a power
+        failure may lose the last moments.
+        """
+        own: _ThreadConnections | None = getattr(self._local, "connections", None)
+        if own is None:
+            own = self._local.connections = _ThreadConnections()
+            self._threads.add(own)
+        connection = own.by_setting.get(sync)
+        if connection is None:
+            connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            connection.row_factory = sqlite3.Row
+            connection.executescript(
+                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; PRAGMA foreign_keys = ON;"
+            )
+            own.by_setting[sync] = connection
+        return connection
+
+    def close(self) -> None:
+        """Close every connection of this journal."""
+        for connections in list(self._threads):
+            connections.close()
+        self._local = threading.local()
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """Return all rows of a query."""
+        return self._connect().execute(query, values).fetchall()
+
+    def records(self, kind: Callable[..., T], query: str, values: Sequence[Any] = ()) -> list[T]:
+        """Return all rows of a query as records; each column sets the field of its name."""
+        return [kind(**row) for row in self.read(query, values)]
+
+    def count(self, query: str, values: Sequence[Any] = ()) -> int:
+        """Return the single number that a query computes."""
+        return int(self.read(query, values)[0][0])
+
+    @contextlib.contextmanager
+    def write(self, sync: str = "FULL") -> Iterator[sqlite3.Connection]:
+        """Run a transaction: all of it is stored, or nothing."""
+        connection = self._connect(sync)
+        with self._write_lock:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                write_checks(connection)
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def append(
+        self, assessor: str, assignment: int, entries: Sequence[Entry], request_key: str, at: float | None = None
+    ) -> int:
+        """Store entries as events and return how many are new. A repeated request key changes nothing."""
+        when = self.clock() if at is None else at
+        rows = [(when, assessor, assignment, *entry, request_key) for entry in entries]
+        # The opening of a page only serves to measure time, so it need not wait for the disk.
+        sync = "NORMAL" if all(entry.field == "open" for entry in entries) else "FULL"
+        with self.write(sync) as connection:
+            before = _unchecked_events(connection)
+            connection.executemany(
+                "INSERT INTO event (at, assessor, assignment, item, instance, field, value, request_key) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+            return _unchecked_events(connection) - before
+
+    def has_entry(self, assignment: int, entry: Entry, request_key: str) -> bool:
+        """Return whether this entry was stored under this request key."""
+        query = (
+            "SELECT 1 FROM event WHERE assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"
+        )
+        return bool(self.read(query, (assignment, request_key, *entry.key)))
+
+    def events(self, assignment: int | None = None) -> Iterator[Event]:
+        """Yield events in the order they came, of one assignment or of all."""
+        where, values = ("WHERE assignment = ?", (assignment,)) if assignment is not None else ("", ())
+        for row in self._connect().execute(f"SELECT {EVENT_COLUMNS} FROM event {where} ORDER BY id", values):
+            yield Event(**row)
+
+    def messages(self, assignment: int | None = None) -> Iterator[Event]:
+        """Yield questions to the organiser and their answers in the order they came, of one assignment or of all."""
+        query = f"SELECT {EVENT_COLUMNS} FROM event WHERE field IN ('question', 'answer') AND (? IS NULL OR assignment = ?) ORDER BY id"
+        for row in self._connect().execute(query, (assignment, assignment)):
+            yield Event(**row)
+
+    def item_events(self, item: str) -> list[Event]:
+        """Return every entry about one item, by all assessors, in the order they came."""
+        where = "item = ? AND field NOT IN ('open', 'submit')"
+        return self.records(Event, f"SELECT {EVENT_COLUMNS} FROM event WHERE {where} ORDER BY id", (item,))
+
+    def current_values(self, assignment: int, item: str = "") -> dict[FieldKey, str]:
+        """Return the current value of every field, of one item or of the whole assignment with its topic."""
+        rows = self._connect().execute(
+            "SELECT item, instance, field, value, max(id) FROM event WHERE assignment = ? AND (? = '' OR item = ?) "
+            "AND field NOT IN ('open', 'submit') GROUP BY item, instance, field",
+            (assignment, item, item),
+        )
+        return {FieldKey(row["item"], row["instance"], row["field"]): row["value"] for row in rows}
+
+    def backup(self, target: str | Path) -> None:
+        """Copy the journal into one file, even while a server writes to it."""
+        copy_path = Path(target)
+        if copy_path.exists():
+            raise PorismError("already exists", where=str(copy_path), fix="name a new file for each backup")
+        copy_path.parent.mkdir(parents=True, exist_ok=True)
+        part = copy_path.with_name(copy_path.name + ".part")
+        part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+        with contextlib.closing(sqlite3.connect(part)) as copy:
+            self._connect().backup(copy)
+            # One file: a copy in WAL mode would need its companion files.
+            copy.execute("PRAGMA journal_mode = DELETE")
+            damage = copy.execute("PRAGMA integrity_check").fetchone()[0]
+        if damage != "ok":
+            raise PorismError(f"the copy is damaged: {damage}", where=str(part), fix="check the disk, then try again")
+        part.rename(copy_path)
+
+
+def _unchecked_events(connection: sqlite3.Connection) -> int:
+    """Return how many events this transaction has stored so far; their checksums are written at its end."""
+    return int(connection.execute("SELECT count(*) FROM unchecked WHERE name = 'event'").fetchone()[0])

@@ -1,0 +1,67 @@
+"""Verify a journal: SQLite's own structures, the write-ahead log, and the checksum of every row."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from porism.errors import PorismError
+from porism.integrity import Damage, raise_first
+from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.storage.row_checks import CHECKED, damaged_rows
+from porism.lab.judging.storage.wal import wal_damage
+from porism.progress import Progress, Silent
+from porism.search.verify import Verification
+
+MOST_REPORTED = 20
+RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism assess backup made it)"
+WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
+
+
+def verify_journal(path: Path, progress: Progress | None = None) -> Verification:
+    """Read all of a journal, also while a server writes to it."""
+    if not path.is_file():
+        raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
+    size = path.stat().st_size
+    log = path.with_name(f"{path.name}-wal")
+    if fact := _log_damage(log):
+        fix = f"copy {path} and {log.name} before anything opens them: later judgments in it are lost. Then {RESTORE}"
+        return Verification(str(path), "journal", 0, size, (Damage(str(log), fact, fix),), unit="rows")
+    rows = 0
+    with (progress or Silent()).stage(f"verify {path.name}"), contextlib.closing(Journal.open(path)) as journal:
+        damages = tuple(islice(_damages(journal), MOST_REPORTED))
+        with contextlib.suppress(sqlite3.DatabaseError):
+            rows = sum(journal.count(f"SELECT count(*) FROM {name}") for name in CHECKED)
+    return Verification(str(path), "journal", rows, size, damages, unit="rows")
+
+
+def _log_damage(log: Path) -> str:
+    if fact := wal_damage(log):
+        time.sleep(WAL_RETRY_SECONDS)
+        fact = fact and wal_damage(log)
+    return fact
+
+
+def _damages(journal: Journal) -> Iterator[Damage]:
+    connection = sqlite3.connect(journal.path, timeout=30)
+    # A damaged text is compared, not refused.
+    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
+    with contextlib.closing(connection):
+        connection.execute("BEGIN")  # one state, also while a server writes
+        try:
+            for (fact,) in connection.execute("PRAGMA integrity_check"):
+                if fact != "ok":
+                    yield Damage(str(journal.path), f"is damaged: {fact}", RESTORE)
+            for row, fact in damaged_rows(connection):
+                yield Damage(f"{journal.path}: {row.name} {row.key.strip('[]')}", fact, RESTORE)
+        except sqlite3.DatabaseError as error:
+            yield Damage(str(journal.path), f"is damaged: {error}", RESTORE)
+
+
+def check_journal(path: Path) -> None:
+    """Refuse a damaged journal: the first damaged row is the error."""
+    raise_first(verify_journal(path).damages)

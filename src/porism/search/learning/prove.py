@@ -1,0 +1,289 @@
+"""What a model gives on judged topics: as a feature, as a source of candidates, as a re-ranker of the first hits.
+
+Weights are chosen on other topics than those that are measured: on the other files, or, for a single file, on the other folds. Differences
+are tested by a paired randomisation test.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.errors import PorismError
+from porism.evaluate.comparison.significance import randomisation
+from porism.index.encoded.store import EncodedPosts
+from porism.models.cross_encoder import CrossEncoder
+from porism.models.directory import ModelDirectory
+from porism.models.encoder import BiEncoder
+from porism.models.late import LateInteraction
+from porism.progress import Progress, Silent
+from porism.records import Topic
+from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
+from porism.search.answers.context import Contexts
+from porism.search.answers.model import Model
+from porism.search.answers.query_text import encoder_text
+from porism.search.answers.reranker import FeatureReranker
+from porism.search.engine import Engine
+from porism.search.features.feature import Kind
+from porism.search.learning.model_texts import PostTexts
+from porism.search.learning.train import RELEVANT
+from porism.search.query import ReadQuery, read_query
+
+Values = npt.NDArray[np.float64]
+WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.8)  # of a model's similarity, in standard deviations of the engine's score
+DEPTH = 200  # hits that a feature may reorder
+FOLDS = 5
+SIGNIFICANT = 0.05
+
+
+class JudgedSet(NamedTuple):
+    """Topics, and the grades of their posts."""
+
+    name: str
+    topics: Sequence[Topic]
+    grades: Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedTopic:
+    """The first hits of the engine for a topic: its scores, the model's scores by signal, which hits are relevant, and how many posts are."""
+
+    fold: str
+    base: Values
+    signals: Mapping[str, Values]
+    relevant: npt.NDArray[np.bool_]
+    relevant_posts: int
+
+    def average_precision(self, weights: Mapping[str, float], first: int) -> float:
+        """Return the average precision when the weighted signals reorder the first hits."""
+        scores = _standard(self.base[:first])
+        for name, weight in weights.items():
+            scores = scores + weight * _standard(self.signals[name][:first])
+        order = np.concatenate((np.argsort(-scores, kind="stable"), np.arange(len(scores), len(self.base))))
+        ranks = np.flatnonzero(self.relevant[order]) + 1
+        return float((np.arange(1, len(ranks) + 1) / ranks).sum() / self.relevant_posts)
+
+
+class ModelUse(NamedTuple):
+    """What a use of the model gives: mean average precision without and with it, the p-value, and the weights that were chosen."""
+
+    use: str
+    topics: int
+    before: float
+    after: float
+    p: float
+    weights: str
+
+    @property
+    def gain(self) -> float:
+        """The difference of the means."""
+        return self.after - self.before
+
+
+class Proof(NamedTuple):
+    """What a model gives in all its uses, its cost, and the recommendation."""
+
+    model: str
+    kind: str
+    uses: tuple[ModelUse, ...]
+    milliseconds: float  # of the model, for one query
+    megabytes: float
+    recommendation: str
+
+
+def prove(
+    engine: Engine,
+    place: str,
+    sets: Sequence[JudgedSet],
+    *,
+    kind: Kind = "answers",
+    first: int = 20,
+    length: int = 192,
+    progress: Progress | None = None,
+) -> Proof:
+    """Measure a model on judged topics. `engine` ranks without it; `first` is the number of hits that it re-ranks."""
+    directory = ModelDirectory.open(place)
+    if directory.kind not in SCORERS:
+        raise PorismError(
+            f"is a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
+        )
+    depth = DEPTH if directory.kind == "bi-encoder" else first
+    encoded = engine.index.encoded
+    scorer = (
+        _stored_vectors(encoded, PostTexts(engine.collection), kind)
+        if encoded and encoded.encoder.entry.model.digest == directory.digest
+        else SCORERS[directory.kind](directory, PostTexts(engine.collection), length)
+    )
+    collector = _Collector(engine, kind, scorer, depth)
+    number = sum(len(one.topics) for one in sets)
+    with (progress or Silent()).stage("topics", number) as advance:
+        topics = [found for one in sets for found in collector.collect(one, len(sets) > 1, advance)]
+    if not topics:
+        raise PorismError("no topic has a relevant post that was judged", fix="give the qrels of these topics")
+    uses = []
+    if directory.kind == "bi-encoder":
+        uses.append(_measured("feature", topics, DEPTH))
+        uses += collector.candidate_use()
+    uses.append(_measured(f"re-ranker of the first {first}", topics, first))
+    return Proof(
+        directory.name, directory.kind, tuple(uses), collector.milliseconds, directory.megabytes, recommend(uses)
+    )
+
+
+def recommend(uses: Sequence[ModelUse]) -> str:
+    """Return which use of a model is best, and whether that is significant."""
+    best = max(uses, key=lambda use: use.gain)
+    if best.gain <= 0:
+        return "do not use it: no use gains anything"
+    sure = f"p = {best.p:.3f}" if best.p < SIGNIFICANT else f"not significant (p = {best.p:.2f})"
+    return f"use it as {best.use}: gain {best.gain:+.3f}, {sure}"
+
+
+def _measured(use: str, topics: Sequence[ProvedTopic], first: int) -> ModelUse:
+    """Choose weights on the other folds, measure on each fold, and test the differences."""
+    names = tuple(topics[0].signals)
+    grid = [dict(zip(names, values, strict=True)) for values in product(WEIGHTS, repeat=len(names))]
+    table = np.array([[topic.average_precision(weights, first) for topic in topics] for weights in grid])
+    folds = np.array([topic.fold for topic in topics])
+    after, chosen = np.zeros(len(topics)), []
+    for fold in dict.fromkeys(folds.tolist()):
+        own = folds == fold
+        best = int(np.argmax(table[:, ~own].mean(axis=1))) if (~own).any() else 0
+        after[own] = table[best, own]
+        chosen.append(" ".join(f"{name} {weight:g}" for name, weight in grid[best].items()))
+    before = table[0]
+    p = randomisation(after - before)
+    return ModelUse(use, len(topics), float(before.mean()), float(after.mean()), p, "; ".join(dict.fromkeys(chosen)))
+
+
+class _Collector:
+    """Ranks topics with and without the model, and keeps what a proof needs."""
+
+    def __init__(self, engine: Engine, kind: Kind, scorer: Scorer, depth: int) -> None:
+        weights = {
+            name: {feature: weight for feature, weight in table.items() if not feature.startswith("encoder.")}
+            for name, table in engine.model.weights.items()
+        }
+        self._contexts = Contexts(engine.index)
+        self._reranker = FeatureReranker(self._contexts, Model(weights), kind)
+        self._without = ThreadCandidates(self._contexts, encoded=False)
+        self._with = ThreadCandidates(self._contexts, encoded=True) if engine.index.encoded else None
+        self._kind = kind
+        self._scorer = scorer
+        self._depth = depth
+        self._seconds: list[float] = []
+        self._candidate_values: list[tuple[float, float]] = []
+
+    @property
+    def milliseconds(self) -> float:
+        """The median time of the model for a query."""
+        return float(np.median(self._seconds)) * 1000 if self._seconds else 0.0
+
+    def collect(self, judged: JudgedSet, several: bool, advance: Callable[[int], None]) -> Iterator[ProvedTopic]:
+        """Yield the topics that have relevant posts. Each of several files is a fold; a single one is split."""
+        for number, topic in enumerate(judged.topics):
+            advance(1)
+            relevant = {post for post, grade in judged.grades.get(topic.id, {}).items() if grade >= RELEVANT}
+            if relevant:
+                query = read_query(topic.title, topic.question, topic.tags)
+                yield self._topic(query, relevant, judged.name if several else str(number % FOLDS))
+
+    def _topic(self, query: ReadQuery, relevant: set[int], fold: str) -> ProvedTopic:
+        scored = self._reranker.score(query, self._reranker.choose(self._without.search(query, MOST_THREADS)))
+        ranking = scored.ranking(self._kind)
+        ids = ranking.ids
+        if self._with:
+            other = self._reranker.score(query, self._reranker.choose(self._with.search(query, MOST_THREADS)))
+            values = [
+                _precision(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ranking(self._kind).ids)
+            ]
+            self._candidate_values.append((values[0], values[1]))
+        began = time.perf_counter()
+        signals = self._scorer(encoder_text(query), ids[: self._depth].tolist())
+        self._seconds.append(time.perf_counter() - began)
+        padded = {name: np.concatenate((own, np.zeros(len(ids) - len(own)))) for name, own in signals.items()}
+        return ProvedTopic(fold, ranking.scores.astype(np.float64), padded, np.isin(ids, list(relevant)), len(relevant))
+
+    def candidate_use(self) -> list[ModelUse]:
+        """Return what the model gives as a source of candidates, if the index has its vectors."""
+        if not self._candidate_values:
+            return []
+        before, after = np.array(self._candidate_values).T
+        p = randomisation(after - before)
+        use = "source of candidates"
+        return [ModelUse(use, len(before), float(before.mean()), float(after.mean()), p, "")]
+
+
+Scorer = Callable[[str, Sequence[int]], dict[str, Values]]
+
+
+def _bi_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
+    model = BiEncoder(directory, length)
+    known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
+        wanted = {"question": [texts.question_of(number) for number in ids], "post": [texts.post(n) for n in ids]}
+        new = [text for text in dict.fromkeys(text for own in wanted.values() for text in own) if text not in known]
+        known.update(zip(new, model.encode(new), strict=True))
+        vector = model.encode([query], role="query")[0]
+        return {name: np.array([known[text] @ vector for text in own], np.float64) for name, own in wanted.items()}
+
+    return score
+
+
+def _stored_vectors(encoded: EncodedPosts, texts: PostTexts, kind: Kind) -> Scorer:
+    """Return similarities by the vectors of the index: nothing but the query is encoded."""
+
+    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
+        vector = encoded.query(query)
+        threads = np.array([texts.thread_of(number) for number in ids], np.int64)
+        found = {"question": encoded.similarities("questions", threads, vector).astype(np.float64)}
+        if kind == "answers":
+            found["post"] = encoded.similarities("answers", np.array(ids, np.int64), vector).astype(np.float64)
+        else:
+            found["title"] = encoded.similarities("titles", threads, vector).astype(np.float64)
+        return found
+
+    return score
+
+
+def _cross_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
+    model = CrossEncoder(directory)
+
+    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
+        return {"pair": model.score([(query, texts.post(number)) for number in ids]).astype(np.float64)}
+
+    return score
+
+
+def _late(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
+    model = LateInteraction(directory, length)
+
+    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
+        vectors = model.encode([query], role="query")[0]
+        return {"maxsim": model.maxsim(vectors, model.encode([texts.post(n) for n in ids])).astype(np.float64)}
+
+    return score
+
+
+SCORERS: Mapping[str, Callable[[ModelDirectory, PostTexts, int], Scorer]] = {
+    "bi-encoder": _bi_encoder,
+    "cross-encoder": _cross_encoder,
+    "late interaction": _late,
+}
+
+
+def _standard(values: Values) -> Values:
+    deviation = float(values.std()) if len(values) else 0.0
+    return (values - values.mean()) / deviation if deviation > 1e-12 else np.zeros(len(values))
+
+
+def _precision(relevant: npt.NDArray[np.bool_], number: int) -> float:
+    ranks = np.flatnonzero(relevant) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / number)

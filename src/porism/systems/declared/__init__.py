@@ -1,0 +1,1 @@
+"""Systems as declarations: reading them, making their parts, describing them."""

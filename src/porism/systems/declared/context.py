@@ -1,0 +1,78 @@
+"""What a part of a system works with: the index, the collection, hand-written queries, progress, and a cache beside the index."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from porism.corpus.store.collection import Collection, formulas_fingerprint
+from porism.errors import PorismError
+from porism.files import atomic_directory
+from porism.hashing import fingerprint
+from porism.progress import Progress, Silent
+from porism.search.index import Index
+from porism.systems.queries.hand_queries import HandQueries
+
+if TYPE_CHECKING:
+    from porism.search.retriever import Retriever
+
+CACHE = "systems"  # folder in the index
+FUSE = "fuse"  # the part that fuses other systems
+
+
+@dataclass(frozen=True)
+class SystemContext:
+    """What the factory of a part receives. `overrides` are options of parts (part -> option -> value) that win over the declaration; `models`
+    are the directories of named models."""
+
+    index: Index
+    collection: Collection
+    task: int
+    cache: Path
+    queries: HandQueries | None = None
+    progress: Progress = field(default_factory=Silent)
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    def system(self, name: str, task: int | None = None) -> Retriever:
+        """Build another system on the same index, for the same task unless `task` names another one. Options that override those of a fusion
+        concern the outer one, so they are not passed on."""
+        from porism.systems.declared.pipeline import build_system
+
+        inner = {part: options for part, options in self.overrides.items() if part != FUSE}
+        return build_system(name, replace(self, task=task or self.task, overrides=inner))
+
+    def cached(self, name: str, key: object, build: Callable[[Path], None], code: tuple[str, ...] = ()) -> Path:
+        """Return a folder beside the index that `build(folder)` fills once.
+
+        The folder belongs to the collection, to `key` (anything that JSON can write), and to the code that makes it: the module of `build`,
+        the modules and packages of `code`, and the parser of formulas. When one of them changes, it is built anew. Two processes may call it at once: the second waits.
+        """
+        target = self.cache / f"{name}-{self._digest(name, key, build, code)}"
+        if target.is_dir():
+            return target
+        try:
+            self.cache.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.cache / f".{target.name}.lock"):
+                if not target.is_dir():
+                    with atomic_directory(target) as folder:
+                        build(folder)
+        except PermissionError:
+            raise PorismError("cannot be written", where=str(self.cache), fix="name a folder: --cache DIR") from None
+        return target
+
+    def _digest(self, name: str, key: object, build: Callable[[Path], None], code: tuple[str, ...]) -> str:
+        function = build
+        while isinstance(function, partial):
+            function = function.func
+        modules = (getattr(function, "__module__", type(self).__module__), *code)
+        ours = tuple(module for module in modules if module.startswith("porism."))
+        parts = [name, key, self.collection.digest, formulas_fingerprint(), fingerprint(ours) if ours else ""]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,149 @@
+"""The parts that declarations name, each with the function that makes it.
+
+A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer. Its signature is the list of its options:
+names, types and defaults. Options are checked against it, wherever they come from.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from porism.errors import PorismError
+from porism.search.retriever import Reranker, Retriever
+from porism.systems.answerer import Answerer
+
+if TYPE_CHECKING:
+    from porism.systems.declared.context import SystemContext
+
+Part = Retriever | Reranker | Answerer
+Factory = Callable[..., Part]
+
+PARTS: Mapping[str, str] = {
+    "approach0_answers": "porism.systems.approach0.retriever:answer_search",
+    "approach0_formulas": "porism.systems.approach0.retriever:formula_search",
+    "approach0_fusion": "porism.systems.approach0.late:fusion",
+    "approach0_late": "porism.systems.approach0.late:late_answers",
+    "approach0_rerank": "porism.systems.approach0.late:reranker",
+    "block_reranker": "porism.systems.neural.blocks:block_reranker",
+    "dense_answers": "porism.systems.neural.dense:dense_answers",
+    "fuse": "porism.systems.fused:fused_systems",
+    "mathdowers_formulas": "porism.systems.mathdowers.retriever:formula_search",
+    "math_amr": "porism.systems.dprl.math_amr:math_amr",
+    "mathdowers_threads": "porism.systems.mathdowers.retriever:thread_search",
+    "question_chain": "porism.systems.dprl.question_chain:question_chain",
+    "answer_svm": "porism.systems.dprl.answer_svm:answer_svm",
+    "scm_contextual": "porism.systems.scm.contextual:contextual_search",
+    "scm_interpolated": "porism.systems.scm.retriever:interpolated_search",
+    "scm_joint": "porism.systems.scm.retriever:joint_search",
+    "tangent_s": "porism.systems.tangent.retriever:tangent_s",
+    "tag_cross_encoder": "porism.systems.tu_dbs:tag_cross_encoder",
+    "tangent_cft2": "porism.systems.dprl.cft:tangent_cft2",
+    "tree_edit": "porism.systems.dprl.edit_reranker:tree_edit",
+    "svm_rank": "porism.systems.dprl.ltr:svm_rank",
+    "xy_phoc": "porism.systems.xyphoc.retriever:xy_phoc",
+    "formula_tokens": "porism.systems.ju_nits.retriever:formula_tokens",
+    "system": "porism.systems.fused:one_system",
+    "terrier": "porism.systems.terrier:terrier",
+    "pyterrier": "porism.systems.terrier:pyterrier",
+    "msm_bm25": "porism.systems.msm:msm_bm25",
+    "msm_tfidf": "porism.systems.msm:msm_tfidf",
+    "linked_posts": "porism.systems.linked_posts:linked_posts",
+    "endpoint_answer": "porism.systems.task3.endpoint_answers:endpoint_answer",
+    "causal_answer": "porism.systems.task3.causal_answers:causal_answer",
+    "extractive_summary": "porism.systems.task3.summary:extractive_summary",
+    "longest_prefix": "porism.systems.task3.windows:longest_prefix",
+    "sentence_windows": "porism.systems.task3.windows:sentence_windows",
+}
+
+
+def part_factory(name: str) -> Factory:
+    """Return the function that makes a part: one of PARTS, or `my_module:function` of the user's own."""
+    place = PARTS.get(name, name)
+    module_name, _, function = place.partition(":")
+    if not function:
+        near = get_close_matches(name, PARTS, 1)
+        fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(PARTS)}, or my_module:function"
+        raise PorismError(f"no part is named {name}", fix=fix)
+    here = str(Path.cwd())
+    if name not in PARTS and here not in sys.path:  # a file in the current folder is found, as `python -m` finds it
+        sys.path.insert(0, here)
+    try:
+        return typing.cast(Factory, getattr(importlib.import_module(module_name), function))
+    except (ImportError, AttributeError) as error:
+        raise PorismError(f"cannot import part {name}: {error}", fix="check module and function") from None
+
+
+def part_options(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the options of a part with their types and defaults."""
+    factory = part_factory(name)
+    parameters = list(inspect.signature(factory, eval_str=True).parameters.values())[1:]
+    return {one.name: one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+
+
+def make_part(name: str, options: Mapping[str, Any], context: SystemContext) -> Part:
+    """Make a part, after checking the names and types of its options."""
+    return part_factory(name)(context, **checked_options(name, options))
+
+
+def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a part in the types of its signature; texts, as the command line gives them, are converted."""
+    allowed = part_options(name)
+    checked = {}
+    for option, value in options.items():
+        if option not in allowed:
+            near = get_close_matches(option, allowed, 1)
+            fix = f"did you mean {near[0]}?" if near else f"its options are {', '.join(allowed) or 'none'}"
+            raise PorismError(f"part {name} has no option {option}", fix=fix)
+        checked[option] = _converted(name, option, value, allowed[option].annotation)
+    return checked
+
+
+def _converted(part: str, option: str, value: Any, kind: Any) -> Any:
+    """Return a value as `kind`, the annotation of the option."""
+    choices = typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+    plain = typing.get_origin(kind) or kind
+    try:
+        if choices and value not in choices:
+            raise ValueError(f"choose one of {', '.join(map(str, choices))}")
+        if isinstance(value, str) and plain in (int, float, bool, tuple, list):
+            value = _parsed(value, plain)
+        if plain is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if plain is tuple and isinstance(value, list):
+            value = tuple(value)
+        if plain in (int, float, bool, str, tuple) and (
+            not isinstance(value, plain) or (plain is int and value is True)
+        ):
+            raise ValueError(f"write a {plain.__name__}")
+        return value
+    except ValueError as error:
+        raise PorismError(f"part {part}: {option} is {value!r}", fix=str(error)) from None
+
+
+def _parsed(text: str, kind: type) -> Any:
+    if kind is tuple or kind is list:
+        items = [item.strip() for item in text.split(",") if item.strip()]
+        return [_number(item) for item in items]
+    if kind is bool:
+        if text.lower() not in ("true", "false", "yes", "no"):
+            raise ValueError("write true or false")
+        return text.lower() in ("true", "yes")
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"write a number ({kind.__name__})") from None
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,1 @@
+"""What the lexical systems share: documents, tokens, an inverted index."""

@@ -1,0 +1,139 @@
+"""A small inverted index over tokens: counts, document frequencies and lengths in arrays on disk, mapped when opened.
+
+Named systems differ in documents, tokens and weightings. They share this index: a weighting is a function on its arrays.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.search.retriever import Ranking
+from porism.systems.lexical.stored_arrays import open_arrays, save_arrays
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+ARRAYS = ("ids", "lengths", "starts", "documents", "counts")
+
+
+class Document(NamedTuple):
+    """A document: its id (an answer, a thread, a visual id) and its tokens, with repetitions."""
+
+    id: int
+    tokens: Sequence[str]
+
+
+class Postings(NamedTuple):
+    """The documents of one token (by their position in `InvertedIndex.ids`, ascending) and its count in each."""
+
+    documents: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+
+
+class TokenWeights(Protocol):
+    """A weighting: the weight of one token in each of its documents."""
+
+    def __call__(self, index: InvertedIndex, postings: Postings) -> Floats:
+        """Return one weight per document of the postings."""
+        ...
+
+
+@dataclass(frozen=True)
+class InvertedIndex:
+    """Posting lists of tokens. The list of token t is at starts[t] to starts[t + 1]; documents are in the order in which they were given."""
+
+    codes: Mapping[str, int]
+    ids: Ints
+    lengths: Ints
+    starts: Ints
+    documents: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+
+    @cached_property
+    def mean_length(self) -> float:
+        """The mean number of tokens of a document."""
+        return float(self.lengths.mean()) if len(self.ids) else 0.0
+
+    @cached_property
+    def frequencies(self) -> Ints:
+        """The number of documents of each token, by its code."""
+        return np.diff(self.starts)
+
+    def postings(self, token: str) -> Postings:
+        """Return the posting list of a token; an unknown one has no documents."""
+        code = self.codes.get(token)
+        if code is None:
+            return Postings(np.empty(0, np.int32), np.empty(0, np.int32))
+        place = slice(int(self.starts[code]), int(self.starts[code + 1]))
+        return Postings(self.documents[place], self.counts[place])
+
+    def scores(self, query: Mapping[str, float], weights: TokenWeights) -> Floats:
+        """Return the score of every document: the sum over query tokens of their count (or weight) times the weight of the token."""
+        total = np.zeros(len(self.ids))
+        for token, number in query.items():
+            postings = self.postings(token)
+            if len(postings.documents):
+                total[postings.documents] += number * weights(self, postings)
+        return total
+
+    def matching(self, query: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Return for every document whether it contains a token of the query."""
+        found = np.zeros(len(self.ids), np.bool_)
+        for token in query:
+            found[self.postings(token).documents] = True
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write the index into a folder."""
+        save_arrays(self, ARRAYS, self.codes, folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> InvertedIndex:
+        """Open an index; its arrays are mapped, not read."""
+        codes, arrays = open_arrays(ARRAYS, folder)
+        return cls(codes, *arrays)
+
+
+def invert(documents: Iterable[Document]) -> InvertedIndex:
+    """Make an inverted index of documents; memory grows by 12 bytes for each distinct token of a document. No token may have a line break."""
+    codes: dict[str, int] = {}
+    ids, lengths = array("q"), array("q")
+    tokens, places, counts = array("i"), array("i"), array("i")
+    for place, document in enumerate(documents):
+        ids.append(document.id)
+        lengths.append(len(document.tokens))
+        for token, count in Counter(document.tokens).items():
+            tokens.append(codes.setdefault(token, len(codes)))
+            places.append(place)
+            counts.append(count)
+    by_token = np.frombuffer(tokens, np.int32) if tokens else np.empty(0, np.int32)
+    order = np.argsort(by_token, kind="stable")
+    starts = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(np.bincount(by_token, minlength=len(codes)), out=starts[1:])
+    return InvertedIndex(
+        codes,
+        np.array(ids, np.int64),
+        np.array(lengths, np.int64),
+        starts,
+        np.array(places, np.int32)[order],
+        np.array(counts, np.int32)[order],
+    )
+
+
+def best(
+    index: InvertedIndex, scores: Floats, found: npt.NDArray[np.bool_], k: int, later_first: bool = False
+) -> Ranking:
+    """Return the k best of the documents found; of equal scores the earlier document comes first, or the later one."""
+    rows = np.flatnonzero(found)
+    if later_first:
+        rows = rows[::-1]
+    order = rows[np.argsort(-scores[rows], kind="stable")][: max(k, 0)]
+    return Ranking(np.asarray(index.ids[order]), scores[order])

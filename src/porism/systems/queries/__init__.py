@@ -1,0 +1,1 @@
+"""What systems read of a topic: its text and formulas, and queries that people wrote by hand."""

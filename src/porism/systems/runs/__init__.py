@@ -1,0 +1,1 @@
+"""Runs of systems: making, continuing and recording them."""

@@ -1,0 +1,65 @@
+"""The ranking of a topic as a run file has it: posts in Task 1, one formula of each visual id in Task 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from porism.corpus.post import Formula
+from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
+from porism.evaluate.runs.run import Ranking
+from porism.records import Topic
+from porism.search.retriever import Retriever
+from porism.systems.declared.pipeline import System
+from porism.systems.queries.topic_query import topic_query
+
+SPARE = 2  # times as many formulas are searched as are needed, since those in comments only may not be returned
+
+
+class TopicRanking(NamedTuple):
+    """A topic and what a system found for it."""
+
+    topic: str
+    ranking: Ranking
+
+
+def topic_ranking(retriever: Retriever, collection: Collection, topic: Topic, task: int, k: int) -> Ranking:
+    """Return the best k hits of a system for a topic."""
+    return _formulas(retriever, collection, topic, k) if task == 2 else _posts(retriever, topic, k)
+
+
+def formula_rankings(
+    retriever: Retriever, collection: Collection, topics: Sequence[Topic], k: int
+) -> Iterator[TopicRanking]:
+    """Yield each topic with formulas."""
+    return (TopicRanking(topic.id, topic_ranking(retriever, collection, topic, 2, k)) for topic in topics)
+
+
+def _posts(retriever: Retriever, topic: Topic, k: int) -> Ranking:
+    hits = retriever.search(topic_query(topic, 1), k).top(k)
+    return Ranking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
+
+
+def _formulas(retriever: Retriever, collection: Collection, topic: Topic, k: int) -> Ranking:
+    """Return one instance of each visual id: that which the system names, or the first that may be returned."""
+    if not topic.latex:
+        raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
+    choose = retriever.instance if isinstance(retriever, System) and retriever.names_instances else None
+    items: list[str] = []
+    posts: list[str] = []
+    scores: list[float] = []
+    for hit in retriever.search(topic_query(topic, 2), SPARE * k):
+        place = choose(hit.id) if choose else returnable_instance(collection, hit.id)
+        if place is not None and len(items) < k:
+            items.append(str(place.id if place.post_id else hit.id))
+            posts.append(str(place.post_id) if place.post_id else "-")
+            scores.append(hit.score)
+    return Ranking(items, scores, posts)
+
+
+def returnable_instance(collection: Collection, visual_id: int) -> Formula | None:
+    """Return the instance that represents a visual id in a run: the first in a question or an answer that may be returned."""
+    instances = (one for one in collection.instances(visual_id) if one.kind != "comment" and collection.is_listed(one))
+    allowed = (one for one in instances if one.issue not in ("d", "dv"))
+    return next(allowed, None)

@@ -1,0 +1,264 @@
+"""Make a run: search each topic with a system, or in Task 3 answer it, and write a record of how the run was made beside it.
+
+A run that is interrupted, or that fails at a topic, continues at that topic when the same command runs again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from porism import __version__
+from porism.errors import PorismError
+from porism.evaluate.runs.lines import RunKind
+from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Answer, Ranking, Run, write_answers, write_rankings
+from porism.files import atomic_file, digest_file
+from porism.index.manifest import NAME as MANIFEST
+from porism.progress import Progress, Silent
+from porism.records import Topic
+from porism.search.answers.model import load_model
+from porism.search.engine import Engine
+from porism.search.features.feature import Kind
+from porism.search.retriever import Retriever
+from porism.systems.answerer import Cost, WrittenAnswer, total_cost
+from porism.systems.declared.context import CACHE, SystemContext
+from porism.systems.declared.declaration import Declaration, find_declaration
+from porism.systems.declared.pipeline import System, used_models, used_parts
+from porism.systems.loading import DEFAULT, is_declared, load_system
+from porism.systems.neural.chosen_models import ModelUse, model_digests
+from porism.systems.queries.hand_queries import HandQueries, read_hand_queries
+from porism.systems.runs.code_version import code_version
+from porism.systems.runs.metadata import header_lines, run_metadata
+from porism.systems.runs.rankings import TopicRanking, topic_ranking
+from porism.systems.runs.run_journal import FinishedTopic, RunJournal
+from porism.systems.task3.system import AnswerSystem, load_answerer
+
+Maker = Retriever | AnswerSystem  # what makes a run
+RunFormat = Literal["lab", "trec"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for the default system; `overrides` are options of parts;
+    `queries` is a file of hand-written queries; `models` are directories of named models; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
+
+    system: str = DEFAULT
+    k: int = LIMIT
+    kind: Kind | None = None
+    model: str | Path | None = None
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    queries: str | Path | None = None
+    cache: str | Path | None = None
+    progress: Progress = field(default_factory=Silent)
+    format: RunFormat = "lab"
+    header: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """How a run was made: what the file beside it says. `query_seconds` are the median and the 95th percentile of the time per topic; `models` are
+    pretrained models, originals or substitutes."""
+
+    system: str
+    task: int
+    options: Mapping[str, Any]
+    overrides: Mapping[str, Mapping[str, Any]]
+    collection: str
+    topics: int
+    seconds: float
+    query_seconds: tuple[float, float]
+    notes: tuple[str, ...]
+    models: tuple[ModelUse, ...]
+    ir_metadata: Mapping[str, Any]
+    cost: Cost | None = None  # of the answers of Task 3
+    version: str = __version__
+
+
+def run_topics(
+    index: Path,
+    topics: Sequence[Topic],
+    task: int,
+    out: Path,
+    system: str | None = None,
+    k: int = LIMIT,
+    kind: Kind | None = None,
+    model: str | Path | None = None,
+) -> None:
+    """Write a run of at most k hits for each topic, and its record. Topics with nothing but a title search questions, others answers, unless
+    `kind` says which. `system` is a name or `module:Class`; `model` names a file that `porism train` made, for the default system."""
+    make_run(index, topics, task, out, RunOptions(system or DEFAULT, k, kind, model))
+
+
+def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
+    """Write a run and its record, and return the record."""
+    name, model = options.system, options.model
+    if model is not None and (task != 1 or name != DEFAULT):
+        raise PorismError("only Task 1 of the system porism takes a model", fix="leave --model out")
+    if options.models and not is_declared(name):
+        raise PorismError(f"{name} uses no named model", where="--model", fix="name a system that does: porism systems")
+    engine = Engine.open(index, model)
+    titles_only = bool(topics) and all(_is_title_only(topic) for topic in topics)
+    wanted: Kind = options.kind or ("questions" if titles_only else "answers")
+    fitted = load_model(None if model is None else Path(model))
+    queries = read_hand_queries(options.queries) if options.queries else None
+    cache = Path(options.cache) if options.cache else index / CACHE
+    context = SystemContext(
+        engine.index, engine.collection, task, cache, queries, options.progress, options.overrides, options.models
+    )
+    retriever: Maker = (
+        load_answerer(name, engine, context)
+        if task == 3
+        else load_system(name, engine.index, task, wanted, fitted, context)
+    )
+    began = time.perf_counter()
+    journal = RunJournal(out, run_key(index, topics, task, options))
+    with journal, options.progress.stage(run_tag(name), len(topics)) as advance:
+        for topic in topics:
+            if topic.id not in journal.finished:
+                journal.add(_search(retriever, engine, topic, task, options))
+            advance(1)
+    done = [journal.finished[topic.id] for topic in topics]
+    if topics and not any(one.ranking.items or (one.answer and one.answer.text) for one in done):
+        declaration = declaration_of(retriever)
+        needs = declaration.needs if declaration else ()
+        raise PorismError(
+            f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
+        )
+    record = _record(retriever, engine.collection.digest, task, done, options, time.perf_counter() - began, queries)
+    if name == DEFAULT and engine.index.encoded:
+        encoder = engine.index.encoded.encoder.entry.model.as_dict()
+        record = replace(record, options={**record.options, "encoder": encoder})
+    _write_run(out, task, done, record, options)
+    _write_record(out, record)
+    journal.remove()
+    return record
+
+
+def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunRecord, options: RunOptions) -> None:
+    header = tuple(header_lines(record.ir_metadata)) if options.header else ()
+    tag = record.ir_metadata["tag"]
+    if task == 3:
+        answers = {
+            one.topic: Answer(one.topic, one.answer.text, one.answer.sources) for one in done if one.answer is not None
+        }
+        write_answers(Run(tag, "task3", tag=tag, answers=answers), out, header)
+        return
+    kind: RunKind = "trec" if options.format == "trec" else "task2" if task == 2 else "task1"
+    write_rankings((TopicRanking(one.topic, one.ranking) for one in done), out, kind, tag, header)
+
+
+def _search(retriever: Maker, engine: Engine, topic: Topic, task: int, options: RunOptions) -> FinishedTopic:
+    """Search one topic. An error names the topic, and the part of a named system in which it happened."""
+    began = time.perf_counter()
+    answer: WrittenAnswer | None = None
+    ranking = Ranking([], [])
+    try:
+        if isinstance(retriever, AnswerSystem):
+            answer = retriever.answer(topic)
+        else:
+            ranking = topic_ranking(retriever, engine.collection, topic, task, options.k)
+    except PorismError as error:
+        place = f"topic {topic.id}, {error.where}" if error.where else f"topic {topic.id}"
+        raise PorismError(error.message, where=place, fix=error.fix) from error
+    except Exception as error:
+        place = f"topic {topic.id}, {options.system}"
+        fix = "correct the system; the topics before this one are kept, and the same command continues here"
+        raise PorismError(f"failed: {type(error).__name__}: {error}", where=place, fix=fix) from error
+    seconds = time.perf_counter() - began
+    if answer is not None:
+        answer = replace(answer, cost=replace(answer.cost, seconds=round(seconds, 4)))
+    return FinishedTopic(topic.id, ranking, seconds, answer)
+
+
+def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions) -> str:
+    """Return a digest of everything that shapes a run: system, parts, options, topics, index, code."""
+    declared = find_declaration(options.system, task) if is_declared(options.system) else None
+    parts = [
+        declared.name if declared else options.system,
+        [str(part) for part in used_parts(declared)] if declared else [],
+        task,
+        options.k,
+        options.kind,
+        None if options.model is None else digest_file(options.model),
+        None if options.queries is None else digest_file(options.queries),
+        {part: dict(values) for part, values in options.overrides.items()},
+        model_digests(used_models(declared, options.overrides, options.models)) if declared else {},
+        [asdict(topic) for topic in topics],
+        digest_file(index / MANIFEST),
+        code_version(options.system, task),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _record(
+    retriever: Maker,
+    collection: str,
+    task: int,
+    done: Sequence[FinishedTopic],
+    options: RunOptions,
+    seconds: float,
+    queries: HandQueries | None,
+) -> RunRecord:
+    each = [one.seconds for one in done] or [0.0]
+    middle, slow = np.percentile(each, (50, 95)).tolist()
+    declaration = declaration_of(retriever)
+    models: tuple[ModelUse, ...] = getattr(retriever, "models", ())
+    tag = run_tag(options.system) + (SUBSTITUTE_TAG if any(one.role == "substitute" for one in models) else "")
+    model = None if options.model is None else digest_file(options.model)
+    return RunRecord(
+        system=declaration.name if declaration else options.system,
+        task=task,
+        options={"k": options.k, "kind": options.kind, "model": model},
+        overrides=options.overrides,
+        collection=collection,
+        topics=len(done),
+        seconds=round(seconds, 3),
+        query_seconds=(round(middle, 4), round(slow, 4)),
+        notes=run_notes(retriever, queries),
+        models=models,
+        ir_metadata=run_metadata(tag, declaration, options.system, task, collection, options.overrides, models),
+        cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
+    )
+
+
+def _write_record(out: Path, record: RunRecord) -> None:
+    with atomic_file(out.with_suffix(".json")) as stream:
+        json.dump(asdict(record), stream, indent=1, sort_keys=True)
+        stream.write("\n")
+
+
+def run_tag(name: str) -> str:
+    """Return the run id of a system: the last part of its name, without blanks."""
+    return name.rpartition(":")[2].replace(" ", "_")
+
+
+def declaration_of(system: Maker) -> Declaration | None:
+    """Return the declaration of a named system; None for the default engine and a class of the user's own."""
+    return system.declaration if isinstance(system, (System, AnswerSystem)) else None
+
+
+def run_notes(retriever: Maker, queries: HandQueries | None) -> tuple[str, ...]:
+    """Return what a reader of the run must know: how queries were made, which members a fusion has."""
+    notes = [use.note() for use in getattr(retriever, "models", ())]
+    notes += retriever.notes if isinstance(retriever, (System, AnswerSystem)) else ()
+    declaration = declaration_of(retriever)
+    if declaration is None:
+        return tuple(notes)
+    if declaration.manual and queries is None:
+        how = declaration.automatic_query or "from the topic as it is"
+        notes.insert(0, f"{declaration.name} is a manual run; its queries were made automatically: {how}")
+    elif queries is not None:
+        notes.insert(0, f"queries of {Path(queries.path).name}")
+    return tuple(notes)
+
+
+def _is_title_only(topic: Topic) -> bool:
+    return bool(topic.title) and not topic.question and not topic.tags
