@@ -212,8 +212,10 @@ def _read_codes(data: Any, at: Any, wide: bool, codes: Any) -> None:
 def _read_sections(
     data: Any, places: Any, sizes: Any, size: int, most: int, starts: Any, ends: Any, codes: Any, cells: Any, lengths: Any
 ) -> bool:  # fmt: skip
-    """Decode the section of each thread, which has so many posts, to the positions from `size` up to `most`; return whether they are
-    intact. Damaged bytes never lead outside of the arrays."""
+    """Decode the section of each thread at `places` (`sizes`: its number of posts) to the positions from `size` up to `most`.
+
+    Return whether the sections are intact. Damaged bytes never lead outside of the arrays.
+    """
     post = 0
     for thread in range(len(places)):
         at = places[thread]

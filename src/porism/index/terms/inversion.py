@@ -67,7 +67,7 @@ def _place(
 
 @compiled
 def _range_end(counts: Any, low: int, most: int) -> int:
-    """Return where the range of ids that starts at `low` ends: it has at most so many entries, or a single id."""
+    """Return where the range of ids that starts at `low` ends: it has at most `most` entries, or a single id."""
     high, entries = low + 1, np.int64(counts[low])
     while high < len(counts) and entries + counts[high] <= most:
         entries += np.int64(counts[high])
