@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from formula_indexes import make_index
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import Term
 from porism.index.weighting import BM25
+from porism.search.answers.term_search import bounded
 from porism.search.formulas import candidates
 from porism.search.formulas.query import analyse_query
 from porism.search.formulas.searcher import FormulaSearcher
@@ -60,3 +62,11 @@ def test_the_self_score_agrees_with_the_posting_lists(searcher: FormulaSearcher)
     found = searcher.store.terms.search(candidates._terms("tuples", Counter(query.tuples)), WHOLE, BM25(), 1)
     tuples = candidates.count_terms("tuples", query.tuples, searcher.store)
     assert candidates.self_score(tuples, searcher.store) == pytest.approx(float(found.scores[0]), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("lists", "kept"),
+    [([5, 1, 9, 2], [1, 3]), ([5, 1, 2, 2], [1, 2, 3]), ([9, 8], [1]), ([3, 3, 3, 3], [0, 1]), ([1], [0]), ([], [])],
+)
+def test_a_search_reads_the_shortest_lists(lists: list[int], kept: list[int]) -> None:
+    assert bounded(np.array(lists, np.int64), 7) == kept

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from porism.index.protocols import Candidates, Filter
 from porism.index.schema import THREAD, View
 from porism.index.weighting import BM25, Weighting
@@ -11,6 +14,7 @@ from porism.search.answers.context import QueryContext
 
 DEFAULT = BM25()
 STRONGEST = 60  # terms of each family, by weight x idf, that are searched
+MOST_POSTINGS = 1_000_000  # threads in the lists of a search; the longest lists, of frequent terms, are left out first
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +29,16 @@ class TermSearch:
     def candidates(self, context: QueryContext, k: int, allow: Filter | None = None) -> Candidates:
         """Return the best k threads (or answers, if that is the view's unit) by row."""
         terms = context.concept_terms if self.concepts else context.terms
-        strongest = [term for family in self.families for term in terms[family].strongest(STRONGEST)]
-        return context.index.terms.search(strongest, self.view, self.weighting, k, allow=allow)
+        strongest = [terms[family].strongest(STRONGEST) for family in self.families]
+        searched = [term for found in strongest for term in found.to_search()]
+        lists = [context.index.terms.frequencies(found.family, found.codes) for found in strongest]
+        kept = bounded(np.concatenate(lists))
+        return context.index.terms.search([searched[at] for at in kept], self.view, self.weighting, k, allow=allow)
+
+
+def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int]:
+    """Return the positions of the shortest lists that have at most `most` entries in all, in their order; at least one."""
+    shortest = np.argsort(lists, kind="stable")
+    number = max(1, int(np.searchsorted(np.cumsum(lists[shortest]), most, side="right")))
+    positions: list[int] = np.sort(shortest[:number]).tolist()
+    return positions

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float32]
 class QueryTerms:
     """The terms of a query in one family that the index knows.
 
-    `codes` are ascending; `weights` are the weights in the query; `idf` is the inverse document frequency over threads; `texts` are the terms
+    `codes` are ascending, unless the terms are the `strongest`; `weights` are the weights in the query; `idf` is the inverse document frequency over threads; `texts` are the terms
     themselves (empty where only the code is known); `formulas` has the number of the query formula that a term comes from (-1: text).
     """
 
@@ -51,10 +51,15 @@ class QueryTerms:
         product: Floats = self.weights * self.idf
         return product
 
-    def strongest(self, number: int) -> list[Term]:
-        """Return the terms with the largest weight x idf, to search with."""
-        best = np.argsort(-self.scores, kind="stable")[:number].tolist()
-        return [Term(self.family, self.texts[at], float(self.weights[at])) for at in best]
+    def strongest(self, number: int) -> QueryTerms:
+        """Return the terms with the largest weight x idf, strongest first."""
+        best = np.argsort(-self.scores, kind="stable")[:number]
+        texts, formulas = (tuple(values[at] for at in best.tolist()) for values in (self.texts, self.formulas))
+        return QueryTerms(self.family, self.codes[best], self.weights[best], self.idf[best], texts, formulas)
+
+    def to_search(self) -> list[Term]:
+        """Return the terms as the index takes them."""
+        return [Term(self.family, text, float(weight)) for text, weight in zip(self.texts, self.weights, strict=True)]
 
 
 def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:

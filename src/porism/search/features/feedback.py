@@ -45,7 +45,7 @@ class Feedback(Feature):
     def describe(self, batch: CandidateBatch) -> str:
         """Name the strongest words."""
         terms = batch.context.feedback.get(self._family)
-        named = () if terms is None else [term.text for term in terms.strongest(10) if term.text]
+        named = () if terms is None else [text for text in terms.strongest(10).texts if text]
         return TEXTS[self._family].format(", ".join(named))
 
 
