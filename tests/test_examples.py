@@ -64,6 +64,7 @@ NOT_RUN = {
     ("editor", "remove"),
     ("assess", "serve"),
     ("models", "prove"),  # encodes for a minute; tests/models/test_prove.py
+    ("models", "convert"),  # needs pickled weights; tests/models/test_pickles.py
     ("assess", "judge-model"),
     ("turkle", "upload"),
     ("turkle", "download"),

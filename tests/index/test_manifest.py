@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.index.manifest import NAME, read_manifest, write_manifest
+from porism.index.manifest import FORMAT, NAME, read_manifest, write_manifest
 from porism.integrity import DamageError, seal
 
 
@@ -61,7 +61,7 @@ def test_newer_format(index: Path) -> None:
     with pytest.raises(PorismError) as caught:
         read_manifest(index, "formulas")
     assert message(caught).startswith(
-        f"{index}: index format 99 is newer than this version of Porism reads (5)\n  fix: update Porism, or"
+        f"{index}: index format 99 is newer than this version of Porism reads ({FORMAT})\n  fix: update Porism, or"
     )
 
 
