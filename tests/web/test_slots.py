@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from porism.deadline import TimeLimitExceeded, check, shorten
 from porism.search.engine import Engine
 from porism.web.api import slots as slots_module
-from porism.web.api.slots import Busy, QuerySlots, Turn
+from porism.web.api.slots import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
 from porism.web.server.app import create_app
 from porism.web.site.settings import Limits, SiteSettings
 
@@ -71,7 +71,8 @@ def test_a_long_computation_lets_short_ones_go_first(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(slots_module, "SHORT_SECONDS", -1.0)
     monkeypatch.setattr(slots_module, "WORK_SECONDS", 0.0)
     monkeypatch.setattr("porism.web.api.slots.time.sleep", rests.append)
-    turns += [Turn(0.0, lambda: turns), Turn(0.0, lambda: turns)]
+    places = threading.Semaphore(2)
+    turns += [Turn(0.0, lambda: turns, places), Turn(0.0, lambda: turns, places)]
     older, younger = turns
     older.give_way()  # it has become long
     assert (older.is_long, younger.is_long, rests) == (True, False, [])
@@ -151,3 +152,26 @@ def test_the_processor_is_idle_soon_after_slow_queries(demo: Path, tmp_path: Pat
         time.sleep(2)
         assert processor_seconds(worker) - before < 0.5
         assert server.answers()
+
+
+def test_few_short_computations_run_at_the_same_time_unless_they_wait() -> None:
+    """Threads of a process share a processor; but a computation that waits for something else must not keep others out."""
+    now, most, lock = 0, 0, threading.Lock()
+
+    def work(seconds: float) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(seconds)
+        with lock:
+            now -= 1
+
+    async def all_of(seconds: float) -> None:
+        slots = QuerySlots()
+        await asyncio.gather(*(slots.run(lambda: work(seconds), 20) for _ in range(6)))
+
+    asyncio.run(all_of(0.001))
+    assert most <= SHORT_RUNNING
+    asyncio.run(all_of(3 * PLACE_SECONDS))
+    assert most > SHORT_RUNNING

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from porism.deadline import TimeLimitExceeded, passed, time_limit
 
 RUNNING = 8  # queries that one process computes at the same time
+SHORT_RUNNING = 2  # of them that are short: more threads would only take turns, which costs processor time
+PLACE_SECONDS = 0.2  # to wait for the end of a short one; then those that run wait for a disk or for others, and one more does no harm
 SHORT_SECONDS = 0.05  # of processor time; most queries take less. A longer one lets short ones go first
 WORK_SECONDS, REST_SECONDS = 0.002, 0.005  # how long it works, and how long it rests, while others go first
 WAITING = 32  # queries that may wait for a slot in one process
@@ -44,8 +46,11 @@ class Turn:
     The threads of a process share one processor, so that a few long computations would slow all short ones down.
     """
 
-    def __init__(self, end: float, others: Callable[[], Iterable[Turn]]) -> None:
+    def __init__(self, end: float, others: Callable[[], Iterable[Turn]], places: threading.Semaphore) -> None:
+        """`places` are those of short computations. This one takes a place, if one is free soon, until it is long or ends."""
         self.end = end
+        self._places = places
+        self._has_place = places.acquire(timeout=PLACE_SECONDS)
         self.is_long = False
         self._others = others
         self._thread = threading.get_ident()
@@ -59,9 +64,17 @@ class Turn:
             return
         if not self.is_long:
             self.is_long = time.thread_time() - self._began > SHORT_SECONDS
+            if self.is_long:
+                self.leave()
         elif any(not turn.is_long or turn._started < self._started for turn in self._others()):
             time.sleep(REST_SECONDS)
         self._next = time.monotonic() + WORK_SECONDS
+
+    def leave(self) -> None:
+        """Leave the place of a short computation to the next one."""
+        if self._has_place:
+            self._has_place = False
+            self._places.release()
 
 
 class QuerySlots:
@@ -72,6 +85,7 @@ class QuerySlots:
         self._capacity = running + waiting
         self._taken = 0
         self._lock = threading.Lock()
+        self._places = threading.Semaphore(SHORT_RUNNING)
         self._turns: dict[int, Turn] = {}  # of the running computations, by thread
 
     async def run(self, work: Callable[[], Any], seconds: float) -> Computed:
@@ -115,7 +129,7 @@ class QuerySlots:
         return min(ends, default=math.inf) < time.monotonic() - STUCK_SECONDS
 
     def _compute(self, work: Callable[[], Any], end: float) -> Computed:
-        thread, turn = threading.get_ident(), Turn(end, lambda: list(self._turns.values()))
+        thread, turn = threading.get_ident(), Turn(end, lambda: list(self._turns.values()), self._places)
         with self._lock:
             self._turns[thread] = turn
         try:
@@ -124,5 +138,6 @@ class QuerySlots:
                     raise Busy
                 return Computed(work(), not limit.shortened)
         finally:
+            turn.leave()
             with self._lock:
                 del self._turns[thread]
