@@ -34,6 +34,7 @@ FROZEN_SECONDS = (
 )
 STOP_SECONDS = 10.0  # for requests to finish after SIGTERM
 KILL_SECONDS = 2.0  # more, before workers that have not stopped are killed
+FREE_FAILURES = 2  # starts in succession that may fail before the next one is delayed: a kill may come while a worker starts
 FIRST_DELAY, LARGEST_DELAY = 0.25, 30.0  # before a worker is started again after it died while it started
 JOB_DELAY = 0.5  # before a job beside the workers is started again
 HANDLED = (signal.SIGINT, signal.SIGTERM)
@@ -240,7 +241,8 @@ class Supervisor:
         if worker.error is not None and not self._announced and place.job is None:
             raise worker.error
         place.failures = 0 if worker.title is not None else place.failures + 1
-        delay = min(FIRST_DELAY * 2 ** (place.failures - 1), LARGEST_DELAY) if place.failures else 0.0
+        counted = place.failures - FREE_FAILURES
+        delay = min(FIRST_DELAY * 2 ** (counted - 1), LARGEST_DELAY) if counted > 0 else 0.0
         delay = delay if place.job is None else max(delay, JOB_DELAY)
         place.start_at = time.monotonic() + delay
         reason = worker.error or f"exit code {worker.process.exitcode}"
