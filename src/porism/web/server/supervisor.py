@@ -34,7 +34,7 @@ FROZEN_SECONDS = (
 )
 STOP_SECONDS = 10.0  # for requests to finish after SIGTERM
 KILL_SECONDS = 2.0  # more, before workers that have not stopped are killed
-FREE_FAILURES = 2  # starts in succession that may fail before the next one is delayed: a kill may come while a worker starts
+FREE_FAILURES = 2  # starts in succession that may fail before the next is delayed: a kill may hit a worker that starts
 FIRST_DELAY, LARGEST_DELAY = 0.25, 30.0  # before a worker is started again after it died while it started
 JOB_DELAY = 0.5  # before a job beside the workers is started again
 HANDLED = (signal.SIGINT, signal.SIGTERM)
