@@ -23,6 +23,14 @@ def test_a_rank_of_any_size_is_no_raw_error(tmp_path: Path, rank: str, first: st
         read_run(path)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_score_beyond_32_bits_gives_no_warning(tmp_path: Path) -> None:
+    path = tmp_path / "Team-task1-run-auto-both-P.tsv"
+    path.write_text("A.1\t12\t1\t1e300\trun\nA.1\t13\t2\t3.4\trun\n", "utf-8")
+    check_run(str(path))
+    assert read_run(path).rankings["A.1"].in_score_order().items == ["12", "13"]
+
+
 def test_byte_order_marks_of_joined_judgments_are_no_part_of_ids(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text("\ufeffA.1\t0\t12\t3\n \ufeffA.2\t0\t13\t1\n", "utf-8")

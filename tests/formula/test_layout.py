@@ -73,6 +73,12 @@ def test_one_tree_whatever_converter_wrote_the_mathml(latex: str, mathml: str) -
     assert tangent(given.layout) == tangent(parse(latex).layout)
 
 
+def test_a_multiscript_of_nothing_but_empty_bases_is_no_script() -> None:
+    empty = "<mmultiscripts><mrow/></mmultiscripts>"
+    scripts = f"<mmultiscripts><mi>x</mi><mrow>{empty}{empty}</mrow><mi>y</mi></mmultiscripts>"
+    assert tangent(parse_mathml(f"<math>{scripts}</math>").layout) == tangent(parse("x^y").layout)
+
+
 def test_rows_and_elements() -> None:
     layout = parse("f(a,b)").layout
     assert [node.label for node in row_of(layout)] == ["V!f", "M!()1x2"]

@@ -15,7 +15,7 @@ from porism.evaluate.runs.id_lookup import IdLookup
 from porism.evaluate.runs.lines import RunKind, RunLines, base_name, read_lines, topic_rows
 from porism.evaluate.runs.name import RunName, parse_name
 from porism.evaluate.runs.problems import Problem
-from porism.evaluate.runs.run import LIMIT
+from porism.evaluate.runs.run import LIMIT, single_precision
 from porism.evaluate.task3.overlap import DOLLAR
 
 LONGEST_ANSWER = 1200
@@ -148,7 +148,7 @@ def _check_rankings(checked: CheckedRun) -> None:
     rows_of: dict[str, list[int] | range] = {}
     for topic, start, end in topic_rows(checked.lines.cells["topic"]):
         rows_of[topic] = [*rows_of[topic], *range(start, end)] if topic in rows_of else range(start, end)
-    ranks, scores = np.asarray(checked.lines.ranks), np.asarray(checked.lines.scores, dtype=np.float32)
+    ranks, scores = np.asarray(checked.lines.ranks), single_precision(checked.lines.scores)
     lowest = int(ranks.min()) if ranks.size else 1
     if lowest == 0:
         row = int(np.argmin(ranks))

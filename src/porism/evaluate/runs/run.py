@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import COLUMNS, RunKind, RunLines, base_name, read_lines, topic_rows
@@ -42,7 +43,7 @@ class Ranking:
 
         An item that occurs twice keeps its first score. `limit` returns the first items only, without sorting the rest.
         """
-        single = np.asarray(self.scores, dtype=np.float32)
+        single = single_precision(self.scores)
         places: Sequence[int] = range(len(self.items))
         if 0 < limit < single.size and len(set(self.items)) == len(self.items):
             lowest = np.partition(single, single.size - limit)[single.size - limit]
@@ -118,12 +119,18 @@ def answer_run(lines: RunLines) -> Run:
     return Run(base_name(lines.path), "task3", tag=cells["tag"][0] if answers else "", answers=answers)
 
 
+def single_precision(scores: Sequence[float]) -> npt.NDArray[np.float32]:
+    """Return scores as 32-bit numbers, as trec_eval stores them; larger ones are infinite."""
+    with np.errstate(over="ignore"):
+        return np.array(scores, dtype=np.float32)
+
+
 def break_ties(scores: Iterable[float]) -> list[float]:
     """Return scores that fall strictly, also as 32-bit numbers, and are as close to the given ones as that allows.
 
     trec_eval stores scores in 32 bits and breaks ties by item id. Without ties, it keeps the order of the run.
     """
-    single = np.array(list(scores), dtype=np.float32)
+    single = single_precision(list(scores))
     if single.size and not np.isfinite(single).all():
         raise PorismError("a score is not a finite 32-bit number", fix="write scores between -3e38 and 3e38")
     for place in np.flatnonzero(np.diff(single) >= 0) + 1 if single.size else ():

@@ -202,10 +202,11 @@ def _multiscripts(rows: list[Row], place: int, attributes: str) -> Row:
             continue
         edge = edges[at % 2]
         at += 1
-        if row:
+        script = group(row)
+        if script:
             if edge in node.edges:
                 node = Node("M!1x1", [node], "w")
-            attach(node, edge, chain(group(row)))
+            attach(node, edge, chain(script))
     return [*before, node]
 
 
