@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from porism.errors import PorismError
 
-__all__ = ["Pool", "cores", "ordered", "workers"]
+__all__ = ["Pool", "cores", "ordered", "start", "workers"]
 
 # Variables of the environment by which the libraries of linear algebra learn how many threads they may use.
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -70,6 +70,13 @@ def _one_thread_each() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def start(pool: Pool | None, processes: int, function: Callable[[], object]) -> None:
+    """Start the workers now, each with a call of this function, so that they are ready when the first task comes. Do not wait for them."""
+    if pool is not None:
+        for _ in range(processes):
+            pool.submit(function)
 
 
 def ordered(

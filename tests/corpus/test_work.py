@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from porism.corpus.build import expressions
+from porism.corpus.build.expressions import ExpressionIds, NewExpression
 from porism.corpus.build.given import GIVEN
 from porism.corpus.build.threads import LATE_ANSWERS, LATE_COMMENTS, NEXT, QUESTIONS
 from porism.corpus.build.work import INDEXES, connect
@@ -18,3 +20,31 @@ def test_a_batch_starts_where_the_last_one_ended(tmp_path: Path, query: str) -> 
     plan = [row[3] for row in database.execute("EXPLAIN QUERY PLAN " + query, [1] * query.count("?"))]
     assert plan[0].endswith("USING INTEGER PRIMARY KEY (rowid>?)")
     assert not any("TEMP B-TREE" in step for step in plan)
+
+
+@pytest.mark.parametrize("hashes", ["of the text", "all equal"])
+def test_expressions_interned_together_get_the_ids_that_they_get_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashes: str
+) -> None:
+    if hashes == "all equal":
+        monkeypatch.setattr(expressions, "hash64", lambda key: 7)
+    given = [
+        NewExpression(latex, mathml, None, None) for latex, mathml in (("x", None), ("y", None), ("x", "<mi>x</mi>"))
+    ]
+    given += [
+        NewExpression("", "<mi>z</mi>", None, None),
+        NewExpression("y", None, None, 5),
+        NewExpression("", None, None, 1),
+    ]
+    tables = []
+    for name, together in (("one", False), ("all", True)):
+        database = connect(tmp_path / name)
+        ids = ExpressionIds(database, database, 0)
+        found = [ids.intern("before")]
+        found += ids.intern_all(given) if together else [ids.intern(*one) for one in given]
+        found += ids.intern_all([NewExpression("before", None, None, None), *given[:2]])
+        tables.append(
+            (found, *(database.execute(f"SELECT * FROM {table}").fetchall() for table in ("latex", "latex_keys")))
+        )
+    assert tables[0] == tables[1]
+    assert tables[0][0] == [1, 2, 3, 2, 4, 3, 5, 1, 2, 3]

@@ -6,11 +6,12 @@ import numpy as np
 
 from porism.formula import parse
 from porism.formula.binary import pack
-from porism.index.analysis.features import feature_table, features
+from porism.index.analysis.features import features, operator_table
 from porism.index.analysis.terms import feature_terms, whole_form
 from porism.index.formulas import codes
 from porism.index.formulas.codes import encode, encode_expressions
 from porism.index.formulas.local_terms import local_terms
+from porism.index.formulas.packed_layouts import layout_table
 from porism.index.terms.dictionary import hash_terms
 
 LATEX = ["x", "", r"\frac{a+b}{2}=c^2", "a^2+b^2=c^2", r"\sum_{i=1}^n i^2", "a^2+b^2=c^2", r"\int_0^1 f(x)\,dx"]
@@ -18,8 +19,8 @@ LATEX = ["x", "", r"\frac{a+b}{2}=c^2", "a^2+b^2=c^2", r"\sum_{i=1}^n i^2", "a^2
 
 def test_codes_and_forms_are_those_of_the_analysers() -> None:
     trees = [(parsed.layout, parsed.operators) for parsed in map(parse, LATEX)]
-    table = feature_table(trees)
-    terms = local_terms(table)
+    table = operator_table([operators for _, operators in trees])
+    terms = local_terms(layout_table([pack(parse(text)) for text in LATEX]), table)
     encoded = encode(range(1, len(LATEX) + 1), table, terms)
     own = [features(*pair) for pair in trees]
     for family, found in terms.items():

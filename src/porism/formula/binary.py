@@ -30,7 +30,7 @@ class Trees(NamedTuple):
 
 # What reading damaged trees raises.
 UNREADABLE = (struct.error, ValueError, IndexError, OverflowError)
-_HEAD = struct.Struct("<4I")
+HEAD = struct.Struct("<4I")
 _SWAP = sys.byteorder == "big"
 
 
@@ -41,32 +41,32 @@ def pack(parsed: Parsed) -> bytes:
 
 def unpack(data: bytes) -> Trees:
     """Return the layout tree and the operator tree."""
-    _check(data)
+    check_version(data)
     try:
         layout, at = unpack_tree(data, 1)
         _check_layout(layout)
         return Trees(layout, unpack_tree(data, at)[0])
     except UNREADABLE:
-        raise _damaged() from None
+        raise damaged() from None
 
 
 def unpack_layout(data: bytes) -> Node:
     """Return the layout tree alone."""
-    _check(data)
+    check_version(data)
     try:
         return _check_layout(unpack_tree(data, 1)[0])
     except UNREADABLE:
-        raise _damaged() from None
+        raise damaged() from None
 
 
-def unpack_operators(data: bytes) -> Node:
-    """Return the operator tree alone, without reading the layout tree."""
-    _check(data)
+def unpack_operators(data: bytes, with_places: bool = True) -> Node:
+    """Return the operator tree alone, without reading the layout tree; its nodes may be left without places, which takes less time."""
+    check_version(data)
     try:
-        nodes, places, edges, labels = _HEAD.unpack_from(data, 1)
-        return unpack_tree(data, 1 + _HEAD.size + 4 * nodes + 2 * places + edges + labels)[0]
+        nodes, places, edges, labels = HEAD.unpack_from(data, 1)
+        return unpack_tree(data, 1 + HEAD.size + 4 * nodes + 2 * places + edges + labels, with_places)[0]
     except UNREADABLE:
-        raise _damaged() from None
+        raise damaged() from None
 
 
 def _check_layout(root: Node) -> Node:
@@ -76,11 +76,13 @@ def _check_layout(root: Node) -> Node:
     return root
 
 
-def _damaged() -> PorismError:
+def damaged() -> PorismError:
+    """Return the error for trees that cannot be read."""
     return DamageError("the stored trees of a formula are damaged", fix="find the damaged file: porism verify PATH")
 
 
-def _check(data: bytes) -> None:
+def check_version(data: bytes) -> None:
+    """Raise PorismError if packed trees are missing or of another version."""
     if not data or data[0] != VERSION:
         found = f"are stored in format {data[0]}" if data else "are missing"
         raise PorismError(f"the trees {found}; this version reads format {VERSION}", fix="build the collection again")
@@ -97,27 +99,33 @@ def pack_tree(root: Node) -> bytes:
     while stack:
         node = stack.pop()
         below = node.children
-        widths.append(len(below))
-        held.append(len(node.places))
-        all_places.extend(node.places)
+        width = len(below)
+        widths.append(width)
+        places = node.places
+        held.append(len(places))
+        if places:
+            all_places += places
         all_labels.append(node.label)
-        if below:
+        if width:
             all_edges.append(node.edges)
-            stack.extend(below[::-1])
-    children, counts, places = array("H", widths), array("H", held), array("H", all_places)
+            for at in range(width - 1, -1, -1):
+                stack.append(below[at])
+    nodes = len(widths)
+    widths += held
+    widths += all_places
+    numbers = array("H", widths)
     if _SWAP:
-        for numbers in (children, counts, places):
-            numbers.byteswap()
+        numbers.byteswap()
     edges = "".join(all_edges).encode("ascii")
     labels = "\0".join(all_labels).encode("utf-8", "surrogatepass")
-    head = _HEAD.pack(len(widths), len(places), len(edges), len(labels))
-    return b"".join((head, children.tobytes(), counts.tobytes(), places.tobytes(), edges, labels))
+    head = HEAD.pack(nodes, len(all_places), len(edges), len(labels))
+    return b"".join((head, numbers.tobytes(), edges, labels))
 
 
-def unpack_tree(data: bytes, at: int) -> tuple[Node, int]:
+def unpack_tree(data: bytes, at: int, with_places: bool = True) -> tuple[Node, int]:
     """Return the tree that starts at an offset, and the offset after it."""
-    count, place_count, edge_bytes, label_bytes = _HEAD.unpack_from(data, at)
-    at += _HEAD.size
+    count, place_count, edge_bytes, label_bytes = HEAD.unpack_from(data, at)
+    at += HEAD.size
     numbers = array("H")
     end = at + 4 * count + 2 * place_count
     numbers.frombytes(data[at:end])
@@ -126,18 +134,20 @@ def unpack_tree(data: bytes, at: int) -> tuple[Node, int]:
     edges = data[end : end + edge_bytes].decode("ascii")
     end += edge_bytes
     labels = data[end : end + label_bytes].decode("utf-8", "surrogatepass").split("\0")
-    return _build(labels, numbers.tolist(), count, edges), end + label_bytes
+    return _build(labels, numbers.tolist(), count, edges, with_places), end + label_bytes
 
 
-def _build(labels: list[str], numbers: list[int], count: int, edges: str) -> Node:
+def _build(labels: list[str], numbers: list[int], count: int, edges: str, with_places: bool) -> Node:
     """Build the nodes from the last to the first. Children come before their parent, which takes them from the top of a stack."""
     stack: list[Node] = []
     place = len(numbers)
     edge = len(edges)
+    places: tuple[int, ...] = ()
     for at in range(count - 1, -1, -1):
-        held = numbers[count + at]
-        places = tuple(numbers[place - held : place])
-        place -= held
+        if with_places:
+            held = numbers[count + at]
+            places = tuple(numbers[place - held : place])
+            place -= held
         width = numbers[at]
         if width > len(stack):
             raise ValueError("a node has more children than nodes follow it")

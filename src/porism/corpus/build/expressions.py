@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -10,6 +13,18 @@ from porism.corpus.build.work import ExpressionRow, insert
 from porism.hashing import hash64
 
 CACHED = 200_000  # expressions
+CHUNK = 500  # hashes of one query
+INSERT = insert("latex", ExpressionRow)
+INSERT_KEY = "INSERT INTO latex_keys VALUES(?, ?)"
+
+
+class NewExpression(NamedTuple):
+    """An expression that may be new: its LaTeX, and the MathML and the visual id that its source gives."""
+
+    latex: str
+    mathml: str | None
+    content: str | None
+    visual_id: int | None
 
 
 class ExpressionIds:
@@ -34,6 +49,44 @@ class ExpressionIds:
             self._cache[key] = known
         return known
 
+    def intern_all(self, expressions: Sequence[NewExpression]) -> list[int]:
+        """Return the ids of expressions, as `intern` returns them one by one. This takes a third of the time."""
+        keys = [expression_key(one.latex, one.mathml) for one in expressions]
+        hashes = {key: hash64(key) for key in keys if key not in self._cache}
+        taken = self._taken(list(hashes.values()))
+        new: list[tuple[int, NewExpression, int]] = []
+        numbers = []
+        for key, one in zip(keys, expressions, strict=True):
+            number = self._cache.get(key)
+            if number is None:
+                hashed = hashes.get(key)
+                if hashed is None or hashed in taken:
+                    self._add(new)
+                    number = self._look_up(key, *one)
+                else:
+                    number, self._next = self._next, self._next + 1
+                    taken.add(hashed)
+                    new.append((number, one, hashed))
+                self._cache[key] = number
+            numbers.append(number)
+        self._add(new)
+        return numbers
+
+    def _taken(self, hashes: Sequence[int]) -> set[int]:
+        """Return those hashes that have an expression."""
+        taken: set[int] = set()
+        stream = iter(hashes)
+        while chunk := list(islice(stream, CHUNK)):
+            query = f"SELECT hash FROM latex_keys WHERE hash IN ({', '.join('?' * len(chunk))})"
+            taken.update(row[0] for row in self._work.execute(query, chunk))
+        return taken
+
+    def _add(self, new: list[tuple[int, NewExpression, int]]) -> None:
+        """Store new expressions, and empty the list of them."""
+        self._work.executemany(INSERT, [(number, *one) for number, one, _ in new])
+        self._work.executemany(INSERT_KEY, [(hashed, number) for number, _, hashed in new])
+        new.clear()
+
     def _look_up(self, key: str, latex: str, mathml: str | None, content: str | None, visual_id: int | None) -> int:
         hashed = hash64(key)
         # Two keys with one hash are as good as impossible, but a wrong formula would go unnoticed: compare, and try the next hash.
@@ -43,8 +96,8 @@ class ExpressionIds:
             hashed += 1
         number: int = self._next
         self._next += 1
-        self._work.execute(insert("latex", ExpressionRow), ExpressionRow(number, latex, mathml, content, visual_id))
-        self._work.execute("INSERT INTO latex_keys VALUES(?, ?)", (hashed, number))
+        self._work.execute(INSERT, (number, latex, mathml, content, visual_id))
+        self._work.execute(INSERT_KEY, (hashed, number))
         return number
 
     def _key_of(self, number: int) -> str:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from porism.corpus.build.expressions import ExpressionIds
+from porism.corpus.build.expressions import ExpressionIds, NewExpression
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.work import (
     COMMENT,
@@ -59,7 +59,7 @@ def take_given(
     following = max(first_own_id, top_id(work) + 1)
     for batch in _batches(work, source, progress(work, stage)):
         known = set(known_formulas(work, store, [given.id for given in batch]))
-        found: list[FoundFormula] = []
+        formulas: list[GivenFormula] = []
         for given in batch:
             if given.id == 0:
                 given, following = given._replace(id=following), following + 1
@@ -67,13 +67,17 @@ def take_given(
                 ledger.drop("formulas", "the id appeared before", f"formula {given.id}")
                 continue
             known.add(given.id)
-            latex = given.latex if compat else decode_latex(given.latex)
-            expression = expressions.intern(latex, given.mathml, given.content, given.visual_id)
-            found.append(_found(given, expression))
-        work.executemany(INSERT, found)
+            formulas.append(given)
+        numbers = expressions.intern_all([_expression(given, compat) for given in formulas])
+        work.executemany(INSERT, [_found(given, number) for given, number in zip(formulas, numbers, strict=True)])
         note(work, stage, batch[-1].seq)
         ledger.save()
         work.commit()
+
+
+def _expression(given: GivenFormula, compat: bool) -> NewExpression:
+    latex = given.latex if compat else decode_latex(given.latex)
+    return NewExpression(latex, given.mathml, given.content, given.visual_id)
 
 
 def _found(given: GivenFormula, expression: int) -> FoundFormula:

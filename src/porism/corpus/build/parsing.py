@@ -53,6 +53,11 @@ class StoredExpression(NamedTuple):
 INSERT = replace("expressions", StoredExpression)
 
 
+def load_parser() -> None:
+    """Load, in a worker, what parsing needs."""
+    parse("x")
+
+
 def parse_all(expressions: list[Given]) -> list[Trees]:
     """Parse expressions from their LaTeX, and from given MathML only where LaTeX is absent or not understood. The work of one worker."""
     return [_guarded(given, official=False) for given in expressions]

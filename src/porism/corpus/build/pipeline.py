@@ -21,7 +21,7 @@ from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.given import mark_unplaced, take_given, top_id
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.options import Options
-from porism.corpus.build.parsing import parse_expressions
+from porism.corpus.build.parsing import load_parser, parse_expressions
 from porism.corpus.build.select import select
 from porism.corpus.build.threads import Segmenter, SourceIds
 from porism.corpus.build.titles import segment_titles
@@ -33,7 +33,7 @@ from porism.errors import PorismError
 from porism.files import already_exists, atomic_file, disk_error
 from porism.integrity import describe_file, seal
 from porism.locks import only_writer
-from porism.parallel import cores, workers
+from porism.parallel import Pool, cores, start, workers
 from porism.progress import Progress, Silent
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -160,14 +160,16 @@ class _Build:
         with (
             contextlib.closing(connect(self.folder / WORK)) as self.work,
             contextlib.closing(self._store()) as self.store,
+            workers(self.jobs) as pool,
         ):
+            start(pool, self.jobs, load_parser)
             self.ledger = Ledger(self.work)
             if self.base:
                 self._once("seed", lambda: seed(self.work, self.store))
             self._read()
             self._once("shift", self._shift)
             self._select()
-            self._find()
+            self._find(pool)
             self._finish()
 
     def _store(self) -> sqlite3.Connection:
@@ -203,7 +205,7 @@ class _Build:
             fix = "check the sources, --source-kind, --years and --without"
             raise PorismError("there is nothing to build: no post and no formula is left", where=where, fix=fix)
 
-    def _find(self) -> None:
+    def _find(self, pool: Pool | None) -> None:
         expressions = ExpressionIds(self.work, self.store, top(self.work, "expressions"))
         first_given_id = OWN_IDS if self._has_official_ids() else 1
         for at in range(len(self.sources)):
@@ -211,18 +213,17 @@ class _Build:
             take_given(self.work, self.store, at, expressions, self.ledger, first_given_id, compat)
         self._once("own ids", lambda: note(self.work, FIRST_OWN_ID, self._first_own_id()))
         first_own_id = progress(self.work, FIRST_OWN_ID)
-        with workers(self.jobs) as pool:
-            for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
-                total = number(self.work, "SELECT count(*) FROM posts WHERE source = ?", at)
-                with self.progress.stage(f"segment posts of {name}", total) as advance:
-                    ids = SourceIds(at, name, shift, first_own_id)
-                    segmenter = Segmenter(self.work, self.store, expressions, self.ledger, ids)
-                    segmenter.run(pool, 2 * self.jobs, self.options.compat, advance)
-            self._once("titles", lambda: segment_titles(self.work, self.store, expressions, self.base is not None))
-            self._once("mark", lambda: mark_unplaced(self.work, self.ledger))
-            with self.progress.stage("parse formulas", number(self.work, "SELECT count(*) FROM latex")) as advance:
-                trees = self.options.trees
-                parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, trees, advance)
+        for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
+            total = number(self.work, "SELECT count(*) FROM posts WHERE source = ?", at)
+            with self.progress.stage(f"segment posts of {name}", total) as advance:
+                ids = SourceIds(at, name, shift, first_own_id)
+                segmenter = Segmenter(self.work, self.store, expressions, self.ledger, ids)
+                segmenter.run(pool, 2 * self.jobs, self.options.compat, advance)
+        self._once("titles", lambda: segment_titles(self.work, self.store, expressions, self.base is not None))
+        self._once("mark", lambda: mark_unplaced(self.work, self.ledger))
+        with self.progress.stage("parse formulas", number(self.work, "SELECT count(*) FROM latex")) as advance:
+            trees = self.options.trees
+            parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, trees, advance)
 
     def _has_official_ids(self) -> bool:
         base = self.base is not None and self.base.first_own_formula is not None

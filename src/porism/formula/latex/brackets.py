@@ -43,6 +43,7 @@ _CLOSERS = [chr(code) for code in range(0x3020) if unicodedata.category(chr(code
 _CLOSE = _SIZE + _pattern(
     ["\\}", "⎱", *_CLOSERS, *{_closing(token) for token in _OPENERS if token.startswith(("\\l", "\\u"))}]
 )
+_COMMAND_STARTS = tuple(sorted({token[:2] for token in _OPENERS if token[0] == "\\"}))
 _ANY_OPEN = re.compile(_pattern(_OPENERS))
 _MARK = re.compile(
     rf"(?P<skip>\\(?:left|right|middle)\s*(?:\\[A-Za-z]+|\\?.))|(?P<open>{_OPEN})|(?P<close>{_CLOSE})|\\\\|\\.|[{{}}&]",
@@ -72,8 +73,14 @@ def _has_few(latex: str, number: int) -> bool:
     """Return whether a text has at most this many opening brackets; most texts are recognised without a search."""
     if len(latex) <= number:
         return True
-    if latex.isascii() and latex.count("(") + latex.count("[") + latex.count("\\") <= number:
-        return True
+    if latex.isascii():
+        brackets = latex.count("(") + latex.count("[")
+        if brackets + latex.count("\\") <= number:
+            return True
+        for start in _COMMAND_STARTS:
+            brackets += latex.count(start)
+        if brackets <= number:
+            return True
     return len(_ANY_OPEN.findall(latex)) <= number
 
 

@@ -7,16 +7,22 @@ from porism.formula.layout.labels import BARS, CLOSING, OPENING
 from porism.formula.tree import Node, attach, chain, link_elements
 
 _FENCES = frozenset(OPENING) | CLOSING | BARS
+_NOTABLE = _FENCES | JOINABLE
 
 
 def group(row: list[Node]) -> list[Node]:
     """Match the brackets of a row. A script on a closing bracket belongs to its group."""
     if len(row) < 2:
         return row
-    labels = {node.label for node in row}
-    if not labels.isdisjoint(JOINABLE):
+    joinable = fenced = False
+    for node in row:
+        label = node.label
+        if label in _NOTABLE:
+            joinable = joinable or label in JOINABLE
+            fenced = fenced or label in _FENCES
+    if joinable:
         row = join_neighbours(row)
-    return row if labels.isdisjoint(_FENCES) else _match(row)
+    return _match(row) if fenced else row
 
 
 def group_whole(row: list[Node]) -> list[Node]:

@@ -21,13 +21,32 @@ def tangent(node: Node) -> str:
         if isinstance(item, str):
             out.append(item)
             continue
-        out.append("[" + escape(item.label))
+        label = item.label
+        begun = _begun.get(label)
+        out.append(_begin(label) if begun is None else begun)
+        children = item.children
+        if not children:
+            out.append("]")
+            continue
         stack.append("]")
-        for edge, child in zip(reversed(item.edges), reversed(item.children), strict=True):
-            stack.append(child)
+        edges = item.edges
+        for at in range(len(children) - 1, -1, -1):
+            stack.append(children[at])
+            edge = edges[at]
             if edge != "n":
                 stack.append("," + edge)
     return "".join(out)
+
+
+_begun: dict[str, str] = {}  # labels with a bracket before them, escaped: most formulas have only labels that are known
+_MAX_BEGUN = 50_000
+
+
+def _begin(label: str) -> str:
+    if len(_begun) > _MAX_BEGUN:
+        _begun.clear()
+    found = _begun[label] = "[" + escape(label)
+    return found
 
 
 def from_tangent(text: str) -> Node:

@@ -6,7 +6,7 @@ from porism.formula.tree import Node
 
 ANCHORS = frozenset((":=", *"<=>≠≤≥∝∼≅≈≡→↔↦⇒⇔⟹⊂⊆⊈"))
 # The order in which children are visited; it differs from the order of the tree's edges in the position of `c`.
-_ORDER = "nabcoudwe"
+CHILD_ORDER = "nabcoudwe"
 _WRITTEN = {
     ",": "comma",
     "<": "lt",
@@ -26,9 +26,10 @@ _WRITTEN = {
     "\\": "setminus",
 }
 MAX_DEPTH = 100
+WINDOW = 8  # tokens whose path is shorter by two have a location
 
 
-def mathtuples(layout: Node, window: int = 8) -> list[str]:
+def mathtuples(layout: Node, window: int = WINDOW) -> list[str]:
     """Return the L8 tokens of a layout tree, enclosed by `#(start)#` and `#(end)#`. With window 1 no token has a location ("L1").
 
     Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again with its location.
@@ -48,7 +49,7 @@ def mathtuples(layout: Node, window: int = 8) -> list[str]:
             continue
         children = node.children
         if "c" in edges:
-            pairs = sorted(zip(edges, children, strict=True), key=lambda pair: _ORDER.index(pair[0]))
+            pairs = sorted(zip(edges, children, strict=True), key=lambda pair: CHILD_ORDER.index(pair[0]))
             edges, children = "".join([edge for edge, _ in pairs]), [child for _, child in pairs]
         if len(edges) > 1:
             _add(tokens, f"{label},[{','.join(edges)}]", location)
@@ -81,11 +82,16 @@ def _duplicates(tokens: list[str], seen: list[tuple[str, str, str]], window: int
         if common < len(path):
             paths += "," + _coded(path[common:])
         location = _coded(path[:common]) if common < window - 1 else ""
-        wildcard = kind[0].lower() if kind[1:2] == "!" else "o"
+        wildcard = wildcard_kind(kind)
         for body in (f"{label},{paths}", f"?{wildcard},{paths}"):
             tokens.append(f"{{{body}}}")
             if location:
                 tokens.append(f"{{{body},{location}}}")
+
+
+def wildcard_kind(label: str) -> str:
+    """Return the letter of a wildcard that stands for a label: its type, `o` for operators."""
+    return label[0].lower() if label[1:2] == "!" else "o"
 
 
 def _common_prefix(left: str, right: str) -> int:

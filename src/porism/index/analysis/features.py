@@ -48,11 +48,13 @@ def features(layout: Node, operators: Node) -> Features:
 
 def features_of_many(formulas: Sequence[tuple[Node, Node]]) -> list[Features]:
     """Return the features of each formula. This is faster than formula by formula."""
-    table = feature_table(formulas)
+    table = operator_table([operators for _, operators in formulas])
+    tuples = [mathtuples(layout) for layout, _ in formulas]
+    layouts = [flat_layout(layout) for layout, _ in formulas]
     # All terms are formatted at once: big-endian bytes in hex, with a blank after each number.
     paths = _split_terms(table.paths.numbers.astype(">u8").tobytes().hex(" ", 8), table.paths.ends, 17)
     parts = _split_terms(table.parts.rows().tobytes().hex(" ", 9), table.parts.ends, 19)
-    rows = zip(table.tuples, paths, parts, table.layouts, table.operators, table.tree_paths.by_tree(), strict=True)
+    rows = zip(tuples, paths, parts, layouts, table.operators, table.tree_paths.by_tree(), strict=True)
     return [Features(*row) for row in rows]
 
 
@@ -80,25 +82,21 @@ class PartNumbers(NamedTuple):
         return rows
 
 
-class FeatureTable(NamedTuple):
-    """The features of many formulas, as `Features` has them of one. Terms that are numbers have no text yet."""
+class OperatorTable(NamedTuple):
+    """The features of many operator trees, as `Features` has them of one. Terms have no text yet."""
 
-    tuples: list[list[str]]
     paths: PathNumbers
     parts: PartNumbers
-    layouts: list[FlatLayout]
     operators: list[FlatOperators]
     tree_paths: PathTable
 
 
-def feature_table(formulas: Sequence[tuple[Node, Node]]) -> FeatureTable:
-    """Return the features of many formulas as columns."""
-    parts = [subexpressions(operators) for _, operators in formulas]
+def operator_table(trees: Sequence[Node]) -> OperatorTable:
+    """Return the features of many operator trees as columns."""
+    parts = [subexpressions(tree) for tree in trees]
     flats = [flat_operators(own[0].normal) for own in parts]
     table = find_paths(flats)
-    tuples = [mathtuples(layout) for layout, _ in formulas]
-    layouts = [flat_layout(layout) for layout, _ in formulas]
-    return FeatureTable(tuples, path_numbers(table), part_numbers(parts, flats), layouts, flats, table)
+    return OperatorTable(path_numbers(table), part_numbers(parts, flats), flats, table)
 
 
 def path_numbers(table: PathTable) -> PathNumbers:

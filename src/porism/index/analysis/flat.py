@@ -9,7 +9,8 @@ from porism.formula.tree import Node
 
 MAX_NODES = 255  # larger trees are cut, so that the position of a node fits a byte; tuples still cover the rest
 # Scripts and other attachments of a symbol are read before the symbol that follows it.
-_READING = {edge: rank for rank, edge in enumerate("abcoudwen")}
+READING_ORDER = "abcoudwen"
+_READING = {edge: rank for rank, edge in enumerate(READING_ORDER)}
 
 
 class FlatLayout(NamedTuple):

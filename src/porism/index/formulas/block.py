@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.store.rows import VisualTrees
-from porism.formula.binary import unpack
-from porism.index.analysis.features import FeatureTable, feature_table
+from porism.formula.binary import unpack_operators
+from porism.index.analysis.features import OperatorTable, operator_table
 from porism.index.analysis.paths import PathTable
 from porism.index.formulas.codes import EncodedFormulas, encode
 from porism.index.formulas.layout import TYPES
 from porism.index.formulas.local_terms import local_terms
+from porism.index.formulas.packed_layouts import LayoutTable, layout_table
 from porism.index.formulas.trees import compress_trees
 from porism.index.terms.blocks import LocalRows, rows_of_codes
 
@@ -36,13 +35,14 @@ class Block:
 
 
 def make_block(formulas: Sequence[VisualTrees]) -> Block:
-    """Compute the block of formulas."""
-    table = feature_table([unpack(formula.trees) for formula in formulas])
-    label_ids: defaultdict[str, int] = defaultdict()
-    label_ids.default_factory = label_ids.__len__  # a new label gets the next id
+    """Compute the block of formulas, of which there is at least one."""
+    packed = [formula.trees for formula in formulas]
+    layouts = layout_table(packed)
+    table = operator_table([unpack_operators(trees, with_places=False) for trees in packed])
+    label_ids = {label: number for number, label in enumerate(layouts.labels)}
     keys, counts = np.unique(_path_groups(table.tree_paths), return_counts=True)
-    columns = _columns(formulas, table, label_ids)
-    terms = local_terms(table)
+    columns = _columns(formulas, layouts, table, label_ids)
+    terms = local_terms(layouts, table)
     encoded = encode([formula.expression_id for formula in formulas], table, terms)
     rows = {family: rows_of_codes(found.sizes, found.codes, found.hashes) for family, found in terms.items()}
     return Block(columns, list(label_ids), rows, keys, counts, encoded)
@@ -58,13 +58,13 @@ def _path_groups(paths: PathTable) -> npt.NDArray[np.uint32]:
 
 
 def _columns(
-    formulas: Sequence[VisualTrees], table: FeatureTable, label_ids: Mapping[str, int]
+    formulas: Sequence[VisualTrees], layouts: LayoutTable, table: OperatorTable, label_ids: dict[str, int]
 ) -> dict[str, npt.NDArray[Any]]:
     latex = [formula.latex.encode("utf-8", "surrogatepass") for formula in formulas]
     trees = [compress_trees(formula.trees) for formula in formulas]
-    layouts, paths = table.layouts, table.tree_paths
-    layout_labels = [label_ids[label] for flat in layouts for label in flat.labels]
-    operators = np.array([label_ids[label] for label in paths.labels], np.int32)[paths.label_ids]
+    paths = table.tree_paths
+    numbers = [label_ids.setdefault(label, len(label_ids)) for label in paths.labels]
+    operators = np.array(numbers, np.int32)[paths.label_ids]
     columns: dict[str, npt.ArrayLike] = {
         "visual": [formula.visual_id for formula in formulas],
         "expression": [formula.expression_id for formula in formulas],
@@ -73,9 +73,9 @@ def _columns(
         "latex": np.frombuffer(b"".join(latex), np.uint8),
         "trees_at": np.cumsum([len(packed) for packed in trees]),
         "trees": np.frombuffer(b"".join(trees), np.uint8),
-        "layout_at": np.cumsum([len(flat.labels) for flat in layouts]),
-        "layout_label": layout_labels,
-        "layout_edge": list(chain.from_iterable(flat.edges for flat in layouts)),
+        "layout_at": layouts.ends,
+        "layout_label": layouts.label_ids,
+        "layout_edge": layouts.edges,
         "operator_at": np.cumsum([len(flat.labels) for flat in table.operators]),
         "operator_label": operators,
         "path_at": paths.path_ends,

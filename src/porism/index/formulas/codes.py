@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
-from porism.formula.binary import unpack
-from porism.index.analysis.features import LEVEL_BYTES, RENAMED, FeatureTable, feature_table
+from porism.formula.binary import unpack_operators
+from porism.index.analysis.features import LEVEL_BYTES, RENAMED, OperatorTable, operator_table
 from porism.index.analysis.terms import SMALLEST
 from porism.index.formulas.local_terms import LocalTerms, local_terms
+from porism.index.formulas.packed_layouts import layout_table
 from porism.index.schema import FORMULA_FAMILIES
 from porism.index.storage.columns import ColumnWriter, read_columns
 from porism.index.terms.dictionary import DictionaryWriter, Hashes
@@ -54,7 +55,7 @@ class EncodedFormulas(NamedTuple):
     lists: Mapping[str, CodeLists]
 
 
-def encode(expressions: Sequence[int], table: FeatureTable, terms: Mapping[str, LocalTerms]) -> EncodedFormulas:
+def encode(expressions: Sequence[int], table: OperatorTable, terms: Mapping[str, LocalTerms]) -> EncodedFormulas:
     """Return the codes of expressions, of the terms by which posts are indexed."""
     lists = {family: _indexed_codes(found) for family, found in terms.items()}
     forms = np.zeros(len(expressions), np.uint64)
@@ -193,9 +194,9 @@ def encode_expressions(collection: Collection, expressions: Sequence[int]) -> Ex
     """Compute the terms of expressions of a collection."""
     if not expressions:
         return _NO_FORMULAS
-    trees = [unpack(collection.expression(number).trees) for number in expressions]
-    table = feature_table(trees)
-    terms = local_terms(table)
+    packed = [collection.expression(number).trees for number in expressions]
+    table = operator_table([unpack_operators(trees, with_places=False) for trees in packed])
+    terms = local_terms(layout_table(packed), table)
     # Only terms by which posts are indexed, which have the lower codes: these expressions are no documents of the formula index.
     hashes = {family: found.hashes[found.indexed] for family, found in terms.items()}
     return ExtraFormulas(encode(expressions, table, terms), hashes)

@@ -1,16 +1,15 @@
-"""The terms of a block of formulas, with codes that are local to the block. Terms that are numbers are hashed without becoming text."""
+"""The terms of a block of formulas, with codes that are local to the block. Terms are hashed without becoming text."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.index.analysis.analysers import BRACKETS, FORMULA_ANALYSERS, LayoutTuples, SubExpressions
-from porism.index.analysis.features import LEVEL_BYTES, LEVEL_PREFIX, FeatureTable
+from porism.index.analysis.features import LEVEL_BYTES, LEVEL_PREFIX, OperatorTable
+from porism.index.formulas.packed_layouts import LayoutTable
 from porism.index.terms.bulk_hashing import hash_hexadecimal
 from porism.index.terms.dictionary import Hashes, hash_terms, local_codes
 
@@ -29,26 +28,20 @@ class LocalTerms(NamedTuple):
     indexed: Mask
 
 
-def local_terms(table: FeatureTable) -> dict[str, LocalTerms]:
+def local_terms(layouts: LayoutTable, table: OperatorTable) -> dict[str, LocalTerms]:
     """Return the terms of formulas by family."""
-    return {"tuples": _tuples(table), "paths": _paths(table), "parts": _parts(table)}
+    return {"tuples": _tuples(layouts), "paths": _paths(table), "parts": _parts(table)}
 
 
-def _tuples(table: FeatureTable) -> LocalTerms:
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__  # a new term gets the next code
-    sizes = np.array([len(terms) for terms in table.tuples], np.int64)
-    every = map(numbers.__getitem__, chain.from_iterable(table.tuples))
-    codes = np.fromiter(every, np.uint32, int(sizes.sum()))
-    indexed = np.ones(len(numbers), np.bool_)
+def _tuples(layouts: LayoutTable) -> LocalTerms:
+    codes, hashes = local_codes(layouts.hashes)
     analyser = FORMULA_ANALYSERS["tuples"]
     assert isinstance(analyser, LayoutTuples)
-    if not analyser.brackets:
-        indexed[[numbers[term] for term in BRACKETS if term in numbers]] = False
-    return _indexed_first(sizes, codes, hash_terms(numbers), indexed)
+    indexed = np.ones(len(hashes), np.bool_) if analyser.brackets else ~np.isin(hashes, hash_terms(BRACKETS))
+    return _indexed_first(layouts.sizes, codes, hashes, indexed)
 
 
-def _paths(table: FeatureTable) -> LocalTerms:
+def _paths(table: OperatorTable) -> LocalTerms:
     # Equal numbers are equal terms: only distinct ones are hashed. No number of a path has 64 bits, and no code of a hash is 0.
     codes, distinct = local_codes(table.paths.numbers + np.uint64(1))
     rows = (distinct - np.uint64(1)).astype(">u8").view(np.uint8).reshape(-1, 8)
@@ -56,7 +49,7 @@ def _paths(table: FeatureTable) -> LocalTerms:
     return LocalTerms(np.diff(table.paths.ends, prepend=0), codes, hashes, np.ones(len(hashes), np.bool_))
 
 
-def _parts(table: FeatureTable) -> LocalTerms:
+def _parts(table: OperatorTable) -> LocalTerms:
     analyser = FORMULA_ANALYSERS["parts"]
     assert isinstance(analyser, SubExpressions)
     codes, hashes = local_codes(hash_hexadecimal(table.parts.rows()))
