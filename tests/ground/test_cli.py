@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from porism.cli import COMMANDS, main, make_parser
+from porism.cli import COMMANDS, QUICK, main, make_parser
 
 
 def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,3 +94,22 @@ def test_broken_pipe_is_quiet() -> None:
         check=True,
     )
     assert "Traceback" not in run.stderr
+
+
+def test_a_quick_command_reads_only_itself_and_looks_for_no_garbage() -> None:
+    code = """if True:
+        import gc, sys
+        looked = []
+        gc.callbacks.append(lambda phase, info: looked.append(info["generation"]))
+        sys.argv = ["porism", "formula", "x^2"]
+        from porism.cli import main
+        del looked[:]
+        assert main() == 0 and not looked and gc.get_freeze_count() > 10_000
+        assert "porism.cli.formula" in sys.modules and "porism.cli.serve" not in sys.modules
+        """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_quick_commands_exist() -> None:
+    assert set(COMMANDS) >= QUICK
