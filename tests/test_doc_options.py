@@ -18,7 +18,7 @@ PAGES = sorted(
 )
 # A command in a code span, or at the start of a line of a code block.
 COMMAND = re.compile(r"(?:`|^\$ |^)porism ([a-z]+[^`\n]*)", re.MULTILINE)
-OPTION = re.compile(r"(?<=\s)(--[a-z][a-z-]+)")
+OPTION = re.compile(r"(?<=\s)(--[a-z][a-z0-9-]+)")
 
 
 def options(parser: argparse.ArgumentParser) -> set[str]:

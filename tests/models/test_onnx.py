@@ -12,6 +12,8 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
+from porism.index.encoded.record import EncoderEntry
+from porism.index.manifest import SEARCH, read_manifest
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.export import export_onnx
@@ -98,3 +100,26 @@ def test_another_kind_is_not_exported(tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(PorismError, match="is a model of the kind causal; needed is bi-encoder"):
         export_onnx(ModelDirectory.open(tiny("causal")), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_one_option_exports_and_encodes(
+    demo: Path, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(demo / "collection", tmp_path / "collection")
+    index = shutil.copytree(demo / "index", tmp_path / "index")
+    command = ["encode", str(index), "--encoder", str(tiny("encoder")), "--fields", "titles"]
+    assert main(command) == 0
+    assert "note: with --int8" in capsys.readouterr().err
+    assert main([*command, "--int8"]) == 0
+    assert "by encoder-int8" in capsys.readouterr().err
+    entry = EncoderEntry.of(read_manifest(index, SEARCH))
+    assert entry is not None
+    assert entry.model.backend == "onnx int8"
+    assert entry.place == str((tmp_path / "encoder-int8").resolve())
+    made = (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns
+    assert main([*command, "--int8"]) == 0  # the export is used again
+    assert (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns == made
+    other = Path(shutil.copytree(tiny("masked"), tmp_path / "other/encoder"))
+    (other / "config.json").write_text((tiny("encoder") / "config.json").read_text())
+    assert main(["encode", str(index), "--encoder", str(other), "--int8"]) == 1
+    assert f"{tmp_path / 'encoder-int8'}: exists, and was not exported from {other}" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -178,3 +179,54 @@ def test_a_wrong_line_of_excluded_ids(tmp_path: Path, capsys: pytest.CaptureFixt
     command = ["train", "encoder", str(tmp_path), "-o", str(tmp_path / "out"), "--exclude", str(tmp_path / "ids")]
     assert main(command) == 1
     assert f"{tmp_path / 'ids'}:3: is not the id of a post: 'L.5'" in capsys.readouterr().err
+
+
+KILLED = """
+import os, signal, sys
+from porism.cli import main
+from porism.models.training.loop import Training
+
+step = Training._step
+
+def killing(self):
+    step(self)
+    if self._state.step == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Training._step = killing
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross-encoder"])
+def test_a_training_that_is_killed_leaves_no_litter_in_the_end(
+    demo: Path, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model"
+    options = ["--steps", "9", "--tokens", "32", "--batch", "8", "--validate-every", "3", "--rate", "1e-3"]
+    command = ["train", kind, str(demo / "collection"), "-o", str(out), *options]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *command], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".model.scratch", ".model.training.pt"]
+    assert main(command) == 0
+    assert "9 steps, continued at step 6" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    record = json.loads((out / "training.json").read_text())
+    assert [one["step"] for one in record["course"]] == [3, 6, 9]
+    assert ModelDirectory.open(out).kind == ("bi-encoder" if kind == "encoder" else kind)
+
+
+def test_a_loss_that_is_no_number_stops_the_training(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    settings = TrainingSettings(epochs=6, batch=12, learning_rate=1e30, length=16, validate_every=50, warm_up=1)
+    trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), settings)
+    with pytest.raises(PorismError, match=r"the loss of step \d+ is not a number"):
+        Training(trainee, EXAMPLES, settings, tmp_path / "model").run()
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_few_examples_leave_nothing(demo: Path, tmp_path: Path) -> None:
+    with Collection.open(demo / "collection") as collection:
+        every = frozenset(collection.question_ids())
+        with pytest.raises(PorismError, match="there are 0 examples to train on"):
+            train_model(collection, tmp_path / "model", "encoder", FAST, exclude=every)
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from porism.cli.encode import encode, encoder_arguments
+from porism.cli.encode import encode, encoder_arguments, load_encoder
 
 HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
@@ -35,15 +35,15 @@ def run(args: argparse.Namespace) -> int:
     from porism.corpus.store.collection import Collection
     from porism.index.build import build_index
     from porism.index.manifest import SEARCH, read_manifest
-    from porism.models.directory import ModelDirectory
     from porism.progress import Bars, Silent
 
-    if args.encoder:
-        ModelDirectory.open(args.encoder).require("bi-encoder", "sparse")  # a wrong model is reported before the work
     collection = Collection.open(Path(args.collection))
-    if args.encoder and Path(args.output).exists():  # encoding was interrupted, or comes later
+    if Path(args.output).exists() and args.encoder:  # encoding was interrupted, or comes later
         read_manifest(Path(args.output), SEARCH, collection=collection.digest)
         return encode(Path(args.output), args)
+    encoder = (
+        load_encoder(Path(args.output), args) if args.encoder else None
+    )  # a wrong model is reported before the work
     manifest = build_index(
         collection,
         Path(args.output),
@@ -54,4 +54,4 @@ def run(args: argparse.Namespace) -> int:
     size = sum(part.size for part in manifest.files.values())
     counts = ", ".join(f"{number:,} {name}" for name, number in manifest.counts.items())
     print(f"{args.output}: {counts}, {size / 1e6:,.1f} MB", file=sys.stderr)
-    return encode(Path(args.output), args) if args.encoder else 0
+    return encode(Path(args.output), args, encoder) if encoder else 0

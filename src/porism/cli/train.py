@@ -130,6 +130,8 @@ def _train_model(args: argparse.Namespace) -> int:
     print(
         f"{args.output}: {done.pairs.links:,} links, {done.pairs.answers:,} answers, {report.steps:,} steps{resumed}{early}"
     )
+    for one in report.course:
+        print(f"step {one.step:,}: loss {one.loss:.3f}, validation {one.value:.3f}")
     print(f"validation: {report.before:.3f} before, {report.best:.3f} now")
     return 0
 

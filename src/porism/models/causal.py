@@ -10,7 +10,7 @@ from typing import Any
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
-from porism.models.loading import load_transformer
+from porism.models.loading import computing, load_transformer
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class CausalGenerator:
         tokens = tokens[:, -space:]
         padding = self._tokenizer.pad_token_id
         torch.manual_seed(settings.seed)
-        with torch.inference_mode():
+        with computing(self.directory), torch.inference_mode():
             made = self._model.generate(
                 input_ids=tokens,
                 attention_mask=torch.ones_like(tokens),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
-from porism.models.loading import CHUNK_BATCHES, chunks, limited, loaded
+from porism.models.loading import CHUNK_BATCHES, check_weights, chunks, computing, finite, limited, loaded
 
 BATCH = 16
 
@@ -36,6 +36,7 @@ class CrossEncoder:
         self._model = loaded(
             directory, lambda: sentence_transformers.CrossEncoder(path, device="cpu", local_files_only=True)
         )
+        check_weights(directory, self._model, pooler=True)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 
     @classmethod
@@ -54,10 +55,11 @@ class CrossEncoder:
         scores = []
         for chunk in chunks([tuple(pair) for pair in pairs], batch_size * CHUNK_BATCHES, progress):
             self.cut += self._longer(chunk)
-            logits = self._model.predict(
-                chunk, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity()
-            )
-            values = np.asarray(logits, np.float32)
+            with computing(self.directory):
+                logits = self._model.predict(
+                    chunk, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity()
+                )
+            values = finite(self.directory, np.asarray(logits, np.float32))
             scores.append(values if values.ndim == 1 else values[:, -1])
         return np.concatenate(scores) if scores else np.zeros(0, np.float32)
 

@@ -25,7 +25,7 @@ ONNX = ("onnx/model.onnx", "model.onnx")
 ONNX_INT8 = ("onnx/model_int8.onnx", "onnx/model_quantized.onnx", "onnx/model_qint8_avx512_vnni.onnx")
 # Suffixes of the files that shape what a model computes; a digest covers these and nothing else.
 SHAPING = (".json", ".safetensors", ".bin", ".onnx", ".txt", ".model", ".data")
-LEFT_OUT = ("data_config.json", "training_state.json", "training.json", "trainer_state.json")
+LEFT_OUT = ("data_config.json", "training_state.json", "training.json", "trainer_state.json", "export.json")
 # The kind of a model by the name of its class in sentence-transformers, then by the ending of its architecture in config.json.
 KIND_OF_CLASS: dict[str, ModelKind] = {
     "SentenceTransformer": "bi-encoder",
@@ -185,6 +185,19 @@ class ModelDirectory:
         prompts = self._optional("config_sentence_transformers.json").get("prompts")
         return isinstance(prompts, dict) and any(prompts.values())
 
+    @property
+    def weights_folder(self) -> Path:
+        """The folder that has the weights as safetensors."""
+        return next((path.parent for path in self._weight_files()), self.path)
+
+    def tensor_names(self) -> set[str]:
+        """Return the names of the weights."""
+        names: set[str] = set()
+        for path in self._weight_files():
+            own = self._json(path)["weight_map"] if path.suffix == ".json" else _header(path)
+            names.update(own)
+        return names
+
     def module_types(self) -> tuple[str, ...]:
         """Return the names of the modules of sentence-transformers, in their order."""
         return tuple(str(module.get("type", "")).rsplit(".", 1)[-1] for module in self._modules)
@@ -223,9 +236,12 @@ class ModelDirectory:
             raise self._error(f"{path.name} is not a JSON {kind.__name__}", "copy the directory again")
         return content
 
+    def _weight_files(self) -> list[Path]:
+        return [folder / name for folder in self._folders for name in WEIGHTS if (folder / name).is_file()]
+
     def _check_weights(self) -> None:
         self._check_pickles()
-        files = [folder / name for folder in self._folders for name in WEIGHTS if (folder / name).is_file()]
+        files = self._weight_files()
         if not files and self.onnx is None:
             raise self._error(f"has no weights (none of {', '.join((*WEIGHTS, *ONNX))})", "copy the whole directory")
         for path in files:
@@ -257,11 +273,10 @@ class ModelDirectory:
     def _check_safetensors(self, path: Path) -> None:
         """Compare the size of a file with what its header announces."""
         size = path.stat().st_size
-        with path.open("rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            header = stream.read(length) if length < size else b""
         try:
-            tensors = {name: value for name, value in json.loads(header).items() if name != "__metadata__"}
+            tensors = _header(path)
+            with path.open("rb") as stream:
+                length = int.from_bytes(stream.read(8), "little")
             announced = 8 + length + max((value["data_offsets"][1] for value in tensors.values()), default=0)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             raise self._error(f"{path.name} is not a whole safetensors file", "copy the directory again") from None
@@ -271,6 +286,14 @@ class ModelDirectory:
 
     def _error(self, fact: str, fix: str) -> PorismError:
         return PorismError(fact, where=str(self.path), fix=fix)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """Return what the header of a safetensors file says of each tensor."""
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        header = stream.read(length) if length < path.stat().st_size else b""
+    return {name: value for name, value in json.loads(header).items() if name != "__metadata__"}
 
 
 def _packaged(name: str) -> Path:

@@ -12,7 +12,17 @@ import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
-from porism.models.loading import CHUNK_BATCHES, chunks, count_longer, limited, loaded
+from porism.models.loading import (
+    CHUNK_BATCHES,
+    check_vocabulary,
+    check_weights,
+    chunks,
+    computing,
+    count_longer,
+    finite,
+    limited,
+    loaded,
+)
 from porism.models.onnx import OnnxEncoder, onnx_encoder
 
 Vectors = npt.NDArray[np.float32]
@@ -50,6 +60,10 @@ class BiEncoder:
         return np.concatenate(parts) if parts else np.zeros((0, self.record.dimensions), np.float32)
 
     def _encode(self, texts: list[str], batch_size: int, role: Role) -> Vectors:
+        with computing(self.directory):
+            return finite(self.directory, self._computed(texts, batch_size, role))
+
+    def _computed(self, texts: list[str], batch_size: int, role: Role) -> Vectors:
         if self._onnx:
             encoded = self._onnx.encode(texts, batch_size)
             self.cut += encoded.cut
@@ -82,5 +96,7 @@ def _load(directory: ModelDirectory, length: int | None) -> Any:
         directory,
         lambda: sentence_transformers.SentenceTransformer(str(directory.path), device="cpu", local_files_only=True),
     )
+    check_weights(directory, model, pooler=False)
+    check_vocabulary(directory, model.tokenizer.get_vocab())
     model.max_seq_length = limited(directory, length, model.max_seq_length)
     return model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import logging
 import shutil
 import warnings
@@ -15,13 +16,14 @@ from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory
 from porism.models.directory import ONNX, ONNX_INT8, ModelDirectory
 from porism.models.libraries import library
-from porism.models.loading import load_transformer
+from porism.models.loading import computing, load_transformer
 from porism.models.onnx import read_pooling
 
 Precision = Literal["float32", "int8"]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT = "last_hidden_state"
 OPSET = 17
+RECORD = "export.json"  # of which model an export was made
 COPIED = (".json", ".txt", ".model")  # suffixes of configuration and tokenizer
 
 
@@ -43,10 +45,28 @@ def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "fl
                 (work / inner).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, work / inner)
         (work / ONNX[0]).parent.mkdir(exist_ok=True)
-        with _quiet():
+        record = {"name": directory.name, "digest": directory.digest, "precision": precision}
+        (work / RECORD).write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+        with _quiet(), computing(directory):
             _write(directory, work / ONNX[0])
             if precision == "int8":
                 _quantise(work / ONNX[0], work / ONNX_INT8[0])
+    return ModelDirectory.open(out)
+
+
+def int8_of(directory: ModelDirectory, folder: Path) -> ModelDirectory:
+    """Return the export of a model with 8-bit weights in a folder, named after the model; make it if it is not there."""
+    out = folder / f"{directory.name}-int8"
+    if not out.exists():
+        return export_onnx(directory, out, "int8")
+    record = out / RECORD
+    made_of = json.loads(record.read_text("utf-8")).get("digest") if record.is_file() else None
+    if made_of != directory.digest:
+        raise PorismError(
+            f"exists, and was not exported from {directory.path}",
+            where=str(out),
+            fix="remove it, or name the model to use: --encoder DIR, without --int8",
+        )
     return ModelDirectory.open(out)
 
 

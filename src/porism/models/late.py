@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import Role
 from porism.models.libraries import library
-from porism.models.loading import CHUNK_BATCHES, chunks, count_longer, limited, loaded
+from porism.models.loading import CHUNK_BATCHES, check_weights, chunks, computing, count_longer, finite, limited, loaded
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -33,6 +33,7 @@ class LateInteraction:
         library_class = "MultiVectorEncoder" if self._own else "SentenceTransformer"
         maker = getattr(library("sentence_transformers"), library_class)
         self._model: Any = loaded(directory, lambda: maker(str(directory.path), device="cpu", local_files_only=True))
+        check_weights(directory, self._model, pooler=False)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 
     @classmethod
@@ -51,7 +52,8 @@ class LateInteraction:
         vectors: list[Vectors] = []
         for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress):
             self.cut += count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
-            vectors += self._encode(chunk, batch_size, role)
+            with computing(self.directory):
+                vectors += [finite(self.directory, one) for one in self._encode(chunk, batch_size, role)]
         return vectors
 
     def _encode(self, texts: list[str], batch_size: int, role: Role) -> list[Vectors]:

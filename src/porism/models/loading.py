@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory
 from porism.models.libraries import library
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RuntimeError, ImportError)
+OTHER_SIZES = "its weights have other sizes than config.json says"
 CHUNK_BATCHES = 8  # batches that are sorted by length together; progress is reported after each chunk
 
 Item = TypeVar("Item")
@@ -24,12 +29,19 @@ class Transformer(NamedTuple):
 
 
 def load_transformer(
-    directory: ModelDirectory, model_class: str, path: Path | None = None, **options: Any
+    directory: ModelDirectory, model_class: str, path: Path | None = None, *, new_head: bool = False, **options: Any
 ) -> Transformer:
     """Load the tokenizer of a directory, and its model as a class of transformers such as AutoModelForCausalLM.
 
-    `path` is a folder inside the directory, if the files are there; `options` are those of the model.
+    `path` is a folder inside the directory, if the files are there; `options` are those of the model. A model that is trained may have a `new_head`,
+    which the directory has no weights for.
     """
+    if not directory.tensor_names():
+        raise PorismError(
+            "has its weights as ONNX only",
+            where=str(directory.path),
+            fix="name the directory that it was exported from, which has model.safetensors",
+        )
     transformers, place = library("transformers"), str(path or directory.path)
     safe = {
         "local_files_only": True,
@@ -37,8 +49,85 @@ def load_transformer(
     }  # no code of the directory, and no question whether to run it
     tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **safe))
     maker = getattr(transformers, model_class)
-    model = loaded(directory, lambda: maker.from_pretrained(place, use_safetensors=True, **safe, **options).eval())
-    return Transformer(tokenizer, model)
+    model, info = loaded(directory, lambda: _with_info(maker, place, **safe, **options))
+    base = f"{model.base_model_prefix}." if new_head else ""
+    pooler = not new_head and model_class != "AutoModel"
+    _refuse_lost(directory, [name for name in _lost(info, pooler) if name.startswith(base)])
+    return Transformer(tokenizer, model.eval())
+
+
+def check_weights(directory: ModelDirectory, model: Any, pooler: bool) -> Any:
+    """Return a model of sentence-transformers, if the directory has weights for all of it. Libraries make up what is missing, at random.
+
+    `pooler` says whether the model uses the layer of that name; many directories have none.
+    """
+    kind, stored = library("transformers").PreTrainedModel, directory.tensor_names()
+    own = next((part for part in model.modules() if isinstance(part, kind)), None)
+    prefix = f"{own.base_model_prefix}." if own else ""
+    if own and not all({name, prefix + name, name.removeprefix(prefix)} & stored for name in own.state_dict()):
+        # Weights may have other names than the model's, or be shared. The library knows, at the cost of loading again.
+        place = str(directory.weights_folder)
+        _, info = loaded(directory, lambda: _with_info(type(own), place, local_files_only=True))
+        _refuse_lost(directory, _lost(info, pooler))
+    return model
+
+
+def _with_info(maker: Any, place: str, **options: Any) -> Any:
+    """Return a model, and what the library found missing or of another size."""
+    return maker.from_pretrained(
+        place, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
+    )
+
+
+def _lost(info: dict[str, Any], pooler: bool) -> list[str]:
+    """Return the names of the weights that were made up, those of the pooler only if it is used."""
+    mismatched = [one if isinstance(one, str) else one[0] for one in info["mismatched_keys"]]
+    return sorted(name for name in {*info["missing_keys"], *mismatched} if pooler or "pooler" not in name.split("."))
+
+
+def _refuse_lost(directory: ModelDirectory, names: Collection[str]) -> None:
+    if names:
+        raise PorismError(
+            f"has no fitting weights for {len(names):,} parts of the model that config.json describes, such as {min(names)}",
+            where=str(directory.path),
+            fix="copy the whole directory, or name another one",
+        )
+
+
+def check_vocabulary(directory: ModelDirectory, tokens: Mapping[str, int]) -> None:
+    """Refuse a tokenizer that makes tokens which the model has no vectors for."""
+    known = directory.config.get("vocab_size")
+    most = max(tokens.values(), default=0) + 1
+    if isinstance(known, int) and most > known:
+        raise PorismError(
+            f"the tokenizer makes {most:,} tokens, of which the model knows {known:,}: it is that of another model",
+            where=str(directory.path),
+            fix="copy the tokenizer's files of the same model",
+        )
+
+
+@contextlib.contextmanager
+def computing(directory: ModelDirectory) -> Iterator[None]:
+    """Report what a library raises while a model reads texts."""
+    try:
+        yield
+    except PorismError:
+        raise
+    except Exception as error:  # libraries of compiled code raise classes of their own
+        fact = f"the model cannot read a text: {error}".splitlines()[0][:300]
+        fix = "copy the directory again: tokenizer and weights may be of different models"
+        raise PorismError(fact, where=str(directory.path), fix=fix) from error
+
+
+def finite(directory: ModelDirectory, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return what a model computed, if all of it are numbers."""
+    if np.isfinite(values).all():
+        return values
+    raise PorismError(
+        "the model computes values that are not numbers (NaN or infinite): its weights are damaged",
+        where=str(directory.path),
+        fix="copy the directory again, or name another one",
+    )
 
 
 def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
@@ -49,7 +138,8 @@ def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
     except PorismError:
         raise
     except UNREADABLE as error:
-        fact = f"cannot be loaded as a {directory.kind}: {error}".splitlines()[0][:300]
+        reason = OTHER_SIZES if "ignore_mismatched_sizes" in str(error) else error
+        fact = f"cannot be loaded as a {directory.kind}: {reason}".splitlines()[0][:300]
         raise PorismError(
             fact, where=str(directory.path), fix="copy the directory again, or name another one"
         ) from error

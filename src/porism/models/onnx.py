@@ -12,7 +12,7 @@ import numpy.typing as npt
 from porism.errors import PorismError
 from porism.models.directory import ONNX, ModelDirectory
 from porism.models.libraries import is_installed, library
-from porism.models.loading import limited
+from porism.models.loading import check_vocabulary, limited
 
 Vectors = npt.NDArray[np.float32]
 INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
@@ -43,6 +43,7 @@ class OnnxEncoder:
         except Exception as error:  # both libraries raise classes of their own
             fact = f"{file.name} cannot be loaded: {error}".splitlines()[0][:300]
             raise PorismError(fact, where=str(directory.path), fix="copy the directory again") from error
+        check_vocabulary(directory, self._tokenizer.get_vocab())
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._inputs = {one.name for one in self._session.get_inputs()}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
-from porism.models.loading import chunks, count_longer, limited, load_transformer
+from porism.models.loading import chunks, computing, count_longer, finite, limited, load_transformer
 
 BATCH = 16
 LEAST_WEIGHT = 1e-4
@@ -44,7 +44,8 @@ class SparseEncoder:
         found: list[dict[str, float]] = []
         for chunk in chunks(texts, batch_size, progress):
             self.cut += count_longer(self._tokenizer, chunk, self.length)
-            found += [self._words(row, most) for row in self._weights(chunk)]
+            with computing(self.directory):
+                found += [self._words(row, most) for row in finite(self.directory, self._weights(chunk))]
         return found
 
     def _weights(self, texts: list[str]) -> npt.NDArray[np.float32]:

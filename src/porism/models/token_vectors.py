@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory
 from porism.models.libraries import library
-from porism.models.loading import limited, load_transformer
+from porism.models.loading import computing, finite, limited, load_transformer
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -55,7 +55,9 @@ class TokenEncoder:
         counts: dict[int, int] = {}
         special = set(self._tokenizer.all_special_ids)
         for batch in _batches(texts):
-            for codes, vectors in self._outputs(batch):
+            with computing(self.directory):
+                outputs = [(codes, finite(self.directory, vectors)) for codes, vectors in self._outputs(batch)]
+            for codes, vectors in outputs:
                 for code, vector in zip(codes, vectors, strict=True):
                     if code not in special:
                         sums[code] = sums[code] + vector if code in sums else vector.copy()

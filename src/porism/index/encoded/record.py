@@ -18,6 +18,7 @@ from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import BiEncoder, Role
 
 DEFAULT_LENGTH = 192  # tokens of a post; more cost more and gain little on questions and answers
+PROBE = "Prove that $\\sqrt{2}$ is irrational."
 DEFAULT_FIELDS: tuple[EncodedField, ...] = FIELDS
 Vectors = npt.NDArray[np.float32]
 
@@ -62,6 +63,7 @@ class IndexEncoder:
         directory = ModelDirectory.open(place)
         most = int(directory.config.get("max_position_embeddings") or length)
         model = BiEncoder(directory, min(length, most))
+        model.encode([PROBE])  # damaged weights are found now, not after the work
         known = str(Path(place).resolve()) if Path(place).is_dir() else str(place)  # or the name of a package
         encoder = cls(EncoderEntry(model.record, known, tuple(one for one in FIELDS if one in fields)))
         encoder._model = model

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
 from porism.files import already_exists
 from porism.index.encoded.pairs import CollectionPairs, collection_pairs
 from porism.models.directory import ModelDirectory
-from porism.models.training.loop import Training, remove_checkpoint
+from porism.models.training.loop import Training, has_checkpoint, remove_checkpoint
 from porism.models.training.scratch import Architecture, write_scratch_model
 from porism.models.training.settings import TrainingReport, TrainingSettings
 from porism.models.training.trainees import BiEncoderTrainee, CrossEncoderTrainee, Trainee
@@ -50,9 +51,14 @@ def train_model(
     if out.exists():
         raise already_exists(out)
     pairs = collection_pairs(collection, exclude=exclude, links=kind == "encoder", seed=settings.seed)
-    directory = ModelDirectory.open(start) if start else _scratch(out, kind, pairs, settings)
-    directory.require("bi-encoder", "sparse", *(("cross-encoder",) if kind == "cross-encoder" else ()))
-    report = Training(TRAINEES[kind](directory, settings), pairs.examples, settings, out).run(progress)
+    try:
+        directory = ModelDirectory.open(start) if start else _scratch(out, kind, pairs, settings)
+        directory.require("bi-encoder", "sparse", *(("cross-encoder",) if kind == "cross-encoder" else ()))
+        report = Training(TRAINEES[kind](directory, settings), pairs.examples, settings, out).run(progress)
+    except PorismError:  # a wrong model, too few examples, a full disk
+        if not has_checkpoint(out):
+            remove_checkpoint(out)
+        raise
     remove_checkpoint(out)
     return TrainedModel(pairs, report)
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
 from porism.hashing import hash64
 from porism.index.encoded.record import IndexEncoder
 from porism.index.encoded.store import FieldVectors
@@ -48,6 +49,21 @@ def encode_segment(
     progress: Progress | None = None,
 ) -> Path:
     """Write the vectors of the threads of these questions into a segment; return their folder."""
+    try:
+        return _encode_segment(collection, questions, segment, encoder, known, progress)
+    except PorismError:  # of the model: to continue makes no sense
+        shutil.rmtree(segment / UNFINISHED, ignore_errors=True)
+        raise
+
+
+def _encode_segment(
+    collection: Collection,
+    questions: Sequence[int],
+    segment: Path,
+    encoder: IndexEncoder,
+    known: Sequence[FieldVectors],
+    progress: Progress | None,
+) -> Path:
     work = segment / UNFINISHED
     for field in encoder.entry.fields:
         place = work / f"{field}-{encoder.entry.model.digest}-{encoder.entry.model.length}"

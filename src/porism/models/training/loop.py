@@ -8,7 +8,7 @@ import random
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory
 from porism.hashing import combine, digest64
 from porism.models.libraries import library
-from porism.models.training.settings import TrainingExample, TrainingReport, TrainingSettings
+from porism.models.loading import computing
+from porism.models.training.settings import TrainingExample, TrainingReport, TrainingSettings, Validation
 from porism.models.training.trainees import Trainee
 from porism.progress import Progress, Silent
 
@@ -34,6 +35,8 @@ class _State:
     best: float = -1.0
     bad: int = 0
     weights: Any = None  # the best so far
+    course: list[Validation] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)  # of the steps since the last validation
 
 
 class Training:
@@ -53,7 +56,7 @@ class Training:
         number = max(2, min(settings.most_held_out, int(len(mixed) * settings.held_out)))
         self._held_out, self._training = mixed[:number], mixed[number:]
         self._trainee, self._settings, self._out = trainee, settings, out
-        self._checkpoint = out.with_name(f".{out.name}.training.pt")
+        self._checkpoint = _checkpoint(out)
         per_epoch = -(-len(self._training) // settings.batch)
         self.steps = min(per_epoch * settings.epochs, settings.steps or sys.maxsize)
         self._per_epoch = per_epoch
@@ -71,7 +74,7 @@ class Training:
         if not resumed_at:
             state.before = state.best = self._validate()
             state.weights = self._copied()
-        stopped = False
+        stopped = state.bad >= self._settings.patience  # killed after the last validation, before the model was written
         with (progress or Silent()).stage("training", self.steps) as advance:
             advance(state.step)
             while state.step < self.steps and not stopped:
@@ -90,10 +93,11 @@ class Training:
                 "steps": state.step,
                 "before": state.before,
                 "best": state.best,
+                "course": [one._asdict() for one in state.course],
             }
             (work / "training.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
         self._checkpoint.unlink(missing_ok=True)
-        return TrainingReport(state.step, state.before, state.best, stopped, resumed_at)
+        return TrainingReport(state.step, state.before, state.best, stopped, resumed_at, tuple(state.course))
 
     def _step(self) -> None:
         torch = library("torch")
@@ -105,20 +109,31 @@ class Training:
         for group in self._optimizer.param_groups:
             group["lr"] = settings.learning_rate * min((state.step + 1) / settings.warm_up, left)
         self._trainee.model.train()
-        loss = self._trainee.loss(batch)
+        with computing(self._trainee.directory):
+            loss = self._trainee.loss(batch)
+        if not torch.isfinite(loss):
+            raise PorismError(
+                f"the loss of step {state.step + 1:,} is not a number",
+                where=str(self._trainee.directory.path),
+                fix="choose a smaller --rate; if it is the first step, copy the model to start from again",
+            )
         self._optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._trainee.model.parameters(), CLIP)
         self._optimizer.step()
+        state.losses.append(float(loss.detach()))
         state.step += 1
 
     def _validate(self) -> float:
         self._trainee.model.eval()
-        return self._trainee.validate(self._held_out)
+        with computing(self._trainee.directory):
+            return self._trainee.validate(self._held_out)
 
     def _judge(self) -> bool:
         """Validate; keep the best weights; return whether to stop early."""
         state, value = self._state, self._validate()
+        state.course.append(Validation(state.step, sum(state.losses) / len(state.losses), value))
+        state.losses = []
         if value > state.best:
             state.best, state.bad, state.weights = value, 0, self._copied()
         else:
@@ -135,6 +150,7 @@ class Training:
             "key": state.key, "step": state.step, "before": state.before, "best": state.best, "bad": state.bad,
             "weights": state.weights, "model": self._trainee.model.state_dict(),
             "optimizer": self._optimizer.state_dict(), "random": torch.get_rng_state(),
+            "course": [tuple(one) for one in state.course],
         }  # fmt: skip
         torch.save(content, unfinished)
         os.replace(unfinished, self._checkpoint)
@@ -155,10 +171,21 @@ class Training:
         torch.set_rng_state(content["random"])
         state.step, state.before, state.best = content["step"], content["before"], content["best"]
         state.bad, state.weights = content["bad"], content["weights"]
+        state.course = [Validation(*one) for one in content.get("course", ())]
         return state.step
+
+
+def has_checkpoint(out: Path) -> bool:
+    """Return whether a training was begun that can continue."""
+    return _checkpoint(out).is_file()
+
+
+def _checkpoint(out: Path) -> Path:
+    return out.with_name(f".{out.name}.training.pt")
 
 
 def remove_checkpoint(out: Path) -> None:
     """Remove what an abandoned training has left beside a directory."""
-    out.with_name(f".{out.name}.training.pt").unlink(missing_ok=True)
+    for path in (_checkpoint(out), _checkpoint(out).with_suffix(".part")):
+        path.unlink(missing_ok=True)
     shutil.rmtree(out.with_name(f".{out.name}.scratch"), ignore_errors=True)

@@ -36,11 +36,20 @@ class TrainingSettings:
         return asdict(self)
 
 
+class Validation(NamedTuple):
+    """A validation in the course of a training: after which step, the mean loss of the steps since the one before, and how well positives rank."""
+
+    step: int
+    loss: float
+    value: float
+
+
 class TrainingReport(NamedTuple):
-    """The result of a training: steps, the validation before and at its best, and whether it stopped early."""
+    """The result of a training: steps, the validation before and at its best, whether it stopped early, and all validations."""
 
     steps: int
     before: float
     best: float
     stopped_early: bool
     resumed_at: int
+    course: tuple[Validation, ...] = ()

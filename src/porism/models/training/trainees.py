@@ -108,7 +108,7 @@ class CrossEncoderTrainee:
         self.directory = directory
         self._settings = settings
         self._tokenizer, self.model = load_transformer(
-            directory, "AutoModelForSequenceClassification", num_labels=1, ignore_mismatched_sizes=True
+            directory, "AutoModelForSequenceClassification", num_labels=1, new_head=True
         )
 
     def _logits(self, first: Sequence[str], second: Sequence[str]) -> Any:

@@ -95,6 +95,21 @@ def encoded_documents(
 def _build(context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, folder: Path) -> None:
     part = hashlib.sha256(f"{key} {context.collection.digest}".encode()).hexdigest()[:16]
     blocks = context.cache / f"{name}-{part}.blocks"
+    try:
+        digests = _write_blocks(context, name, key, documents, encode, blocks)
+    except PorismError:  # of the model: to continue makes no sense
+        shutil.rmtree(blocks, ignore_errors=True)
+        raise
+    _join([blocks / f"{digest}.npz" for digest in digests], folder)
+    (folder / _DIGESTS).write_text(json.dumps(digests), "utf-8")
+    (folder / _KEY).write_text(key, "utf-8")
+    shutil.rmtree(blocks, ignore_errors=True)
+
+
+def _write_blocks(
+    context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, blocks: Path
+) -> list[str]:
+    """Write the blocks that are missing; return the names of all, in their order."""
     blocks.mkdir(parents=True, exist_ok=True)
     earlier = _earlier_blocks(context.cache, name, key)
     total = sum(1 for _ in documents())
@@ -107,10 +122,7 @@ def _build(context: SystemContext, name: str, key: str, documents: Documents, en
                 _write_block(blocks / f"{digest}.npz", found)
             digests.append(digest)
             advance(len(block))
-    _join([blocks / f"{digest}.npz" for digest in digests], folder)
-    (folder / _DIGESTS).write_text(json.dumps(digests), "utf-8")
-    (folder / _KEY).write_text(key, "utf-8")
-    shutil.rmtree(blocks, ignore_errors=True)
+    return digests
 
 
 def _batches(documents: Iterable[TextDocument]) -> Iterator[list[TextDocument]]:

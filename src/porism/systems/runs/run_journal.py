@@ -61,6 +61,8 @@ class RunJournal:
     def __exit__(self, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()
+        if not self.finished:  # there is nothing to continue
+            self.remove()
 
     def add(self, done: FinishedTopic) -> None:
         """Add a finished topic; it survives the end of the process."""
@@ -77,7 +79,7 @@ class RunJournal:
         os.fsync(self._stream.fileno())
 
     def remove(self) -> None:
-        """Delete the journal: the run is complete."""
+        """Delete the journal: the run is complete, or nothing of it is."""
         self.path.unlink(missing_ok=True)
 
 
