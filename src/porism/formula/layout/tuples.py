@@ -90,7 +90,7 @@ def _duplicates(tokens: list[str], seen: list[tuple[str, str, str]], window: int
 
 
 def wildcard_kind(label: str) -> str:
-    """Return the letter of a wildcard that stands for a label: its type, `o` for operators."""
+    """Return the letter of the wildcard in place of a label: its type, `o` for operators."""
     return label[0].lower() if label[1:2] == "!" else "o"
 
 
