@@ -2,7 +2,8 @@
 
 math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with each unclosed
 bracket: with thirty of them it never ends. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
-unclosed. The result looks the same. Closed brackets can cost as much when they are nested deep; `is_shallow` finds those.
+unclosed. The result looks the same. Closed brackets can cost as much when they are nested, and a closing one that is the argument of a
+command (`\\norm)`) closes nothing, so only a text with few opening brackets (`has_few_brackets`) is cheap for sure.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import re
 import unicodedata
 from importlib.resources import files
 
-# So many unclosed or nested brackets cost nothing yet.
+# So many brackets cost nothing yet, unclosed or however they are nested.
 MAX_UNCLOSED = 6
-MAX_DEPTH = 10
+MAX_BRACKETS = 10
 
 
 def _openers() -> list[str]:
@@ -56,7 +57,7 @@ def protect_brackets(latex: str) -> str:
     """Return the text with its unclosed opening brackets protected when there are many; nearly all texts stay as they are."""
     if _has_few(latex, MAX_UNCLOSED):
         return latex
-    unclosed = _scan(latex)[0]
+    unclosed = _unclosed(latex)
     if len(unclosed) <= MAX_UNCLOSED:
         return latex
     for start, end in sorted(unclosed, reverse=True):
@@ -64,9 +65,9 @@ def protect_brackets(latex: str) -> str:
     return latex
 
 
-def is_shallow(latex: str) -> bool:
-    """Return whether brackets are nested so little that the converter takes time in proportion to the length."""
-    return _has_few(latex, MAX_DEPTH) or _scan(latex)[1] <= MAX_DEPTH
+def has_few_brackets(latex: str) -> bool:
+    """Return whether there are so few opening brackets that the converter takes time in proportion to the length, wherever they close."""
+    return _has_few(latex, MAX_BRACKETS)
 
 
 def _has_few(latex: str, number: int) -> bool:
@@ -84,27 +85,23 @@ def _has_few(latex: str, number: int) -> bool:
     return len(_ANY_OPEN.findall(latex)) <= number
 
 
-def _scan(latex: str) -> tuple[list[tuple[int, int]], int]:
-    """Return the positions of opening brackets that nothing closes within their own braces and cell, and the largest depth."""
+def _unclosed(latex: str) -> list[tuple[int, int]]:
+    """Return the positions of opening brackets that nothing closes within their own braces and cell."""
     unclosed: list[tuple[int, int]] = []
     stack: list[tuple[int, int] | None] = []
-    depth = deepest = 0
     for found in _MARK.finditer(latex):
         mark = found[0]
         if found["open"]:
             stack.append(found.span())
-            depth += 1
-            deepest = max(deepest, depth)
         elif found["close"]:
             if stack and stack[-1] is not None:
                 stack.pop()
-                depth -= 1
         elif mark == "{":
             stack.append(None)
         elif mark in ("}", "&", "\\\\"):
             while stack and (top := stack[-1]) is not None:
-                unclosed.append(top)  # still counts as open: the converter may search its partner behind the group
+                unclosed.append(top)
                 stack.pop()
             if mark == "}" and stack:
                 stack.pop()
-    return unclosed + [span for span in stack if span is not None], deepest
+    return unclosed + [span for span in stack if span is not None]

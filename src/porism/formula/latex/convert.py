@@ -10,7 +10,7 @@ import functools
 import re
 from typing import Any, NamedTuple
 
-from porism.formula.latex.brackets import is_shallow, protect_brackets
+from porism.formula.latex.brackets import has_few_brackets, protect_brackets
 from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.isolated import Task, TooExpensive, convert_isolated
 from porism.formula.latex.macros import Macros
@@ -80,7 +80,7 @@ def command_mathml(latex: str) -> str:
 def _math_core(latex: str, lenient: bool = False) -> str:
     """Convert with math-core: here if that takes little time for sure, else in a process that can be killed. Raise what it raises."""
     latex = protect_brackets(latex)
-    if is_shallow(latex):
+    if has_few_brackets(latex):
         mathml: str = math_core(lenient)(latex, displaystyle=False)
         return mathml
     return convert_isolated(Task("math-core", latex, lenient))
@@ -138,7 +138,7 @@ def _with_latex2mathml(source: EditableLatex, problem: Problem) -> Converted:
 
 
 def _latex2mathml(latex: str) -> str:
-    if len(latex) > SHORT or not is_shallow(latex):  # it takes time quadratic in the length
+    if len(latex) > SHORT or not has_few_brackets(latex):  # it takes time quadratic in the length
         return convert_isolated(Task("latex2mathml", latex))
     from latex2mathml.converter import convert
 
