@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from porism.errors import PorismError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
@@ -107,3 +110,14 @@ def in_threads(function: Callable[[Argument], Result]) -> Callable[[Argument], R
             _current.reset(token)
 
     return limited
+
+
+def shared(
+    executor: Executor, function: Callable[[Argument], Result], tasks: Sequence[Argument], here: int = 1
+) -> list[Result]:
+    """Return the results of all tasks: the first ones are computed here, the others by a thread meanwhile, or here if none is free."""
+    own, others = tasks[:here], tasks[here:]
+    waiting = executor.submit(in_threads(lambda rest: [function(task) for task in rest]), others)
+    results = [function(task) for task in own]
+    # Waking a thread takes time; what it has not begun by now is done sooner here.
+    return results + ([function(task) for task in others] if waiting.cancel() else waiting.result())

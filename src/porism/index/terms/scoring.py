@@ -129,37 +129,42 @@ def unit_counts(
 
 def best(scores: Floats, matched: npt.NDArray[np.bool_], k: int) -> tuple[Ints, Floats]:
     """Return the k matched rows of the largest scores, best first; equal scores in the order of rows."""
-    rows = np.empty(len(scores), np.int64)
+    rows = np.empty(len(scores), np.int32)
     rows = rows[: _most_promising(scores, matched, k, rows)]
     values = scores[rows]
     order = np.argsort(-values, kind="stable")[:k]
-    return rows[order], values[order]
+    return rows[order].astype(np.int64), values[order]
 
 
 @compiled
 def _most_promising(scores: Any, matched: Any, k: int, rows: Any) -> int:
     """Write the matched rows that may be among the k best, in order; return how many there are, k or little more if as many match.
 
-    Scores are counted in intervals of equal width, and those in the lower intervals are left out.
+    Scores are counted in intervals of equal width, and those in the lower intervals are left out. Rows are written whether they are wanted or
+    not, and counted if they are: which rows match cannot be predicted, so that a condition would cost more.
     """
-    low, high, found = np.inf, -np.inf, 0
+    found = 0
     for row in range(len(scores)):
-        if matched[row]:
-            low, high = min(low, scores[row]), max(high, scores[row])
-            found += 1
-    scale = INTERVALS / (high - low) if found > k and 0.0 < high - low < np.inf else 0.0
+        rows[found] = row
+        found += matched[row]
+    low, high = np.inf, -np.inf
+    for at in range(found):
+        score = scores[rows[at]]
+        low, high = min(low, score), max(high, score)
+    if found <= k or not 0.0 < high - low < np.inf:
+        return found
+    scale = INTERVALS / (high - low)
     counts = np.zeros(INTERVALS + 1, np.int64)
-    if scale > 0.0:
-        for row in range(len(scores)):
-            if matched[row]:
-                counts[int((scores[row] - low) * scale)] += 1
+    for at in range(found):
+        counts[int((scores[rows[at]] - low) * scale)] += 1
     lowest, above = INTERVALS, counts[INTERVALS]
     while lowest > 0 and above < k:
         lowest -= 1
         above += counts[lowest]
     number = 0
-    for row in range(len(scores)):
-        if matched[row] and (scale == 0.0 or int((scores[row] - low) * scale) >= lowest):
+    for at in range(found):
+        row = rows[at]
+        if (scores[row] - low) * scale >= lowest:  # as for few of the rows
             rows[number] = row
             number += 1
     return number

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.deadline import in_threads
+from porism.deadline import shared
 from porism.index.formulas.store import WHOLE
 from porism.index.protocols import Candidates as Found
 from porism.index.protocols import FormulaStore, Term
@@ -71,8 +71,8 @@ def find_candidates(
     )
     # The threads are for queries of usual size; a large one would keep others waiting.
     is_large = len(query.layout.labels) > MAX_SYMBOLS_IN_THREADS
-    find = in_threads(partial(_find, store))
-    tuples, paths, parts = map(find, searches) if is_large else executor.map(find, searches)
+    find = partial(_find, store)
+    tuples, paths, parts = map(find, searches) if is_large else shared(executor, find, searches)
     rows = np.unique(np.concatenate((tuples.rows, paths.rows, parts.rows, np.array(extra_rows, np.int64))))
     scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))
     scores[np.searchsorted(rows, tuples.rows)] = tuples.scores

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.deadline import in_threads
+from porism.deadline import shared
 from porism.errors import PorismError
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
@@ -183,10 +183,10 @@ class FormulaSearcher:
         possible += find_by_shape(query, self.store) if query.has_wildcards else []
         candidates = find_candidates(query, self.store, depth, [*containing, *possible], self._executor)
         batch = read_batch(self.store, candidates, containing)
-        parts, compute = batch.split(_blocks(query, batch)), in_threads(partial(compute_features, context))
+        parts, compute = batch.split(_blocks(query, batch)), partial(compute_features, context)
         # The threads are for queries of usual size; a large one would keep others waiting.
-        features = self._executor.map(compute, parts) if len(parts) <= THREADS else map(compute, parts)
-        scored = ScoredCandidates(batch, np.concatenate(list(features)) * WEIGHTS)
+        features = shared(self._executor, compute, parts) if len(parts) <= THREADS else list(map(compute, parts))
+        scored = ScoredCandidates(batch, np.concatenate(features) * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
             return scored.keep(same_formulas(query, self.store, batch.rows, batch.operators))
         if mode == "subformula" or query.has_wildcards:
