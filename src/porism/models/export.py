@@ -56,18 +56,27 @@ def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "fl
 
 def int8_of(directory: ModelDirectory, folder: Path) -> ModelDirectory:
     """Return the export of a model with 8-bit weights in a folder, named after the model; make it if it is not there."""
+    if not directory.tensor_names():  # it is an export already
+        return directory
     out = folder / f"{directory.name}-int8"
     if not out.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         return export_onnx(directory, out, "int8")
-    record = out / RECORD
-    made_of = json.loads(record.read_text("utf-8")).get("digest") if record.is_file() else None
-    if made_of != directory.digest:
+    if _exported_from(out) != directory.digest:
         raise PorismError(
             f"exists, and was not exported from {directory.path}",
             where=str(out),
             fix="remove it, or name the model to use: --encoder DIR, without --int8",
         )
     return ModelDirectory.open(out)
+
+
+def _exported_from(out: Path) -> str:
+    """Return the digest of the model that was exported to a directory; empty if it does not say so."""
+    try:
+        return str(json.loads((out / RECORD).read_text("utf-8"))["digest"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
 
 
 def _write(directory: ModelDirectory, target: Path) -> None:

@@ -111,7 +111,7 @@ def computing(directory: ModelDirectory) -> Iterator[None]:
     """Report what a library raises while a model reads texts."""
     try:
         yield
-    except PorismError:
+    except (PorismError, OSError):  # of the disk, not of the model
         raise
     except Exception as error:  # libraries of compiled code raise classes of their own
         fact = f"the model cannot read a text: {error}".splitlines()[0][:300]
