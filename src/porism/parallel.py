@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import multiprocessing
 import os
@@ -10,8 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import ProcessPoolExecutor as Pool
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +24,31 @@ __all__ = ["Pool", "cores", "ordered", "start", "workers"]
 # Variables of the environment by which the libraries of linear algebra learn how many threads they may use.
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
+# Objects that the process which hands out tasks makes before it looks for reference cycles; usually 700. It makes millions, and no cycles.
+OBJECTS = 100_000
+TASKS = 100  # tasks between two searches for reference cycles in a worker
+
 Label = TypeVar("Label")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+class Pool(ProcessPoolExecutor):
+    """Worker processes."""
+
+    _ending: threading.Thread | None = None
+
+    def end(self) -> None:
+        """Let the workers end, which takes them a moment, while the caller goes on. No task may follow."""
+        self._ending = threading.Thread(target=super().shutdown)
+        self._ending.start()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait until all workers have ended."""
+        if self._ending is None:
+            super().shutdown(wait, cancel_futures=cancel_futures)
+        else:
+            self._ending.join()
 
 
 def cores() -> int:
@@ -44,6 +66,8 @@ def workers(processes: int) -> Iterator[Pool | None]:
         yield None
         return
     others = set(multiprocessing.active_children())
+    thresholds = gc.get_threshold()
+    gc.set_threshold(OBJECTS, *thresholds[1:])
     pool = Pool(processes, multiprocessing.get_context("spawn"), initializer=_prepare_worker)
     try:
         with _one_thread_each():
@@ -53,6 +77,7 @@ def workers(processes: int) -> Iterator[Pool | None]:
             child.terminate()
         raise
     finally:
+        gc.set_threshold(*thresholds)
         pool.shutdown(cancel_futures=True)
 
 
@@ -93,7 +118,7 @@ def ordered(
     waiting: deque[tuple[Label, Future[Result]]] = deque()
     try:
         for label, task in tasks:
-            waiting.append((label, pool.submit(_run, function, task)))
+            waiting.append((label, pool.submit(_run_in_worker, function, task)))
             if len(waiting) >= window:
                 yield _first_result(waiting)
         while waiting:
@@ -122,13 +147,27 @@ def _run(function: Callable[[Task], Result], task: Task) -> Result:
             gc.enable()
 
 
+_done = 0  # tasks of this worker
+
+
+def _run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
+    """Run a task in a worker, where the search for reference cycles is off. In case there are some, look for them from time to time."""
+    global _done
+    _done += 1
+    if _done % TASKS == 0:
+        gc.collect()
+    return function(task)
+
+
 def _first_result(waiting: deque[tuple[Label, Future[Result]]]) -> tuple[Label, Result]:
     label, future = waiting.popleft()
     return label, future.result()
 
 
 def _prepare_worker() -> None:
-    """Make a worker end with its parent, and only with it."""
+    """Make a worker end with its parent, and only with it. Switch the search for reference cycles off, also the last one at its end."""
+    gc.disable()
+    atexit.register(gc.freeze)
     # The parent handles Ctrl-C and terminates the workers; their own tracebacks would hide its message.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A worker waits for tasks without end when its parent was killed, since it holds both ends of the queue itself.

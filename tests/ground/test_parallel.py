@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.parallel import THREAD_LIMITS, cores, ordered, workers
+from porism.parallel import OBJECTS, THREAD_LIMITS, cores, ordered, start, workers
 
 SLEEPERS = """
 import time
@@ -130,3 +132,26 @@ def test_workers_use_one_thread_of_linear_algebra(monkeypatch: pytest.MonkeyPatc
         found = [limits for _, limits in ordered(pool, thread_limits, ((None, number) for number in range(4)), 2)]
     assert found == [["1"] * len(THREAD_LIMITS)] * 4
     assert (os.environ[THREAD_LIMITS[0]], os.environ.get(THREAD_LIMITS[1])) == ("7", None)
+
+
+def test_workers_may_end_while_the_caller_goes_on() -> None:
+    with workers(2) as pool:
+        assert pool is not None
+        start(pool, 2, os.getpid)
+        assert dict(ordered(pool, double, ((at, at) for at in range(5)), 4)) == {at: 2 * at for at in range(5)}
+        pool.end()
+        processes = list(pool._processes.values()) if pool._processes else []
+    assert not any(process.is_alive() for process in processes)
+    assert not multiprocessing.active_children()
+
+
+def looks_for_cycles(_: int) -> bool:
+    return gc.isenabled()
+
+
+def test_workers_do_not_look_for_reference_cycles_and_the_caller_seldom_does() -> None:
+    before = gc.get_threshold()
+    with workers(2) as pool:
+        assert gc.get_threshold()[0] == OBJECTS
+        assert not any(found for _, found in ordered(pool, looks_for_cycles, ((at, at) for at in range(4)), 4))
+    assert gc.get_threshold() == before

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows, RowsWriter, fold_rows
+from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows, RowsWriter, fold_documents, fold_rows
 from porism.index.terms import inversion
 from porism.index.terms.blocks import Vocabulary, rows_of_codes
 from porism.index.terms.dictionary import Dictionary, DictionaryWriter, hash_terms
@@ -64,6 +64,17 @@ def test_occurrences_are_counted_by_document_term_and_field() -> None:
     assert block.codes.tolist() == [7, 5, 7]
     assert block.cells.tolist() == [1 << FIELD_SHIFT | 1, 2 << FIELD_SHIFT | 1, 2]
     assert block.lengths.tolist() == [[0, 1, 0], [2, 0, 1], [0, 0, 0]]
+
+
+def test_rows_of_documents_with_a_single_field() -> None:
+    random = np.random.default_rng(1)
+    sizes = random.integers(0, 90, 20)
+    codes = random.integers(0, 30, sizes.sum()).astype(np.uint32)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    expected = fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(sizes), 1)
+    for found, wanted in zip(fold_documents(sizes, codes), expected, strict=True):
+        assert found.dtype == wanted.dtype
+        assert found.tolist() == wanted.tolist()
 
 
 def test_a_count_too_large_for_a_cell_is_split_and_sums_to_itself() -> None:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from cachetools import LRUCache
-
 from porism.corpus.build.work import ExpressionRow, insert
 from porism.hashing import hash64
 
@@ -36,7 +34,7 @@ class ExpressionIds:
         self._store = store
         self._top = top
         self._next = 1 + max(top, work.execute("SELECT coalesce(max(id), 0) FROM latex").fetchone()[0])
-        self._cache: LRUCache[str, int] = LRUCache(CACHED)
+        self._cache: dict[str, int] = {}
 
     def intern(
         self, latex: str, mathml: str | None = None, content: str | None = None, visual_id: int | None = None
@@ -46,8 +44,13 @@ class ExpressionIds:
         known = self._cache.get(key)
         if known is None:
             known = self._look_up(key, latex, mathml, content, visual_id)
-            self._cache[key] = known
+            self._keep(key, known)
         return known
+
+    def _keep(self, key: str, number: int) -> None:
+        if len(self._cache) >= CACHED:
+            self._cache.clear()
+        self._cache[key] = number
 
     def intern_all(self, expressions: Sequence[NewExpression]) -> list[int]:
         """Return the ids of expressions, as `intern` returns them one by one. This takes a third of the time."""
@@ -67,7 +70,7 @@ class ExpressionIds:
                     number, self._next = self._next, self._next + 1
                     taken.add(hashed)
                     new.append((number, one, hashed))
-                self._cache[key] = number
+                self._keep(key, number)
             numbers.append(number)
         self._add(new)
         return numbers

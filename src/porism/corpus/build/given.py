@@ -58,7 +58,7 @@ def take_given(
     stage = f"given {source}"
     following = max(first_own_id, top_id(work) + 1)
     for batch in _batches(work, source, progress(work, stage)):
-        known = set(known_formulas(work, store, [given.id for given in batch]))
+        known = set(known_formulas(work, store, [given.id for given in batch if given.id]))
         formulas: list[GivenFormula] = []
         for given in batch:
             if given.id == 0:

@@ -170,6 +170,8 @@ class _Build:
             self._once("shift", self._shift)
             self._select()
             self._find(pool)
+            if pool is not None:
+                pool.end()
             self._finish()
 
     def _store(self) -> sqlite3.Connection:

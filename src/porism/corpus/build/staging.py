@@ -63,6 +63,11 @@ VALUES: dict[type, Callable[[Any], Sequence[Any]]] = {
     kind: attrgetter(*(field.name for field in fields(kind))) for kind in INSERT
 }
 
+# The long texts of each kind of record.
+TEXTS: dict[type, tuple[str, ...]] = {
+    kind: tuple(field.name for field in fields(kind) if field.name in ("body", "text", "data")) for kind in INSERT
+}
+
 # The name of each kind of record in the report.
 NAMES: dict[type, str] = {
     RawPost: "posts",
@@ -106,7 +111,8 @@ def _limited(stream: Iterator[Record]) -> Iterator[Record]:
     size = 0
     for record in islice(stream, BATCH):
         yield record
-        size += sum(len(getattr(record, field, "")) for field in ("body", "text", "data"))
+        for field in TEXTS.get(type(record), ()):
+            size += len(getattr(record, field))
         if size > BATCH_TEXT:
             return
 

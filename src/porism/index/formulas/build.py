@@ -58,6 +58,8 @@ def build_formula_index(
         ):
             build = _FormulaWriter(terms, columns, encoded)
             _index(build, collection, part, pool, 2 * number, progress)
+        if pool is not None:
+            pool.end()
         terms.finish()
         encoded.finish(terms.dictionaries, work / FORMS, part.first_expression)
         build.write(work)

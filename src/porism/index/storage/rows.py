@@ -62,6 +62,27 @@ def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_coun
     keys = (
         (rows.astype(np.uint64) << np.uint64(35)) | (codes.astype(np.uint64) << np.uint64(3)) | fields.astype(np.uint64)
     )
+    return _folded(np.asarray(keys, np.uint64), documents, field_count)
+
+
+def fold_documents(sizes: Ints, codes: Codes) -> RowBlock:
+    """Group occurrences in the only field of documents, of which each has some, one document after another, into rows with counts."""
+    keys = np.empty(len(codes), np.uint64)
+    _fill_keys(sizes, codes, keys)
+    return _folded(keys, len(sizes), 1)
+
+
+@compiled
+def _fill_keys(sizes: Any, codes: Any, keys: Any) -> None:
+    """Write document and code of each occurrence as one number."""
+    at = 0
+    for row in range(len(sizes)):
+        for _ in range(sizes[row]):
+            keys[at] = (np.uint64(row) << np.uint64(35)) | (np.uint64(codes[at]) << np.uint64(3))
+            at += 1
+
+
+def _folded(keys: npt.NDArray[np.uint64], documents: int, field_count: int) -> RowBlock:
     keys.sort()
     found_codes = np.empty(len(keys), np.uint32)
     cells = np.empty(len(keys), np.uint8)

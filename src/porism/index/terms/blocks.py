@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.storage.rows import RowBlock, fold_rows
+from porism.index.storage.rows import RowBlock, fold_documents
 from porism.index.terms.dictionary import DictionaryWriter, Hashes, hash_terms
 
 Ints = npt.NDArray[np.int64]
@@ -51,5 +51,4 @@ class Vocabulary:
 
 def rows_of_codes(sizes: Ints, codes: Codes, hashes: Hashes) -> LocalRows:
     """Return the rows of documents with a single field, given the number of terms of each and their local codes."""
-    rows = np.repeat(np.arange(len(sizes)), sizes)
-    return LocalRows(fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(sizes), 1), hashes)
+    return LocalRows(fold_documents(sizes, codes), hashes)
