@@ -1,6 +1,7 @@
 """Answer and question search on the slice: measures, cross-validation, latency, memory.
 
-Cross-validation fits answers on one year and tests on the other; it fits questions on four fifths of the topics and tests on the last fifth.
+Cross-validation fits answers on one year and on duplicates, and tests on the other year; it fits questions on four fifths of the topics and
+tests on the last fifth.
 Repeating it without a group of features shows what the group contributes. 43 and 57 topics are few, so answers are also fitted on random halves
 of both years and tested on the other halves.
 """
@@ -11,6 +12,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.features.feature import Kind
+from porism.search.learning.duplicates import duplicate_examples
 from porism.search.learning.train import (
     Example,
     Measure,
@@ -76,12 +79,15 @@ def main() -> None:
     engine = Engine.open(index(True))
     latency(engine)
     print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most, building included")
-    answers = [judged(engine, topic_file(year), qrels_file(year), "answers") for year in YEARS]
-    print("\nheld out: answers, MAP on 2020 and 2021")
-    hold_out(answers, "answers", average_precision)
-    print("\nheld out: answers, random halves of both years, mean AP of each topic while it was held out")
-    print(f"  {halves(answers).mean():.3f}")
     without_links = Engine.open(index(False))
+    answers = [judged(engine, topic_file(year), qrels_file(year), "answers") for year in YEARS]
+    duplicates = duplicate_examples(without_links)
+    print("\nheld out: answers, MAP on 2020 and 2021")
+    hold_out(answers, "answers", average_precision, duplicates)
+    print("\nheld out: answers, random halves of both years, mean AP of each topic while it was held out")
+    print(
+        f"  {halves(answers, duplicates).mean():.3f}, without duplicates as further topics {halves(answers, []).mean():.3f}"
+    )
     questions = [judged(without_links, SLICE / "topics/links.tsv", SLICE / "qrels/links.txt", "questions")]
     print("\nheld out: questions, MRR")
     hold_out(questions, "questions", reciprocal_rank)
@@ -119,29 +125,31 @@ def judged(engine: Engine, topics: Path, qrels: Path, kind: Kind) -> list[Exampl
     return make_examples(engine, read_topics(topics), read_grades(qrels), kind)
 
 
-def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure) -> None:
-    """Print cross-validated figures with all features and without each group."""
+def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure, further: Sequence[Example] = ()) -> None:
+    """Print cross-validated figures with all features and without each group; `further` topics are in every fit."""
     for group in GROUPS_OF[kind]:
         names = GROUPS[group]
         left_out = np.array(
             [any(feature.startswith(n) or feature.endswith(n) for n in names) for feature in feature_names()]
         )
-        reduced = [
-            [replace(one, features=np.where(left_out, 0.0, one.features)) for one in examples] for examples in sets
+        *reduced, also = [
+            [replace(one, features=np.where(left_out, 0.0, one.features)) for one in examples]
+            for examples in (*sets, further)
         ]
-        figures = "  ".join(f"{figure:.3f}" for figure in cross_validate(reduced, kind, measure))
+        figures = "  ".join(f"{figure:.3f}" for figure in cross_validate(reduced, kind, measure, also))
         print(f"  {figures}  {'without ' + group if names else group}", flush=True)
 
 
-def halves(sets: list[list[Example]]) -> npt.NDArray[np.float64]:
-    """Return the average precision of each topic under weights fitted on the other half of a random split, mean over HALVINGS splits."""
+def halves(sets: list[list[Example]], further: list[Example]) -> npt.NDArray[np.float64]:
+    """Return the average precision of each topic under weights fitted on the other half of a random split and on `further` topics, mean
+    over HALVINGS splits."""
     random, topics = np.random.default_rng(0), [topic for one in sets for topic in one]
     sums = np.zeros(len(topics))
     for _ in range(HALVINGS):
         # Half of each set, so that the years stay balanced.
         first = np.concatenate([random.permutation(len(one)) < len(one) // 2 for one in sets])
         for training in (first, ~first):
-            weights = fit([topics[at] for at in np.flatnonzero(training)], "answers")
+            weights = fit([*(topics[at] for at in np.flatnonzero(training)), *further], "answers")
             for at in np.flatnonzero(~training):
                 sums[at] += average_precision(topics[at], weights)
     return sums / HALVINGS

@@ -79,6 +79,12 @@ def test_relevant_posts_count_by_their_weights() -> None:
     assert fit([uneven], "answers")[5] > fit([even], "answers")[5]
 
 
+def test_a_topic_counts_by_its_weight() -> None:
+    light, heavy = (replace(example(5, 2), weight=weight) for weight in (0.1, 1.0))
+    assert fit([example(3, 1), light], "answers")[5] < fit([example(3, 1), heavy], "answers")[5]
+    assert np.array_equal(fit([example(3, 1), heavy], "answers"), fit([example(3, 1), example(5, 2)], "answers"))
+
+
 def test_topics_that_are_repeated_change_nothing() -> None:
     topics = [example(3, 1), example(5, 2)]
     assert np.allclose(fit(topics * 2, "answers"), fit(topics, "answers"), atol=1e-4)

@@ -12,6 +12,7 @@ from porism.cli.values import bias
 
 if TYPE_CHECKING:
     from porism.search.engine import Engine
+    from porism.search.learning.train import Example
 
 HELP = "fit the weights of the ranking model on judged topics or on clicks; train an encoder or cross-encoder on a collection"
 EXAMPLE = "porism train demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml"
@@ -34,6 +35,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topics", nargs="+", default=[], metavar="FILE", help="one or more topic files")
     parser.add_argument(
         "--qrels", nargs="+", default=[], metavar="FILE", help="the qrels of each topic file, in the same order"
+    )
+    parser.add_argument(
+        "--duplicates",
+        metavar="INDEX",
+        help="duplicates as further topics, each counted a tenth: an index of the same collection, made with --no-links",
     )
     parser.add_argument(
         "--clicks", metavar="FILE", help="learn from clicks instead: a file that porism serve --analytics wrote"
@@ -80,6 +86,9 @@ def _fit_weights(args: argparse.Namespace) -> int:
     if args.clicks and (args.topics or args.qrels):
         print("porism train: give either --topics and --qrels, or --clicks", file=sys.stderr)
         return 2
+    if args.duplicates and (args.clicks or args.kind != "answers"):
+        print("porism train: --duplicates goes with --topics and --kind answers", file=sys.stderr)
+        return 2
     if len(args.topics) != len(args.qrels):
         print("porism train: give as many --qrels as --topics", file=sys.stderr)
         return 2
@@ -98,7 +107,16 @@ def _fitted(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
     from porism.search.learning.train import JudgedTopics, train_files
 
     files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
-    return train_files(engine, files, args.kind, Path(args.output))
+    return train_files(engine, files, args.kind, Path(args.output), _duplicates(args))
+
+
+def _duplicates(args: argparse.Namespace) -> list[Example]:
+    """Return the topics that are duplicates, if the user wants them."""
+    from porism.progress import for_terminal
+    from porism.search.engine import Engine
+    from porism.search.learning.duplicates import duplicate_examples
+
+    return duplicate_examples(Engine.open(args.duplicates, args.model), for_terminal()) if args.duplicates else []
 
 
 def _train_model(args: argparse.Namespace) -> int:

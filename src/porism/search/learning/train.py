@@ -42,13 +42,15 @@ class JudgedTopics(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Example:
     """A judged topic: the features of its candidates in units of their standard deviations, which candidates are relevant, and how many
-    posts are relevant in all. `relevant_weights` say how much each relevant candidate counts; without them all count the same."""
+    posts are relevant in all. `relevant_weights` say how much each relevant candidate counts; without them all count the same. `weight` says
+    how much the topic counts beside others."""
 
     topic: str
     features: npt.NDArray[np.float64]
     relevant: npt.NDArray[np.bool_]
     relevant_posts: int
     relevant_weights: npt.NDArray[np.float64] | None = None
+    weight: float = 1.0
 
 
 Measure = Callable[[Example, Weights], float]
@@ -69,14 +71,23 @@ def make_examples(
 
 
 def make_example(
-    engine: Engine, topic: str, query: ReadQuery, relevant: Mapping[int, float], kind: Kind, *, weighted: bool = True
+    engine: Engine,
+    topic: str,
+    query: ReadQuery,
+    relevant: Mapping[int, float],
+    kind: Kind,
+    *,
+    weighted: bool = True,
+    left_out: Sequence[int] = (),
 ) -> Example:
-    """Return the example of a query. `relevant` gives the weights of its relevant posts, which count if it is `weighted`."""
+    """Return the example of a query. `relevant` gives the weights of its relevant posts, which count if it is `weighted`; posts that are
+    `left_out` are no candidates."""
     table = engine.features(query, kind)
     posts = engine.index.documents.size("question" if kind == "questions" else "answer")
     ranked = slice(table.batch.ranked_count(kind))
     features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
-    ids = table.batch.ids(kind)[ranked]
+    kept = ~np.isin(table.batch.ids(kind)[ranked], list(left_out))
+    features, ids = features[kept], table.batch.ids(kind)[ranked][kept]
     is_relevant = np.isin(ids, list(relevant))
     weights = np.array([relevant[int(id)] for id in ids[is_relevant]], np.float64) if weighted else None
     return Example(topic, features, is_relevant, len(relevant), weights)
@@ -124,14 +135,15 @@ def _stack(topics: Sequence[Example]) -> _Stacked:
         np.full(number, 1.0) if topic.relevant_weights is None else topic.relevant_weights
         for topic, number in zip(topics, numbers, strict=True)
     ]
-    shares = [own / own.sum() for own in weights]
+    total = sum(topic.weight for topic in topics)
+    shares = [own / own.sum() * topic.weight / total for own, topic in zip(weights, topics, strict=True)]
     return _Stacked(
         np.concatenate([topic.features[~topic.relevant] for topic in topics]),
         np.cumsum(sizes) - sizes,
         sizes,
         np.concatenate([topic.features[topic.relevant] for topic in topics]),
         np.repeat(np.arange(len(topics)), numbers),
-        np.concatenate(shares) / len(topics),
+        np.concatenate(shares),
     )
 
 
@@ -167,19 +179,21 @@ def mean_over_topics(topics: Sequence[Example], weights: Weights, measure: Measu
     return float(np.mean([measure(topic, weights) for topic in topics])) if topics else 0.0
 
 
-def cross_validate(sets: Sequence[Sequence[Example]], kind: Kind, measure: Measure = average_precision) -> list[float]:
-    """Return the mean of each set under weights fitted on the other sets.
+def cross_validate(
+    sets: Sequence[Sequence[Example]], kind: Kind, measure: Measure = average_precision, further: Sequence[Example] = ()
+) -> list[float]:
+    """Return the mean of each set under weights fitted on the other sets and on `further` topics.
 
     A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts.
     """
     if len(sets) == 1:
         folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
-        figures = cross_validate(folds, kind, measure)
+        figures = cross_validate(folds, kind, measure, further)
         return [float(np.average(figures, weights=[max(1e-9, len(fold)) for fold in folds]))]
     figures = []
     for number, held_out in enumerate(sets):
         training = [example for at, others in enumerate(sets) if at != number for example in others]
-        figures.append(mean_over_topics(held_out, fit(training, kind), measure))
+        figures.append(mean_over_topics(held_out, fit([*training, *further], kind), measure))
     return figures
 
 
@@ -192,24 +206,29 @@ def replace_weights(model: Model, kind: Kind, weights: Weights) -> Model:
     return Model({**model.weights, kind: named})
 
 
-def train_files(engine: Engine, files: Sequence[JudgedTopics], kind: Kind, out: Path) -> Iterator[str]:
-    """Fit on all files, write the model, and yield the lines of a table of mean average precision.
+def train_files(
+    engine: Engine, files: Sequence[JudgedTopics], kind: Kind, out: Path, further: Sequence[Example] = ()
+) -> Iterator[str]:
+    """Fit on all files and on `further` topics, write the model, and yield the lines of a table of mean average precision.
 
     The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted on the other files (for a
-    single file, on its other topics), and that of the new model.
+    single file, on its other topics) and on `further` topics, and that of the new model.
     """
     sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
     if not any(sets):
         raise PorismError(
             "no topic has a relevant post that was judged", where=files[0].qrels, fix="give qrels of these topics"
         )
-    weights = fit([example for examples in sets for example in examples], kind)
+    weights = fit([*(example for examples in sets for example in examples), *further], kind)
     before = engine.model.vector(kind).astype(np.float64)
     yield "topics\tnumber\tbefore\tothers\tall"
-    for examples, (topics, _), held_out in zip(sets, files, cross_validate(sets, kind), strict=True):
+    for examples, (topics, _), held_out in zip(sets, files, cross_validate(sets, kind, further=further), strict=True):
         figures = (mean_over_topics(examples, before), held_out, mean_over_topics(examples, weights))
         yield "\t".join((topics, str(len(examples)), *(f"{figure:.3f}" for figure in figures)))
     named = ", ".join(topics for topics, _ in files)
+    if further:
+        named += f" and {len(further):,} duplicates"
+        yield f"and {len(further):,} duplicates, each counted {further[0].weight:g}"
     save_model(replace_weights(engine.model, kind, weights), out, f"porism train: {kind} fitted on {named}.")
 
 
