@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from porism.formula import Node, elements_of, from_tangent, parse, parse_mathml, row_of, tangent
+from porism.formula.layout import build
 from porism.formula.plaintext import readable
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -95,3 +98,17 @@ def test_marks_of_the_notation_are_escaped() -> None:
     node = Node("a,b[c]?", [Node("?x")], "n")
     assert tangent(node) == "[a&comma;b&lsqb;c&rsqb;&quest;[?x]]"
     assert from_tangent(tangent(node)) == node
+
+
+PARTS = ["<mi>", "x", "</mi>", "<mo>", "</mo>", "<mrow>", "</mrow>", "<mspace/>", "<", ">", "<mi ", "/>", ' a="1>2"', "<!--", "<1>", "&lt;", " ", "<mtext>", "</mtext >", "</", "/", "mi"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12))
+def test_tags_are_read_as_the_pattern_reads_them(parts: list[str]) -> None:
+    text = "".join(parts)
+    expected = [build._make_piece(*found) for found in build._scan(text)]
+    names = ("kind", "name", "attributes", "labels")
+    found, wanted = (
+        [[getattr(piece, name) for name in names] for piece in made] for made in (build._pieces_of(text), expected)
+    )
+    assert found == wanted

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Final
 
 from porism.formula.layout.commands import command_label
 from porism.formula.layout.fences import group, group_whole
-from porism.formula.layout.labels import BARS, CACHED_LABELS, is_operator, token_labels
+from porism.formula.layout.labels import BARS, is_operator, token_labels
 from porism.formula.tree import Node, attach, chain, link_elements
 
 MAX_DEPTH = 100
@@ -28,6 +29,7 @@ MAX_ELEMENTS = 8000
 
 # A start or end tag and the text after it, with the end tag of a token.
 _scan = re.compile(r"<(/?[a-z]+)([^>]*)>([^<]*)(?:</m(?:[ion]|text|s)>)?").findall
+_name = re.compile(r"/?[a-z]+").match
 _TOKENS = frozenset(("mi", "mo", "mn", "mtext", "ms"))
 # Elements whose children are arguments, not a row.
 _WITH_ARGUMENTS = frozenset(
@@ -46,7 +48,13 @@ _WITH_ARGUMENTS = frozenset(
         "mlabeledtr",
     )
 )
+_TOKEN_ENDS = frozenset(f"/{name}" for name in _TOKENS)
 _PRESCRIPTS: list[Node] = []
+TOKEN: Final = 0
+START: Final = 1
+END: Final = 2
+NO_TAG: Final = 3
+OPEN_TAG: Final = 4
 
 Row = list[Node]
 
@@ -59,16 +67,15 @@ def layout_tree(mathml: str) -> Node:
     """Return the layout tree of clean MathML; `W!` when nothing is visible."""
     if len(mathml) > 4 * MAX_ELEMENTS and mathml.count("<") > 2 * MAX_ELEMENTS:
         raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
-    stack: list[tuple[str, int, str, list, bool]] = []  # type: ignore[type-arg]
+    stack: list[tuple[_Piece, int, list, bool]] = []  # type: ignore[type-arg]
     items: list = []  # type: ignore[type-arg]
     arguments = False
     place = -1
-    for name, attributes, text in _scan(mathml):
-        if name in _TOKENS:
+    for piece in _pieces_of(mathml):
+        kind = piece.kind
+        if kind == TOKEN:
             place += 1
-            labels = CACHED_LABELS.get(name + text)
-            if labels is None:
-                labels = token_labels(name, text)
+            labels = piece.labels
             if len(labels) == 1:
                 node = Node(labels[0], None, "", (place,))
                 items.append([node] if arguments else node)
@@ -76,25 +83,90 @@ def layout_tree(mathml: str) -> Node:
                 items.append([Node(label, None, "", (place,)) for label in labels])
             else:
                 items += [Node(label, None, "", (place,)) for label in labels]
-        elif name[0] != "/":
+        elif kind == START:
             place += 1
-            if attributes[-1:] == "/":
+            if piece.attributes[-1:] == "/":
                 if arguments:
-                    items.append(_PRESCRIPTS if name == "mprescripts" else [])
+                    items.append(_PRESCRIPTS if piece.name == "mprescripts" else [])
             else:
-                stack.append((name, place, attributes, items, arguments))
+                stack.append((piece, place, items, arguments))
                 items = []
-                arguments = name in _WITH_ARGUMENTS
+                arguments = piece.has_arguments
         elif stack:
-            tag, start, attributes, outer, arguments = stack.pop()
-            finish = _FINISH.get(tag)
-            row = items if finish is None else finish(items, start, attributes)
+            began, start, outer, arguments = stack.pop()
+            finish = _FINISH.get(began.name)
+            row = items if finish is None else finish(items, start, began.attributes)
             items = outer
             if arguments:
                 items.append(row)
             else:
                 items += row
     return _whole(items, place)
+
+
+class _Piece:
+    """A tag and the text after it, up to the next tag: its kind, the name and the attributes of the element, and the labels of a token."""
+
+    __slots__ = ("attributes", "ends_token", "has_arguments", "kind", "labels", "name")
+
+    def __init__(self, kind: int, name: str, attributes: str, labels: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.name = name
+        self.attributes = attributes
+        self.labels = labels
+        self.has_arguments = name in _WITH_ARGUMENTS
+        self.ends_token = name in _TOKEN_ENDS and not attributes
+
+
+_NO_PIECE = _Piece(NO_TAG, "", "", ())
+_OPEN_PIECE = _Piece(OPEN_TAG, "", "", ())
+# Nearly all pieces of a formula occur in others, too.
+_known: dict[str, _Piece] = {}
+_MAX_KNOWN = 50_000
+_LONGEST = 64
+
+
+def _pieces_of(mathml: str) -> list[_Piece]:
+    """Return the tags with the texts after them, without the end tags of tokens."""
+    pieces: list[_Piece] = []
+    known = _known
+    inside = False  # a tag is open, which may be that of a token
+    texts = mathml.split("<")
+    del texts[0]
+    for text in texts:
+        piece = known.get(text)
+        if piece is None:
+            piece = _read_piece(text)
+            if piece.kind == OPEN_TAG:  # what follows may belong to its attributes
+                return [_make_piece(name, attributes, after) for name, attributes, after in _scan(mathml)]
+        if piece.kind == NO_TAG or (inside and piece.ends_token):
+            inside = False
+        else:
+            inside = True
+            pieces.append(piece)
+    return pieces
+
+
+def _read_piece(text: str) -> _Piece:
+    """Read what follows a `<`."""
+    name = _name(text)
+    if name is None:
+        return _NO_PIECE
+    head, bracket, after = text.partition(">")
+    if not bracket:
+        return _OPEN_PIECE
+    piece = _make_piece(name[0], head[name.end() :], after)
+    if len(text) < _LONGEST:
+        if len(_known) > _MAX_KNOWN:
+            _known.clear()
+        _known[text] = piece
+    return piece
+
+
+def _make_piece(name: str, attributes: str, text: str) -> _Piece:
+    if name in _TOKENS:
+        return _Piece(TOKEN, name, attributes, token_labels(name, text))
+    return _Piece(END if name[0] == "/" else START, name, attributes, ())
 
 
 def _whole(row: Row, elements: int) -> Node:

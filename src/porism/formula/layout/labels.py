@@ -53,7 +53,7 @@ def _read_symbols() -> dict[str, str]:
 
 _SAME = _read_symbols()
 # Cached labels by element name + text; nearly all tokens of a formula are among them.
-CACHED_LABELS: dict[str, tuple[str, ...]] = {}
+_cached: dict[str, tuple[str, ...]] = {}
 
 
 def is_operator(label: str) -> bool:
@@ -68,13 +68,13 @@ def token_labels(tag: str, text: str) -> tuple[str, ...]:
     (('V!x',), ('−',), ('N!12',), ('V!ℝ',))
     """
     key = tag + text
-    found = CACHED_LABELS.get(key)
+    found = _cached.get(key)
     if found is None:
-        if len(CACHED_LABELS) > 50_000:
-            CACHED_LABELS.clear()
+        if len(_cached) > 50_000:
+            _cached.clear()
         found = _make(tag, text)
         if len(key) < 64:
-            CACHED_LABELS[key] = found
+            _cached[key] = found
     return found
 
 
