@@ -15,11 +15,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from porism.errors import PorismError
 
-__all__ = ["Pool", "cores", "ordered", "start", "workers"]
+__all__ = ["Pool", "TaskQueue", "cores", "ordered", "start", "workers"]
 
 # Variables of the environment by which the libraries of linear algebra learn how many threads they may use.
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -104,6 +104,37 @@ def start(pool: Pool | None, processes: int, function: Callable[[], object]) -> 
             pool.submit(function)
 
 
+class TaskQueue(Generic[Label, Task, Result]):
+    """Tasks of one function in the workers of a pool, whose results come in the order in which the tasks were submitted."""
+
+    def __init__(self, pool: Pool, function: Callable[[Task], Result]) -> None:
+        self._pool = pool
+        self._function = function
+        self._waiting: deque[tuple[Label, Future[Result]]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, label: Label, task: Task) -> None:
+        """Add a task."""
+        with _reported_deaths():
+            self._waiting.append((label, self._pool.submit(_run_in_worker, self._function, task)))
+
+    def results(self, tasks: Iterable[tuple[Label, Task]], window: int) -> Iterator[tuple[Label, Result]]:
+        """Yield the label and the result of each task so far, then of more tasks, of which at most `window` are in flight."""
+        with _reported_deaths():
+            for label, task in tasks:
+                self.submit(label, task)
+                while len(self._waiting) >= window:
+                    yield self._first()
+            while self._waiting:
+                yield self._first()
+
+    def _first(self) -> tuple[Label, Result]:
+        label, future = self._waiting.popleft()
+        return label, future.result()
+
+
 def ordered(
     pool: Pool | None, function: Callable[[Task], Result], tasks: Iterable[tuple[Label, Task]], window: int
 ) -> Iterator[tuple[Label, Result]]:
@@ -111,18 +142,18 @@ def ordered(
 
     Without a pool the tasks run here, one after another.
     """
-    if pool is None:
-        for label, task in tasks:
-            yield label, _run(function, task)
+    if pool is not None:
+        yield from TaskQueue[Label, Task, Result](pool, function).results(tasks, window)
         return
-    waiting: deque[tuple[Label, Future[Result]]] = deque()
+    for label, task in tasks:
+        yield label, _run(function, task)
+
+
+@contextmanager
+def _reported_deaths() -> Iterator[None]:
+    """Report a worker that died."""
     try:
-        for label, task in tasks:
-            waiting.append((label, pool.submit(_run_in_worker, function, task)))
-            if len(waiting) >= window:
-                yield _first_result(waiting)
-        while waiting:
-            yield _first_result(waiting)
+        yield
     except BrokenProcessPool:
         raise PorismError("a worker process died", fix=_advice()) from None
 
@@ -157,11 +188,6 @@ def _run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
     if _done % TASKS == 0:
         gc.collect()
     return function(task)
-
-
-def _first_result(waiting: deque[tuple[Label, Future[Result]]]) -> tuple[Label, Result]:
-    label, future = waiting.popleft()
-    return label, future.result()
 
 
 def _prepare_worker() -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build import expressions
+from porism.corpus.build import expressions, parsing
 from porism.corpus.build.expressions import ExpressionIds, NewExpression
 from porism.corpus.build.given import GIVEN
 from porism.corpus.build.threads import LATE_ANSWERS, LATE_COMMENTS, NEXT, QUESTIONS
 from porism.corpus.build.work import INDEXES, connect
+from porism.formula import parse
+from porism.formula.binary import pack
+from porism.parallel import workers
 
 
 @pytest.mark.parametrize("query", [QUESTIONS + NEXT, LATE_ANSWERS + NEXT, LATE_COMMENTS + NEXT, GIVEN])
@@ -48,3 +51,23 @@ def test_expressions_interned_together_get_the_ids_that_they_get_one_by_one(
         )
     assert tables[0] == tables[1]
     assert tables[0][0] == [1, 2, 3, 2, 4, 3, 5, 1, 2, 3]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_parsing_that_begins_early_gives_all_expressions_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    monkeypatch.setattr(parsing, "BATCH", 3)
+    monkeypatch.setattr(parsing, "AHEAD", 2)
+    database = connect(tmp_path / "work.sqlite")
+    ids = ExpressionIds(database, database, 0)
+    with workers(processes) as pool:
+        early = parsing.Parsing(database, pool, "latex")
+        for first in (0, 5, 10):
+            ids.intern_all([NewExpression(f"x^{at}", None, None, None) for at in range(first, first + 5)])
+            early.begin()
+        found = [
+            (row.latex, trees) for batch, parsed in early.results(4) for row, trees in zip(batch, parsed, strict=True)
+        ]
+    assert [latex for latex, _ in found] == [f"x^{at}" for at in range(15)]
+    assert [trees[0] for _, trees in found] == [pack(parse(latex)) for latex, _ in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from porism.corpus.build.expressions import ExpressionIds, NewExpression
@@ -50,8 +50,9 @@ def take_given(
     ledger: Ledger,
     first_own_id: int,
     compat: bool,
+    stored: Callable[[], None],
 ) -> None:
-    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on.
+    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on. Call `stored` after each batch.
 
     Entities in their LaTeX are decoded, unless `compat` asks for the lab's files as they are.
     """
@@ -73,6 +74,7 @@ def take_given(
         note(work, stage, batch[-1].seq)
         ledger.save()
         work.commit()
+        stored()
 
 
 def _expression(given: GivenFormula, compat: bool) -> NewExpression:

@@ -14,7 +14,7 @@ from porism.corpus.build.work import ExpressionRow, columns, note, progress, rep
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
 from porism.formula.parsed import opaque
-from porism.parallel import Pool, ordered
+from porism.parallel import Pool, TaskQueue, ordered
 
 OFFICIAL = "official MathML"
 
@@ -71,6 +71,8 @@ def parse_all_official(expressions: list[Given]) -> list[Trees]:
 # Records between processes are plain tuples, which are pickled in a third of the time.
 GivenTuple = tuple[str, str | None, str | None]
 TreesTuple = tuple[bytes, int, str, str]
+_Queue = TaskQueue[list[ExpressionRow], list[GivenTuple], list[TreesTuple]]
+AHEAD = 20  # batches that are parsed while expressions are still added, about 20 MB
 
 
 def _parse_here(expressions: list[GivenTuple]) -> list[TreesTuple]:
@@ -114,26 +116,59 @@ def _trees(parsed: Parsed) -> Trees:
     return Trees(pack(parsed), visual_key(parsed), parsed.path, problem)
 
 
+class Parsing:
+    """The parsing of all expressions in a work database. It may begin before all of them are there."""
+
+    def __init__(self, work: sqlite3.Connection, pool: Pool | None, trees_from: TreesFrom) -> None:
+        self.official = trees_from == "official"
+        self._work = work
+        self._after = progress(work, "parse")
+        self._parse = _parse_official_here if self.official else _parse_here
+        self._queue: _Queue | None = None if pool is None else TaskQueue(pool, self._parse)
+
+    def begin(self) -> None:
+        """Let idle workers parse the expressions that are there, in whole batches; their results wait, so there are at most AHEAD batches."""
+        queue = self._queue
+        while queue is not None and len(queue) < AHEAD and len(batch := self._next_batch()) == BATCH:
+            queue.submit(batch, _task(batch))
+            self._after = batch[-1].id
+
+    def results(self, window: int) -> Iterator[tuple[list[ExpressionRow], list[TreesTuple]]]:
+        """Yield batches of expressions with their trees, in the order of ids."""
+        tasks = ((batch, _task(batch)) for batch in self._batches())
+        return ordered(None, self._parse, tasks, window) if self._queue is None else self._queue.results(tasks, window)
+
+    def _batches(self) -> Iterator[list[ExpressionRow]]:
+        while batch := self._next_batch():
+            self._after = batch[-1].id
+            yield batch
+
+    def _next_batch(self) -> list[ExpressionRow]:
+        query = f"SELECT {columns(ExpressionRow)} FROM latex WHERE id > ? ORDER BY id LIMIT {BATCH}"
+        return rows(self._work, ExpressionRow, query, self._after)
+
+
+def _task(batch: list[ExpressionRow]) -> list[GivenTuple]:
+    return [(row.latex, row.mathml, row.content) for row in batch]
+
+
 def parse_expressions(
     work: sqlite3.Connection,
     store: sqlite3.Connection,
     ledger: Ledger,
-    pool: Pool | None,
+    parsing: Parsing,
     window: int,
-    trees_from: TreesFrom,
     advance: Callable[[int], None],
 ) -> None:
     """Parse what is not parsed yet, in the order of ids."""
     visuals = VisualIds(work, top(work, "visuals"))
-    official = trees_from == "official"
-    tasks = ((batch, [(row.latex, row.mathml, row.content) for row in batch]) for batch in _batches(work))
-    for batch, found in ordered(pool, _parse_official_here if official else _parse_here, tasks, window):
+    for batch, found in parsing.results(window):
         parsed = [Trees(*trees) for trees in found]
         keyed = [VisualKeyRow(row.id, trees.key, row.visual_id) for row, trees in zip(batch, parsed, strict=True)]
         rows_to_store = zip(batch, parsed, visuals.assign(keyed), strict=True)
         store.executemany(INSERT, [_stored(row, trees, visual) for row, trees, visual in rows_to_store])
         for row, trees in zip(batch, parsed, strict=True):
-            _count(ledger, row, trees, official)
+            _count(ledger, row, trees, parsing.official)
         note(work, "parse", batch[-1].id)
         ledger.save()
         store.commit()
@@ -157,11 +192,3 @@ def _count(ledger: Ledger, row: ExpressionRow, trees: Trees, official: bool) -> 
             ledger.keep(OFFICIAL)
     if trees.path == "opaque":
         ledger.drop("expressions", "not understood, kept as tokens", f"{row.latex[:200]}  ({trees.problem})")
-
-
-def _batches(work: sqlite3.Connection) -> Iterator[list[ExpressionRow]]:
-    after = progress(work, "parse")
-    query = f"SELECT {columns(ExpressionRow)} FROM latex WHERE id > ? ORDER BY id LIMIT {BATCH}"
-    while batch := rows(work, ExpressionRow, query, after):
-        yield batch
-        after = batch[-1].id

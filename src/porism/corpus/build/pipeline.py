@@ -21,7 +21,7 @@ from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.given import mark_unplaced, take_given, top_id
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.options import Options
-from porism.corpus.build.parsing import load_parser, parse_expressions
+from porism.corpus.build.parsing import Parsing, load_parser, parse_expressions
 from porism.corpus.build.select import select
 from porism.corpus.build.threads import Segmenter, SourceIds
 from porism.corpus.build.titles import segment_titles
@@ -210,9 +210,10 @@ class _Build:
     def _find(self, pool: Pool | None) -> None:
         expressions = ExpressionIds(self.work, self.store, top(self.work, "expressions"))
         first_given_id = OWN_IDS if self._has_official_ids() else 1
+        parsing = Parsing(self.work, pool, self.options.trees)
         for at in range(len(self.sources)):
-            compat = self.options.compat
-            take_given(self.work, self.store, at, expressions, self.ledger, first_given_id, compat)
+            options = (first_given_id, self.options.compat, parsing.begin)
+            take_given(self.work, self.store, at, expressions, self.ledger, *options)
         self._once("own ids", lambda: note(self.work, FIRST_OWN_ID, self._first_own_id()))
         first_own_id = progress(self.work, FIRST_OWN_ID)
         for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
@@ -224,8 +225,7 @@ class _Build:
         self._once("titles", lambda: segment_titles(self.work, self.store, expressions, self.base is not None))
         self._once("mark", lambda: mark_unplaced(self.work, self.ledger))
         with self.progress.stage("parse formulas", number(self.work, "SELECT count(*) FROM latex")) as advance:
-            trees = self.options.trees
-            parse_expressions(self.work, self.store, self.ledger, pool, 2 * self.jobs, trees, advance)
+            parse_expressions(self.work, self.store, self.ledger, parsing, 2 * self.jobs, advance)
 
     def _has_official_ids(self) -> bool:
         base = self.base is not None and self.base.first_own_formula is not None
