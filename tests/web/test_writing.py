@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -21,6 +22,7 @@ from porism.index.live.applying import LogApplier
 from porism.index.live.beside import merge_request
 from porism.web.server.app import create_app
 from porism.web.server.following import switch_to_newest
+from porism.web.writing import calls
 from porism.web.writing.access import WriteAccess, WriteSettings
 from porism.web.writing.tokens import TokenFile
 
@@ -184,6 +186,20 @@ def test_tokens_and_scopes_are_checked(api: Api) -> None:
     api.tokens.revoke("writer")
     assert api.call("PUT", "/v1/posts/900", POST, writer)[0] == 401
     assert api.call("GET", "/v1/log")[1]["data"]["accepted"] == 1
+
+
+def test_a_token_that_is_revoked_while_the_body_arrives_changes_nothing(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, read = api.tokens.create("writer", ("write",)).text, calls.read_json_lines
+
+    def meanwhile(*given: Any) -> Any:
+        api.tokens.revoke("writer")
+        return read(*given)
+
+    monkeypatch.setattr(calls, "read_json_lines", meanwhile)
+    assert api.call("PUT", "/v1/posts/900", POST, writer)[0] == 401
+    assert api.call("GET", "/v1/log")[1]["data"]["accepted"] == 0
 
 
 def test_sizes_are_limited(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

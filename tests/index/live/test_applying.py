@@ -124,6 +124,16 @@ def test_a_second_writer_waits(index: Path) -> None:
     assert (found(index, "zeppelin"), found(index, "balloon")) == ([900], [901])
 
 
+def test_the_applier_says_whether_records_are_left(index: Path) -> None:
+    """Then the next commit follows at once: changes of one post in turn must not delay those of others."""
+    log, applier = open_log(index), LogApplier(index)
+    for change in (note(900, "zeppelin"), {"delete": 900}, note(900, "balloon")):
+        log.append([change])
+    assert (applier.step(), applier.has_more) == (2, True)
+    assert (applier.step(), applier.has_more) == (1, False)
+    assert found(index, "balloon") == [900]
+
+
 def batches(*records: list[dict[str, Any]]) -> list[int]:
     """Return how many records each commit would take."""
     sizes, batch = [], Batch()
@@ -140,6 +150,7 @@ def batches(*records: list[dict[str, Any]]) -> list[int]:
     [
         ([[note(1, "a")], [note(1, "b")], [{"delete": 1}]], [3]),
         ([[{"delete": 1}], [note(1, "a")]], [1, 1]),  # its answers are gone
+        ([[{"delete": 1}], [{"delete": 1}], [{"delete": 1}]], [3]),
         ([[{"delete": 1}], [{"id": 2, "parent_id": 1, "body": ""}]], [1, 1]),
         ([[{"id": 2, "parent_id": 1, "body": ""}], [note(1, "a")]], [1, 1]),  # the answer came too early
         ([[note(1, "a")], [{"id": 2, "parent_id": 1, "body": ""}]], [2]),

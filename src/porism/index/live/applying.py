@@ -64,8 +64,8 @@ class Batch:
                 wrong.append(Rejected(record.sequence, change, str(error)))
         changed = changes.posts.keys() | changes.deleted_posts
         named = _named(changes)
-        earlier = self.changes.deleted_posts
-        if self.records and (changed & (self._referenced | earlier) or named & earlier):
+        again = (named | changes.posts.keys()) & self.changes.deleted_posts
+        if self.records and (changed & self._referenced or again):
             return False
         self._referenced |= named
         self.rejected += wrong
@@ -108,6 +108,7 @@ class LogApplier:
         first = position.sequence if position.log == state.log else 0
         if first < state.removed:  # the index was built again, or is an older copy
             LOG.warning("the index lacks changes %s to %s, which the log no longer has", first + 1, state.removed)
+        self.has_more = False  # whether the last batch left records that were there
         self._idle = (0, 0, 0)  # the state of the file when all its records were applied
         self._single = 0  # up to this record, one at a time
 
@@ -141,9 +142,11 @@ class LogApplier:
 
     def _batch(self, applied: int) -> Batch:
         batch = Batch()
+        self.has_more = True
         for record in self.log.read(applied, MOST_BYTES):
             if not batch.takes(record) or record.sequence <= self._single or len(batch.records) >= MOST_RECORDS:
-                break
+                return batch
+        self.has_more = False
         return batch
 
     def _commit(self, writer: IndexWriter, batch: Batch, position: LogPosition) -> None:

@@ -21,7 +21,7 @@ from porism.index.manifest import SEARCH, read_manifest
 from porism.web.api.errors import BadRequest
 from porism.web.api.run_view import busy
 from porism.web.api.slots import Busy
-from porism.web.writing.access import WriteAccess, check_scopes
+from porism.web.writing.access import WriteAccess
 from porism.web.writing.tokens import Token
 
 T = TypeVar("T")
@@ -80,17 +80,17 @@ async def put_post(request: Request, access: WriteAccess, token: Token, id: int,
         raise BadRequest(f"the body is not JSON: {error}", where="body", fix=f"send {LINE}") from None
     if not isinstance(record, dict) or record.get("id", id) != id or record.keys() & OTHER_RECORDS:
         raise BadRequest(f"the body is not the post {id}", where="body", fix=f"send {LINE}")
-    return await accept(request, access, token, [json.dumps({**record, "id": id})], wait)
+    return await accept(request, access, [json.dumps({**record, "id": id})], wait)
 
 
 async def delete_post(request: Request, access: WriteAccess, token: Token, id: int, wait: int) -> Accepted:
     """Delete a post: an answer, or a question with its answers. A post that is not there is no error."""
-    return await accept(request, access, token, [json.dumps({"delete": id})], wait)
+    return await accept(request, access, [json.dumps({"delete": id})], wait)
 
 
 async def change_posts(request: Request, access: WriteAccess, token: Token, wait: int) -> Accepted:
     """Make many changes at once, given as JSON Lines. All are applied together, or none if a line is wrong."""
-    return await accept(request, access, token, lines_of(decoded(await request.body())), wait)
+    return await accept(request, access, lines_of(decoded(await request.body())), wait)
 
 
 async def request_merge(request: Request, access: WriteAccess, token: Token) -> MergeRequested:
@@ -128,8 +128,11 @@ OTHER_RECORDS = {"delete", "delete_comment", "link", "comment"}
 DELETING = {"delete", "delete_comment"}
 
 
-async def accept(request: Request, access: WriteAccess, token: Token, lines: list[str], wait: int) -> Accepted:
-    """Check changes and store them on disk. Wait up to `wait` seconds until they are searchable."""
+async def accept(request: Request, access: WriteAccess, lines: list[str], wait: int) -> Accepted:
+    """Check changes and store them on disk. Wait up to `wait` seconds until they are searchable.
+
+    The token is checked again: a body may take long to arrive, and the operator may have revoked the token meanwhile.
+    """
 
     def store() -> tuple[int, int]:
         read_json_lines(lines, "body")
@@ -138,7 +141,7 @@ async def accept(request: Request, access: WriteAccess, token: Token, lines: lis
             raise BadRequest("the body has no changes", where="body", fix=f"send {LINE}")
         deleting = any(record.keys() & DELETING for record in records)
         writing = any(not record.keys() & DELETING for record in records)
-        check_scopes(token, [scope for scope, used in (("write", writing), ("delete", deleting)) if used])
+        access.authorise(request, [scope for scope, used in (("write", writing), ("delete", deleting)) if used])
         return access.log.append(records), len(records)
 
     sequence, number = await in_slot(request, store)

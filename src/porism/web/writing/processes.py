@@ -39,8 +39,11 @@ def run_applier(beats: Beats, index: Path) -> None:
         began = time.monotonic()
         if applied := applier[0].step():
             LOG.info("%s changes are committed in %.2f s", applied, time.monotonic() - began)
+        segments = len(read_manifest(index, SEARCH).segments)
+        if applier[0].has_more and segments <= MOST_SEGMENTS:
+            return 0.0
         # The more segments wait to be merged, the fewer are added.
-        return BATCH_SECONDS * max(1.0, len(read_manifest(index, SEARCH).segments) / MOST_SEGMENTS)
+        return BATCH_SECONDS * max(1.0, segments / MOST_SEGMENTS)
 
     _repeat(step, "the change log cannot be applied")
 
