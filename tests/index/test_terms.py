@@ -72,7 +72,7 @@ def test_rows_of_documents_with_a_single_field() -> None:
     codes = random.integers(0, 30, sizes.sum()).astype(np.uint32)
     rows = np.repeat(np.arange(len(sizes)), sizes)
     expected = fold_rows(rows, codes, np.zeros(len(codes), np.int64), len(sizes), 1)
-    for found, wanted in zip(fold_documents(sizes, codes), expected, strict=True):
+    for found, wanted in zip(fold_documents(sizes, codes, 30), expected, strict=True):
         assert found.dtype == wanted.dtype
         assert found.tolist() == wanted.tolist()
 

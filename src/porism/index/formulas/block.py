@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from porism.compiled import compiled
 from porism.corpus.store.rows import VisualTrees
 from porism.formula.binary import unpack_operators
 from porism.index.analysis.features import OperatorTable, operator_table
@@ -88,8 +89,21 @@ def _columns(
 
 def formulas_with_label(label_ids: npt.NDArray[np.int32], block: Block, tree: str) -> dict[int, int]:
     """Return for each label id how many formulas of the block have it in this tree (`layout` or `operator`)."""
-    lengths = np.diff(block.columns[f"{tree}_at"], prepend=0)
-    formula = np.repeat(np.arange(len(lengths)), lengths)
-    pairs = np.unique(formula * len(label_ids) + block.columns[f"{tree}_label"])
-    labels, counts = np.unique(pairs % len(label_ids), return_counts=True)
-    return dict(zip(label_ids[labels].tolist(), counts.tolist(), strict=True))
+    counts = np.zeros(len(label_ids), np.int64)
+    _count_formulas(block.columns[f"{tree}_at"], block.columns[f"{tree}_label"], counts)
+    present = np.flatnonzero(counts)
+    return dict(zip(label_ids[present].tolist(), counts[present].tolist(), strict=True))
+
+
+@compiled
+def _count_formulas(ends: Any, labels: Any, counts: Any) -> None:
+    """Count the formulas with each label, given the labels of all nodes and where the nodes of each formula end."""
+    last = np.full(len(counts), -1, np.int64)
+    start = 0
+    for formula in range(len(ends)):
+        for at in range(start, ends[formula]):
+            label = labels[at]
+            if last[label] != formula:
+                last[label] = formula
+                counts[label] += 1
+        start = ends[formula]

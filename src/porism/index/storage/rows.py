@@ -62,28 +62,45 @@ def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_coun
     keys = (
         (rows.astype(np.uint64) << np.uint64(35)) | (codes.astype(np.uint64) << np.uint64(3)) | fields.astype(np.uint64)
     )
+    keys.sort()
     return _folded(np.asarray(keys, np.uint64), documents, field_count)
 
 
-def fold_documents(sizes: Ints, codes: Codes) -> RowBlock:
-    """Group occurrences in the only field of documents, of which each has some, one document after another, into rows with counts."""
+def fold_documents(sizes: Ints, codes: Codes, terms: int) -> RowBlock:
+    """Group occurrences in the only field of documents into rows with counts. Each document has some, one document after another. Codes are
+    less than `terms`."""
     keys = np.empty(len(codes), np.uint64)
-    _fill_keys(sizes, codes, keys)
+    _sort_documents(sizes, codes, terms, keys)
     return _folded(keys, len(sizes), 1)
 
 
 @compiled
-def _fill_keys(sizes: Any, codes: Any, keys: Any) -> None:
-    """Write document and code of each occurrence as one number."""
-    at = 0
+def _sort_documents(sizes: Any, codes: Any, terms: int, keys: Any) -> None:
+    """Write document and code of each occurrence as one number, in order: sort by code, then by document, which keeps the order of codes.
+    Both times by counting, since there are few of both."""
+    places = np.zeros(terms + 1, np.int64)
+    for at in range(len(codes)):
+        places[codes[at] + 1] += 1
+    for code in range(terms):
+        places[code + 1] += places[code]
+    rows, by_code = np.empty(len(codes), np.int64), np.empty(len(codes), np.uint32)
+    starts = np.empty(len(sizes), np.int64)
+    start = 0
     for row in range(len(sizes)):
-        for _ in range(sizes[row]):
-            keys[at] = (np.uint64(row) << np.uint64(35)) | (np.uint64(codes[at]) << np.uint64(3))
-            at += 1
+        starts[row] = start
+        for at in range(start, start + sizes[row]):
+            place = places[codes[at]]
+            places[codes[at]] = place + 1
+            rows[place], by_code[place] = row, codes[at]
+        start += sizes[row]
+    for place in range(len(codes)):
+        row = rows[place]
+        keys[starts[row]] = (np.uint64(row) << np.uint64(35)) | (np.uint64(by_code[place]) << np.uint64(3))
+        starts[row] += 1
 
 
 def _folded(keys: npt.NDArray[np.uint64], documents: int, field_count: int) -> RowBlock:
-    keys.sort()
+    """Return the rows of sorted keys."""
     found_codes = np.empty(len(keys), np.uint32)
     cells = np.empty(len(keys), np.uint8)
     sizes = np.zeros(documents, np.int64)

@@ -51,4 +51,4 @@ class Vocabulary:
 
 def rows_of_codes(sizes: Ints, codes: Codes, hashes: Hashes) -> LocalRows:
     """Return the rows of documents with a single field, given the number of terms of each and their local codes."""
-    return LocalRows(fold_documents(sizes, codes), hashes)
+    return LocalRows(fold_documents(sizes, codes, len(hashes)), hashes)
