@@ -12,7 +12,8 @@ from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formul
 
 # Tags that end a line of plain text.
 BLOCK = re.compile(r"</?(?:p|div|li|br|h[1-6]|pre|blockquote|tr|dd|dt|hr|table|ul|ol|dl)\b", re.IGNORECASE)
-BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
+# The look behind keeps the time in proportion to the length of a run of spaces.
+BLANK_LINES = re.compile(r"(?<![ \t])[ \t]*+\n(?:[ \t]*+\n)++")
 # Tags that comments of the site write as marks.
 COMMENT_MARKS = {"code": "`", "strong": "**", "em": "*"}
 COMMENT_TAG = re.compile(r"<(/?)(code|strong|em)>")

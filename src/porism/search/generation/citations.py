@@ -14,7 +14,7 @@ from porism.search.generation.answer_text import as_text, fit, sentences_of
 from porism.text.segment import Segment
 
 _MARK = r"\[\s*\d{1,3}(?:\s*[,;]\s*\d{1,3})*\s*\]"
-CITATION = re.compile(rf"\s*({_MARK})")
+CITATION = re.compile(rf"(?<!\s)\s*+({_MARK})")
 AFTER_STOP = re.compile(rf"([.?!])((?:\s*{_MARK})+)")  # "It is so. [1]" becomes "It is so [1]."
 NUMBER = re.compile(r"\d+")
 THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # what some models write before their answer

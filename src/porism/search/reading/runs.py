@@ -41,7 +41,9 @@ _LISTED = re.compile(r"[A-Za-z]_\{?\w+\}?|\.\.+|…")
 _ONLY_NUMBERS = re.compile(r"[\d\s.,:%$-]+|\d+/\d+/\d+|\d+x\d+")
 _INTERVAL = re.compile(r"[(\[]\s*[-\w.∞]+\s*,\s*[-\w.∞]+\s*[)\]]")
 _WORD_WITH_POINTS = re.compile(
-    r"[A-Za-z]\.[A-Za-z]|[A-Za-z]{2,}[-/][A-Za-z]{2,}|[A-Za-z]+-[a-z]{2,}|[A-Za-z]{2,}'[a-z]|://|\w@\w+\."
+    r"[A-Za-z]\.[A-Za-z]|://|\w@\w++\."
+    # From the start of a word only, so that a long one is read once.
+    r"|(?<![A-Za-z])(?:[A-Za-z]{2,}+(?:[-/][A-Za-z]{2}|'[a-z])|[A-Za-z]++-[a-z]{2})"
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|d|D)|n-?th|k-?th")
 _SIGN = re.compile(r"[-+*/=<>≤≥≠|~]|->|=>|<=|>=|!=|==|<=>|:=|\+-|\|\|")

@@ -11,7 +11,8 @@ from porism.index.analysis.words import WORD, stem
 MAX_ADDED = 6  # words and phrases that are added to a query
 
 # Punctuation at the edges of a query. A question mark before a letter is a wildcard, an exclamation mark behind a symbol a factorial.
-_EDGES = re.compile(r"\A(?:[ ,;:!]|\?(?![A-Za-z]))+|(?:[ ,;:?]|(?<=[^\W\d_]{2})!+|(?<=[\s?])!+)+\Z")
+# The end starts where no such mark precedes: a long run is read once.
+_EDGES = re.compile(r"\A(?:[ ,;:!]|\?(?![A-Za-z]))+|(?<![ ,;:?])(?:[ ,;:?]|(?<=[^\W\d_]{2})!+|(?<=[\s?])!+)+\Z")
 
 
 def _rows(name: str) -> list[str]:
