@@ -82,6 +82,11 @@ def test_a_multiscript_of_nothing_but_empty_bases_is_no_script() -> None:
     assert tangent(parse_mathml(f"<math>{scripts}</math>").layout) == tangent(parse("x^y").layout)
 
 
+def test_many_primes_are_one_symbol() -> None:
+    primes = parse_mathml(f"<math><mrow><mi>f</mi>{'<mo>′</mo>' * 5000}</mrow></math>").layout
+    assert [node.label for node in row_of(primes)] == ["V!f", "′" * 5000]
+
+
 def test_rows_and_elements() -> None:
     layout = parse("f(a,b)").layout
     assert [node.label for node in row_of(layout)] == ["V!f", "M!()1x2"]

@@ -20,7 +20,7 @@ _TRIPLES = {".": "V!…", "⋅": "V!⋯"}
 def join_neighbours(row: list[Node]) -> list[Node]:
     """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on an empty base into pre-scripts."""
     out: list[Node] = []
-    for node in row:
+    for node in _join_primes(row):
         label = node.label
         if out:
             if label == ";":
@@ -73,6 +73,21 @@ def _entity(out: list[Node], last: Node) -> bool:
     else:
         out.extend(found)
     return True
+
+
+def _join_primes(row: list[Node]) -> list[Node]:
+    """Join runs of primes, each run at once: prime by prime, a long run would take quadratic time."""
+    out: list[Node] = []
+    at = 0
+    while at < len(row):
+        end = at + 1
+        if row[at].label[:1] == "′":
+            while end < len(row) and row[end].label[:1] == "′" and not row[end - 1].children:
+                end += 1
+        run = row[at:end]
+        out.append(run[0] if len(run) == 1 else _joined("".join([node.label for node in run]), *run))
+        at = end
+    return out
 
 
 def _joined(label: str, *nodes: Node) -> Node:
