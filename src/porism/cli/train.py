@@ -87,7 +87,7 @@ def _fit_weights(args: argparse.Namespace) -> int:
         print("porism train: give either --topics and --qrels, or --clicks", file=sys.stderr)
         return 2
     if args.duplicates and (args.clicks or args.kind != "answers"):
-        print("porism train: --duplicates goes with --topics and --kind answers", file=sys.stderr)
+        print("porism train: --duplicates needs --topics and --kind answers", file=sys.stderr)
         return 2
     if len(args.topics) != len(args.qrels):
         print("porism train: give as many --qrels as --topics", file=sys.stderr)
