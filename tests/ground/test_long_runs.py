@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from porism.formula import parse
+from porism.formula.mathml.highlight import _TAG
+from porism.search.analytics.privacy import _PERSONAL
+from porism.search.display.page_math import page_math
 from porism.search.generation.citations import CITATION
-from porism.search.reading.runs import _WORD_WITH_POINTS
+from porism.search.reading.box import read_box
+from porism.search.reading.runs import _OPERATOR, _WORD_WITH_POINTS
 from porism.search.reading.wording import _EDGES
+from porism.systems.dprl.amr import _GRAPH
+from porism.text.entities import decode_latex
 from porism.text.render import terminal_text
 from porism.text.segment import Segment, Text
 
@@ -31,3 +38,35 @@ def test_a_long_word_of_a_query() -> None:
 
 def test_spaces_before_a_citation() -> None:
     assert CITATION.sub("", "a" + " " * MANY + "b [1, 2]") == "a" + " " * MANY + "b"
+
+
+def test_spaces_of_a_formula_with_a_broken_entity() -> None:
+    assert decode_latex("a&\\displaystyle amp;" + " " * MANY + "b") == "a&\\displaystyle " + " " * MANY + "b"
+
+
+def test_a_name_of_an_environment_that_never_ends() -> None:
+    assert parse("\\begin{" + " " * 5_000).path == parse("\\begin{ ").path
+
+
+def test_an_open_tag_that_never_ends() -> None:
+    assert not list(_TAG.finditer("<a" + "a" * MANY))
+    assert page_math('<mi style="' + "<a" * 10_000) == '<mi style="' + "<a" * 10_000
+
+
+def test_brackets_of_a_query_that_never_close() -> None:
+    typed = "\\[" * 9_000 + " tag:calculus"
+    assert read_box(typed).tags == ("calculus",)
+
+
+def test_commas_of_a_query() -> None:
+    assert not _OPERATOR.search("{" + "," * MANY)
+    assert _OPERATOR.search("{a,b}")
+
+
+def test_signs_of_an_address_in_a_query() -> None:
+    assert not _PERSONAL.search("@" * MANY)
+    assert _PERSONAL.search("mail to a.b@c.d-e.org")
+
+
+def test_roles_of_a_graph() -> None:
+    assert _GRAPH.findall(":" * MANY + '(a / sum :op1 "x")') == [("sum", ""), ("", '"x"')]

@@ -85,6 +85,9 @@ def test_a_typed_formula_can_be_searched_as_words(engine: Engine) -> None:
     ("typed", "box"),
     [
         ("prime numbers", Box("prime numbers")),
+        ('the "4" and "2" of a formula', Box('the "4" and "2" of a formula')),
+        ('"a $x$ b" and "by parts"', Box('"a $x$ b" and by parts', phrases=("by parts",))),
+        (f'"{"long " * 50}" and "by parts"', Box(f'"{"long " * 50}" and by parts', phrases=("by parts",))),
         ('"axiom of choice" zorn', Box("axiom of choice zorn", phrases=("axiom of choice",))),
         ("prime -twin", Box("prime", excluded=("twin",))),
         ("integral tag:Calculus", Box("integral", tags=("calculus",))),

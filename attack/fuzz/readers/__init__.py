@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attack.fuzz.reader import Reader
-from attack.fuzz.readers import archives, assessment, formulas, lab, notes, served, site, texts
+from attack.fuzz.readers import archives, assessment, formulas, lab, notes, patterns, served, site, texts
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -16,5 +16,6 @@ READERS: dict[str, Reader] = {
         *served.READERS,
         *assessment.READERS,
         *site.READERS,
+        *patterns.READERS,
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -16,16 +17,18 @@ from porism.search.retriever import Ranking
 from porism.text.segment import TAG, WORDS, Text
 
 MAX_READ = 1000  # best hits that are read
-_MARKUP = re.compile(f"{TAG}[^\x1c-\x1f]*|{WORDS}")
+FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
+_MARKUP = f"(?:{TAG}[^\x1c-\x1f]*+|{WORDS})*+"  # tags inside a word, as in `n<sup>th</sup>`
 
 
 def restrict(ranking: Ranking, box: Box, documents: DocumentStore, collection: Collection) -> Ranking:
     """Return those of the best MAX_READ hits that a query's phrases, excluded words and authors allow."""
     ids = ranking.ids[:MAX_READ]
     wanted = [WORD.findall(phrase) for phrase in box.phrases]
+    patterns = [_written(word) for word in list(dict.fromkeys(chain.from_iterable(wanted)))[:FIRST_WORDS]]
     excluded = [[stem(part) for part in WORD.findall(word)] for word in box.excluded]
     posts = documents.posts(ids.tolist())
-    kept = np.array([_is_allowed(post, box.users, collection, wanted, excluded) for post in posts], np.bool_)
+    kept = np.array([_is_allowed(post, box.users, collection, wanted, patterns, excluded) for post in posts], np.bool_)
     return Ranking(ids[kept], ranking.scores[:MAX_READ][kept])
 
 
@@ -34,6 +37,7 @@ def _is_allowed(
     users: tuple[str, ...],
     collection: Collection,
     phrases: Sequence[Sequence[str]],
+    patterns: Sequence[re.Pattern[str]],
     excluded: Sequence[Sequence[str]],
 ) -> bool:
     """Return whether a post passes. Title and body count, the title of an answer's question as well."""
@@ -41,7 +45,7 @@ def _is_allowed(
     if users and not _is_by(stored, users, collection):
         return False
     title, body = stored.question.title, stored.post.body
-    if phrases and not _has_words(title, body, phrases):
+    if patterns and not _has_words(title, body, patterns):
         return False
     words = WORD.findall(f"{title.plain()} {body.plain()}".lower())
     text = f" {' '.join(words)} "
@@ -51,10 +55,15 @@ def _is_allowed(
     return not any(stems.issuperset(parts) for parts in excluded)
 
 
-def _has_words(title: Text, body: Text, phrases: Sequence[Sequence[str]]) -> bool:
-    """Return whether the words of the phrases occur at all. Only then is a post read word by word."""
-    text = _MARKUP.sub("", f"{title.stored}{body.stored}").lower()
-    return all(word in text for phrase in phrases for word in phrase)
+def _written(word: str) -> re.Pattern[str]:
+    """Return a pattern that finds the letters of a word in stored text, with tags between them or not."""
+    return re.compile(_MARKUP.join(map(re.escape, word)))
+
+
+def _has_words(title: Text, body: Text, patterns: Sequence[re.Pattern[str]]) -> bool:
+    """Return whether the first words of the phrases occur at all. Only then is a post read word by word."""
+    text = f"{title.stored}{body.stored}".lower()
+    return all(pattern.search(text) for pattern in patterns)
 
 
 def _is_by(stored: StoredPost, users: tuple[str, ...], collection: Collection) -> bool:

@@ -40,7 +40,7 @@ FLAT = frozenset(
         "option",
     ]
 )
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
 _FEW_TAGS = 100  # a text with fewer cannot be deep
 
 

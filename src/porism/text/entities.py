@@ -10,9 +10,11 @@ ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{
 # Files of the lab hold LaTeX that a converter wrote. It was given `a &amp;= b` undecoded, read an alignment mark and the letters
 # `amp;`, and wrote `a&\displaystyle amp;=b`. This finds such an entity: the mark (or the end of a row), what the converter put around
 # it, and the name.
+# It starts nowhere inside a run of spaces, and no run is read twice, so that the time is in proportion to the length.
 BROKEN = re.compile(
-    r"""(?P<before>(?:\$(?=\s*&\s*\$)|\\hfil)?\s*)(?P<mark>&|\\\\)?(?P<after>\s*(?:\$?\\displaystyle\s?|\})?)
-    \s*(?:(?<![A-Za-z&])(?P<name>amp|lt|gt|quot|nbsp)|(?P<number>\\?\#39));""",
+    r"""(?:(?<!\s)|(?=\S))
+    (?P<before>(?:\$(?=\s*+&\s*+\$)|\\hfil)?\s*+)(?P<mark>&|\\\\)?(?P<after>\s*+(?:\$?\\displaystyle\s?|\})?)
+    \s*+(?:(?<![A-Za-z&])(?P<name>amp|lt|gt|quot|nbsp)|(?P<number>\\?\#39));""",
     re.VERBOSE,
 )
 HINT = re.compile(r"(?<![A-Za-z&])(?:amp|lt|gt|quot|nbsp);|#39;")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from porism.formula.latex.editable import EditableLatex
 
 _MARK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\(?:left|right)(?![A-Za-z])|\\.|[{}&]", re.DOTALL)
-_NAME = re.compile(r"\{\s*([^{}]*?)\s*\}")
+_NAME = re.compile(r"\{([^{}]*+)\}")
 _CLOSERS = {"{": "}", "left": "\\right."}
 _REPAIRS = {"{": "braces", "left": "delimiters", "cells": "cells"}
 _SHOWN = {"{": "{", "left": "\\left"}
@@ -117,4 +117,4 @@ class _Balancer:
 
 def _name(mark: str) -> str:
     found = _NAME.search(mark)
-    return found[1] if found else ""
+    return found[1].strip() if found else ""

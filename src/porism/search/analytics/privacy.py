@@ -9,7 +9,7 @@ import unicodedata
 MOST_CHARACTERS = 200  # a longer query is a text that somebody wrote
 MINIMUM_COUNT = 5  # searches from which the text of a query is stored and shown
 # What may name a person: an e-mail address, a web address, a long number outside formulas (telephone, account).
-_PERSONAL = re.compile(r"\S@\S+\.\S|https?://|www\.|(?:\d[ ./()-]?){9,}")
+_PERSONAL = re.compile(r"\S@[^\s@]+\.[^\s@]|https?://|www\.|(?:\d[ ./()-]?){9,}")
 _FORMULA = re.compile(r"\$[^$]*\$")
 
 

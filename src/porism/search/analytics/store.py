@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.errors import PorismError
+from porism.locks import only_writer
 from porism.search.analytics.privacy import MINIMUM_COUNT, keyed_hash, recordable
 from porism.search.reading.parts import split_query
 
@@ -100,9 +101,14 @@ class AnalyticsStore:
     """A file of analytics that is open for writing. Other processes may write it, too."""
 
     def __init__(self, path: Path, minimum_count: int = MINIMUM_COUNT) -> None:
-        self._database = open_database(path, create=True)
         self._minimum = minimum_count
         self._writes = 0
+        with only_writer(path, wait=BUSY_SECONDS):  # SQLite does not wait where two processes create a file
+            self._database = open_database(path, create=True)
+            self._key = self._prepare()
+
+    def _prepare(self) -> bytes:
+        """Create what a new file lacks; return the key of its hashes."""
         self._database.isolation_level = None
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
@@ -112,8 +118,9 @@ class AnalyticsStore:
         with self._transaction():
             add = "INSERT OR IGNORE INTO settings VALUES (?, ?)"
             self._database.execute(add, ("key", secrets.token_bytes(32)))
-            self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", ("minimum_count", minimum_count))
-        self._key: bytes = self._database.execute("SELECT value FROM settings WHERE name = 'key'").fetchone()[0]
+            self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", ("minimum_count", self._minimum))
+        key: bytes = self._database.execute("SELECT value FROM settings WHERE name = 'key'").fetchone()[0]
+        return key
 
     def write(self, events: Iterable[Search | Click], now: float | None = None) -> None:
         """Count events, all or none of them. `now` is the time in seconds since 1970."""

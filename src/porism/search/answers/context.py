@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
@@ -160,11 +160,7 @@ class CandidateBatch:
     def term_scores(self, family: str, view: str) -> Values:
         """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others."""
         if family not in self._term_scores:
-            terms, rows = self.context.terms[family], self.documents.terms[family]
-            index = self.context.index.terms
-            views = view_table(index, family, list(THREAD_VIEWS.values()))
-            posts = view_table(index, family, [ANSWER])
-            self._term_scores[family] = score_batch(self.documents, rows, terms.codes, terms.scores, views, posts)
+            self._term_scores[family] = self._bm25(self.context.terms[family], list(THREAD_VIEWS.values()))
         threads, posts_scores = self._term_scores[family]
         if view == "answer":
             return np.asarray(posts_scores[self.answer_posts])
@@ -172,13 +168,22 @@ class CandidateBatch:
 
     def thread_scores(self, terms: QueryTerms) -> Values:
         """Return BM25 of other terms (of concepts or feedback) in whole threads."""
-        index = self.context.index.terms
-        views, posts = view_table(index, terms.family, [THREAD]), view_table(index, terms.family, [ANSWER])
-        rows = self.documents.terms[terms.family]
-        return np.asarray(score_batch(self.documents, rows, terms.codes, terms.scores, views, posts)[0][0])
+        return np.asarray(self._bm25(terms, [THREAD])[0][0])
+
+    def _bm25(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
+        """Return BM25 of each thread in each view, and of each post as an answer; 0 without terms, of which no rows are read then."""
+        if not len(terms):
+            return np.zeros((len(views), self.thread_count), np.float32), np.zeros(
+                len(self.documents.post_ids), np.float32
+            )
+        index, rows = self.context.index.terms, self.documents.terms[terms.family]
+        threads, posts = view_table(index, terms.family, views), view_table(index, terms.family, [ANSWER])
+        return score_batch(self.documents, rows, terms.codes, terms.scores, threads, posts)
 
     def contributions(self, terms: QueryTerms, view: View, candidate: Candidate) -> dict[int, float]:
         """Return what each term adds to the score of a candidate in a view, by the position of the term."""
+        if not len(terms):
+            return {}
         table = view_table(self.context.index.terms, terms.family, [view])
         posts = candidate.posts(self, view)
         rows = self.documents.terms[terms.family]

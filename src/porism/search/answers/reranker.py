@@ -195,7 +195,7 @@ class FeatureReranker(Reranker):
         return [feature for feature, weight in pairs if every or weight > 0]
 
     def _batch(self, context: QueryContext, threads: ChosenThreads, features: Collection[Feature]) -> CandidateBatch:
-        families = {family for feature in features for family in feature.families}
+        families = {family for feature in features for family in feature.reads(context)}
         vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
         rows = np.concatenate((threads.ranked, threads.sample))
         documents = self.index.documents.fetch(rows, sorted(families), sorted(vectors))

@@ -14,9 +14,9 @@ from porism.search.display.page_lengths import bounded_lengths
 
 _STYLE = re.compile(r' style="([^"]*)"')
 _CLASS = re.compile(r' class="([^"]*)"')
-_OPEN_WITH_STYLE = re.compile(r'<[a-z]+[^>]* style="[^>]*>')
+_OPEN_WITH_STYLE = re.compile(r'<[a-z]++(?=[^<>]* style=")[^>]*+>')
 _COLOUR = re.compile(r"color:\s*(#[0-9A-Fa-f]{3,6}|[a-z]+)\Z")
-_TAG = re.compile(r"<(/?)([a-z]+)[^>]*>")
+_TAG = re.compile(r"<(/?)([a-z]++)[^>]*+>")
 # Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
 _WIDE_ACCENT = re.compile("<mo([^>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
 _UNDERLINE = re.compile("<mo([^>]*)>\u0332</mo></munder>")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
-from porism.search.answers.context import CandidateBatch, Values
+from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.features.feature import Feature
 
 
@@ -19,6 +20,10 @@ class ConceptFeature(Feature):
         self.name = f"concepts.{family}"
         self.families = (family,)
         self._family = family
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family if a concept adds terms of it."""
+        return self.families if len(context.concept_terms[self._family]) else ()
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return BM25 of the concepts' terms for each thread."""

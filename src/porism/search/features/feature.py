@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from porism.search.answers.context import Candidate, CandidateBatch, Values
+from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
 
 Level = Literal["thread", "answer"]
 Kind = Literal["answers", "questions"]
@@ -29,7 +29,7 @@ class Reason:
 class Feature:
     """A number for every candidate. Subclasses set `name` and `level` and implement `compute`; `explain` may name finer reasons.
 
-    `families` and `vectors` declare what the feature reads of documents. A feature of a later stage depends on the
+    `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage depends on the
     ranking by the features of the stages before it: through `context.similar_formulas` (stage 1) or `context.feedback` (stage 2). `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes
     the weight smaller than `least_weight`.
     """
@@ -41,6 +41,10 @@ class Feature:
     vectors: Sequence[str] = ()
     fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
     least_weight: ClassVar[float] = 0.0
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the families of which the feature reads terms of documents for a query; by default all of `families`."""
+        return self.families
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return a value of at least 0 for each thread of the batch, or for each answer if the level is `answer`."""

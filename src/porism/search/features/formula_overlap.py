@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from porism.compiled import compiled
 from porism.index.protocols import TermRows, Threads
 from porism.index.schema import FIELDS, VISUAL_FAMILY
 from porism.index.storage.rows import FIELD_SHIFT
-from porism.search.answers.context import CandidateBatch, ComparedFormulas, Values
+from porism.search.answers.context import CandidateBatch, ComparedFormulas, QueryContext, Values
 from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level
 from porism.search.formulas.overlap import SimilarFormulas
@@ -58,8 +59,8 @@ def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:
     """Return `best_similarity` for each formula of the query. The two features share it."""
     similar = batch.context.similar_formulas
     if batch.compared is None or batch.compared.similar is not similar:
-        rows = batch.documents.terms[VISUAL_FAMILY]
-        batch.compared = ComparedFormulas(similar, [best_similarity(rows, found) for found in similar])
+        terms = batch.documents.terms
+        batch.compared = ComparedFormulas(similar, [best_similarity(terms[VISUAL_FAMILY], found) for found in similar])
     return batch.compared.best
 
 
@@ -72,6 +73,10 @@ class FormulaOverlap(Feature):
     def __init__(self, level: Level) -> None:
         self.name = f"formula_overlap.{level}"
         self.level = level
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family of formulas if the query has one."""
+        return self.families if context.query.formulas else ()
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the sum over the query's formulas."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from porism.index.schema import EVERY_FIELD, TAG_FAMILY
 from porism.index.weighting import BM25
-from porism.search.answers.context import CandidateBatch, Values
+from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import score_batch, view_table
 from porism.search.features.feature import Feature
 
@@ -19,9 +21,15 @@ class TagMatch(Feature):
     name = "tags"
     families = (TAG_FAMILY,)
 
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family of tags if the query has one."""
+        return self.families if len(context.terms[TAG_FAMILY]) else ()
+
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the sum for each thread."""
         terms = batch.context.terms[TAG_FAMILY]
+        if not len(terms):
+            return np.zeros(batch.thread_count, np.float32)
         views = view_table(batch.context.index.terms, TAG_FAMILY, [EVERY_FIELD])
         rows = batch.documents.terms[TAG_FAMILY]
         return np.asarray(score_batch(batch.documents, rows, terms.codes, terms.idf, views, views, PRESENCE)[0][0])

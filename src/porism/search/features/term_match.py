@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from porism.index.schema import FORMULA_FAMILIES, TERM_FAMILIES, VIEWS
-from porism.search.answers.context import Candidate, CandidateBatch, Values
+from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
 from porism.search.features.feature import Feature, Reason
 
 VIEW_TEXTS = {
@@ -28,6 +30,10 @@ class TermMatch(Feature):
         self.families = (family,)
         self._view = view
         self._family = family
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family if the query has terms of it."""
+        return self.families if len(context.terms[self._family]) else ()
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return BM25 of the query's terms."""

@@ -10,13 +10,15 @@ from porism.search.reading.tokens import names
 from porism.text.delimiters import mathml_elements, replace_mathml
 
 FIRST_YEAR, LAST_YEAR = 0, 9999
-_PHRASE = re.compile(r'["“”]([^"“”$]{2,200})["“”]')
+# Quotation marks are read in pairs, also where what they enclose is no phrase: in `"4" and "2"`, " and " is none.
+_PHRASE = re.compile(r'["“”]([^"“”]*)["“”]')
+MAX_PHRASE = 200  # characters; a longer quotation is text
 _OPERATOR = re.compile(
     r"""(?<!\S)(?P<name>tag|user|is|after|before):(?:"(?P<quoted>[^"]{1,80})"|(?P<value>[^\s"]{1,80}))""", re.IGNORECASE
 )
 _EXCLUDED = re.compile(r"(?<=\s)-(?P<word>[^\W\d_][\w'-]{2,60})(?!\S)")
 _PLACE = "\ue002"  # a letter that nobody writes, in place of pasted MathML
-_DELIMITED = re.compile(r"\$[^$]*\$|\\\(.*?\\\)|\\\[.*?\\\]", re.DOTALL)
+_DELIMITED = re.compile(r"\$[^$]*\$|\\\((?:(?!\\\().)*?\\\)|\\\[(?:(?!\\\[).)*?\\\]", re.DOTALL)
 
 
 class Box(NamedTuple):
@@ -109,9 +111,9 @@ class _Found:
         return " "
 
     def phrase(self, match: re.Match[str]) -> str:
-        """Note a phrase; its words stay."""
+        """Note a phrase; its words stay. A quotation with a formula, without a word or too long is no phrase."""
         phrase = " ".join(match[1].split())
-        if not re.search(r"\w\w", phrase):
+        if "$" in phrase or len(match[1]) > MAX_PHRASE or not re.search(r"\w\w", phrase):
             return match[0]
         self._lists["phrase"].append(phrase.lower())
         self.changed = True

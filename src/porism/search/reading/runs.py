@@ -31,7 +31,7 @@ _SURE = re.compile(
 _OPERAND_END, _OPERAND_START = r"[A-Za-z0-9)\]!.'|}]", r"[A-Za-z0-9(\[{|√-]"
 _OPERATOR = re.compile(
     rf"{_OPERAND_END}\s*(?:[+*/=<>]|-(?!\s)|[<>!=]=|:=|->|=>)\s*{_OPERAND_START}"
-    r"|(?<![A-Za-z])[A-Za-z]+\d*'*\(|(?<![A-Za-z])[A-Za-z0-9]\|[A-Za-z0-9](?![A-Za-z])|(?<![A-Za-z])[A-Z]\[[a-z,]+\]|^n[CP][rk]$|^\d+C\d+$|^\{[^{}]*,[^{}]*\}$|\d\.\.\.|^\(?[A-Za-z0-9]+\)?!$|^\|.+\|$|(?<![A-Za-z0-9])\d+[abcijkmnpqrtuvwxyz](?![A-Za-z0-9])|[A-Za-z]''?(?=$|[\s)(+=-])"
+    r"|(?<![A-Za-z])[A-Za-z]+\d*'*\(|(?<![A-Za-z])[A-Za-z0-9]\|[A-Za-z0-9](?![A-Za-z])|(?<![A-Za-z])[A-Z]\[[a-z,]+\]|^n[CP][rk]$|^\d+C\d+$|^\{[^{},]*+,[^{}]*+\}$|\d\.\.\.|^\(?[A-Za-z0-9]+\)?!$|^\|.+\|$|(?<![A-Za-z\d])\d++[abcijkmnpqrtuvwxyz](?![A-Za-z0-9])|[A-Za-z]''?(?=$|[\s)(+=-])"
 )
 _HAS_SIGN = re.compile(r"[=^+*<>]|_[{(A-Za-z0-9]|\w[(\[]|/\(|\)/|^[A-Z]/[A-Za-z]{1,2}$")
 _ANGLE = re.compile(r"<[^<>=\s]{1,20},[^<>=\s]{1,20}>")

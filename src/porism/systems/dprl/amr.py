@@ -24,7 +24,7 @@ from porism.text.segment import Segment, Text
 PLACEHOLDER = re.compile(r"\"?\beqx(\d+)eqx\b\"?")
 ITALIC_H, ITALIC_A, ITALIC_CAPITAL = "ℎ", 0x1D44E, 0x1D434
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
-_GRAPH = re.compile(r"\(\s*[^\s/()]+\s*/\s*([^\s()]+)|:[^\s()]+\s+(\"[^\"]*\"|[^\s()\"]+)")
+_GRAPH = re.compile(r"\(\s*[^\s/()]+\s*/\s*([^\s()]+)|:[^\s():]++\s+(\"[^\"]*\"|[^\s()\"]+)")
 _VARIABLE = re.compile(r"[a-z]+\d*")
 
 

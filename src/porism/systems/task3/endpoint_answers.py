@@ -35,7 +35,7 @@ from porism.systems.task3.posts import topic_texts
 ORIGINAL = "text-davinci-002"
 ADDRESS_VARIABLE = "PORISM_ENDPOINT"
 LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
-UP_TO_ANSWER = re.compile(r".*^A:", re.DOTALL | re.MULTILINE)
+START_OF_ANSWER = re.compile(r"^A:", re.MULTILINE)
 
 PromptKind = Literal["overview", "script"]
 PROMPTS: dict[PromptKind, str] = {
@@ -114,7 +114,8 @@ class EndpointAnswerer(Answerer):
         return self._without_success(tries, cost)
 
     def _answer_text(self, text: str) -> str:
-        return (UP_TO_ANSWER.sub("", text, count=1) if self._prompt == "script" else text).strip()
+        """Return what follows the last `A:` at the start of a line in a script, otherwise the text."""
+        return (START_OF_ANSWER.split(text)[-1] if self._prompt == "script" else text).strip()
 
     def _request(self, prompt: str) -> Completion:
         """Send a request, and again after a while if the endpoint is busy."""
