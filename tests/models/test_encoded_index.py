@@ -162,3 +162,22 @@ def test_the_graph_agrees_with_exact_search(tmp_path: Path, monkeypatch: pytest.
     assert exact.rows[0] == near.rows[0] == 7
     assert len(set(exact.rows.tolist()) & set(near.rows.tolist())) >= 18
     assert near.scores[0] == pytest.approx(exact.scores[0], abs=1e-6)
+
+
+def test_a_query_of_several_texts_is_their_mean_direction(place: Path, tiny: Tiny, counted: list[int]) -> None:
+    add_vectors(place, encoder(tiny))
+    encoded = Engine.open(place).index.encoded
+    assert encoded is not None
+    counted.clear()
+    one, other, both = encoded.query("proof"), encoded.query("a longer text"), encoded.query("proof", "a longer text")
+    assert counted == [1] * 4  # a short text is not padded to the length of a long one
+    assert both == pytest.approx((one + other) / np.linalg.norm(one + other), abs=1e-6)
+
+
+def test_answers_use_the_similarity_of_questions(place: Path, tiny: Tiny) -> None:
+    add_vectors(place, encoder(tiny))
+    engine = Engine.open(place)
+    hit = engine.search(QUERY).hits[0]
+    assert "a question of similar meaning (encoder)" in repr(engine.explain(QUERY, hit.id))
+    without = Engine.open(place, encoder="none")
+    assert "similar meaning" not in repr(without.explain(QUERY, hit.id))

@@ -28,6 +28,7 @@ from porism.models.onnx import OnnxEncoder, onnx_encoder
 Vectors = npt.NDArray[np.float32]
 Role = Literal["query", "document"]
 BATCH = 32
+LEAST_LENGTH = 1e-12
 
 
 class BiEncoder:
@@ -88,6 +89,13 @@ class BiEncoder:
             f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1",
             self._onnx.backend if self._onnx else "torch",
         )  # fmt: skip
+
+
+def mean_direction(vectors: Vectors) -> Vectors:
+    """Return the mean of vectors as one vector of length 1."""
+    mean = vectors.mean(axis=0)
+    direction: Vectors = mean / max(float(np.linalg.norm(mean)), LEAST_LENGTH)
+    return direction
 
 
 def _load(directory: ModelDirectory, length: int | None) -> Any:

@@ -16,7 +16,7 @@ from porism.index.protocols import Threads
 from porism.index.schema import ANSWER, LINKS, THREAD, TITLE, View
 from porism.index.weighting import lucene_idf
 from porism.search.answers.concept_matches import ConceptMatch, concept_terms
-from porism.search.answers.query_text import encoder_text
+from porism.search.answers.query_text import encoder_texts
 from porism.search.answers.term_scores import contributions, score_batch, view_table
 from porism.search.answers.terms import QueryTerms, query_terms
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas
@@ -68,8 +68,8 @@ class QueryContext:
     def encoded_query(self) -> Values | None:
         """The vector of the query by the encoder of the index; None if the index has no vectors of posts, or the query no text."""
         encoded = self.index.encoded
-        text = encoder_text(self.query)
-        return encoded.query(text) if encoded and text else None
+        texts = encoder_texts(self.query)
+        return encoded.query(*texts) if encoded and texts else None
 
     def query_vector(self, family: str) -> Values:
         """Return the vector of the query's terms in a family."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porism.index.encoded.texts import question_text
+from porism.index.encoded.texts import model_text, question_text
 from porism.search.query import ReadQuery
 from porism.text.read import read_official
 
@@ -11,3 +11,13 @@ def encoder_text(query: ReadQuery) -> str:
     """Return the text of a query for an encoder; empty if the query has none."""
     topic = query.topic
     return question_text(read_official(topic.title), read_official(topic.question)) if topic else ""
+
+
+def encoder_texts(query: ReadQuery) -> tuple[str, ...]:
+    """Return the texts whose vectors make up that of a query: the whole query, and its title by itself.
+
+    A query without a body has one text, a query without text none.
+    """
+    whole = encoder_text(query)
+    title = model_text(read_official(query.topic.title)) if query.topic else ""
+    return tuple(dict.fromkeys(text for text in (whole, title) if text))

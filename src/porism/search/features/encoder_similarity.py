@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from porism.index.encoded.texts import EncodedField
 from porism.search.answers.context import CandidateBatch, Values
-from porism.search.features.feature import Feature, Level
+from porism.search.features.feature import KINDS, Feature, Kind, Level
 
 TEXTS: dict[EncodedField, str] = {
     "titles": "a title of similar meaning",
@@ -17,6 +19,11 @@ TEXTS: dict[EncodedField, str] = {
 
 class EncoderSimilarity(Feature):
     """The cosine of the query's vector and that of the title, the question or the answer; negative ones count as 0."""
+
+    # Which threads have their formulas compared does not depend on the model: it only adds to the score of the engine without one.
+    stage: ClassVar[int] = 1
+    # Answers gain by the similarity of questions only, on topics that were not fitted (docs/results/models.md).
+    fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
 
     def __init__(self, field: EncodedField, level: Level) -> None:
         self.name = f"encoder.{field}"
@@ -38,8 +45,14 @@ class EncoderSimilarity(Feature):
         return f"{TEXTS[self._field]} ({encoded.encoder.entry.model.name})" if encoded else TEXTS[self._field]
 
 
+class QuestionSimilarity(EncoderSimilarity):
+    """The cosine of the query's vector and that of the question."""
+
+    fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
+
+
 FEATURES = (
     EncoderSimilarity("titles", "thread"),
-    EncoderSimilarity("questions", "thread"),
+    QuestionSimilarity("questions", "thread"),
     EncoderSimilarity("answers", "answer"),
 )

@@ -20,14 +20,14 @@ from porism.evaluate.comparison.significance import randomisation
 from porism.index.encoded.store import EncodedPosts
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
+from porism.models.encoder import BiEncoder, mean_direction
 from porism.models.late import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model
-from porism.search.answers.query_text import encoder_text
+from porism.search.answers.query_text import encoder_text, encoder_texts
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
@@ -205,7 +205,7 @@ class _Collector:
             ]
             self._candidate_values.append((values[0], values[1]))
         began = time.perf_counter()
-        signals = self._scorer(encoder_text(query), ids[: self._depth].tolist())
+        signals = self._scorer(query, ids[: self._depth].tolist())
         self._seconds.append(time.perf_counter() - began)
         padded = {name: np.concatenate((own, np.zeros(len(ids) - len(own)))) for name, own in signals.items()}
         return ProvedTopic(fold, ranking.scores.astype(np.float64), padded, np.isin(ids, list(relevant)), len(relevant))
@@ -220,18 +220,20 @@ class _Collector:
         return [ModelUse(use, len(before), float(before.mean()), float(after.mean()), p, "")]
 
 
-Scorer = Callable[[str, Sequence[int]], dict[str, Values]]
+Scorer = Callable[[ReadQuery, Sequence[int]], dict[str, Values]]
 
 
 def _bi_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
     model = BiEncoder(directory, length)
     known: dict[str, npt.NDArray[np.float32]] = {}
 
-    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
+    def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
         wanted = {"question": [texts.question_of(number) for number in ids], "post": [texts.post(n) for n in ids]}
         new = [text for text in dict.fromkeys(text for own in wanted.values() for text in own) if text not in known]
         known.update(zip(new, model.encode(new), strict=True))
-        vector = model.encode([query], role="query")[0]
+        vector = mean_direction(
+            np.concatenate([model.encode([text], role="query") for text in encoder_texts(query) or ("",)])
+        )
         return {name: np.array([known[text] @ vector for text in own], np.float64) for name, own in wanted.items()}
 
     return score
@@ -240,8 +242,8 @@ def _bi_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Sco
 def _stored_vectors(encoded: EncodedPosts, texts: PostTexts, kind: Kind) -> Scorer:
     """Return similarities by the vectors of the index: nothing but the query is encoded."""
 
-    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
-        vector = encoded.query(query)
+    def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
+        vector = encoded.query(*encoder_texts(query))
         threads = np.array([texts.thread_of(number) for number in ids], np.int64)
         found = {"question": encoded.similarities("questions", threads, vector).astype(np.float64)}
         if kind == "answers":
@@ -256,8 +258,8 @@ def _stored_vectors(encoded: EncodedPosts, texts: PostTexts, kind: Kind) -> Scor
 def _cross_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
     model = CrossEncoder(directory)
 
-    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
-        return {"pair": model.score([(query, texts.post(number)) for number in ids]).astype(np.float64)}
+    def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
+        return {"pair": model.score([(encoder_text(query), texts.post(number)) for number in ids]).astype(np.float64)}
 
     return score
 
@@ -265,8 +267,8 @@ def _cross_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> 
 def _late(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
     model = LateInteraction(directory, length)
 
-    def score(query: str, ids: Sequence[int]) -> dict[str, Values]:
-        vectors = model.encode([query], role="query")[0]
+    def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
+        vectors = model.encode([encoder_text(query)], role="query")[0]
         return {"maxsim": model.maxsim(vectors, model.encode([texts.post(n) for n in ids])).astype(np.float64)}
 
     return score
