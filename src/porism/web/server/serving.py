@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
@@ -13,6 +14,7 @@ from starlette.applications import Starlette
 
 from porism.errors import PorismError
 from porism.web.operations.logs import LogFormat, configure_logging
+from porism.web.server.accepting import Acceptor, ConnectionCounts
 from porism.web.server.connections import ConnectionLimits, allow_files, check_connections, protocol_with
 from porism.web.server.middleware import MAX_TARGET
 from porism.web.server.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
@@ -80,30 +82,42 @@ def address_of(listener: socket.socket, host: str) -> str:
 class WorkerServer(uvicorn.Server):
     """The server of a worker process.
 
-    It accepts one connection at a time, so that a busy process leaves the next one to another. It tells the supervisor that it is alive, and
-    closes connections that take too long.
+    It takes as many connections as the other processes. It tells the supervisor that it is alive, and closes connections that take too long.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Service, beats: Beats) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, beats: Beats, listener: socket.socket, counts: ConnectionCounts
+    ) -> None:
         super().__init__(config)
-        self._service, self._beats = service, beats
+        self._service, self._beats, self._listener, self._counts = service, beats, listener, counts
+        self._acceptor: Acceptor | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then restore the length of the queue, which a backlog of one shortens."""
-        await super().startup(sockets)
-        for listener in sockets or ():
-            listener.listen(BACKLOG)
+        """Start, without sockets of uvicorn: the acceptor takes the connections."""
+        await super().startup([])
+        self._acceptor = Acceptor(self._listener, self._protocol, self._counts, self._beats.worker)
+        self._acceptor.update(0)
+        self._acceptor.start()
         self._beats.ready(self._service.title)
+
+    def _protocol(self) -> asyncio.Protocol:
+        create: Any = self.config.http_protocol_class
+        protocol: asyncio.Protocol = create(self.config, self.server_state, self.lifespan.state)
+        return protocol
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests finish, then stop the service."""
-        await super().shutdown(sockets)
+        if self._acceptor:
+            self._acceptor.close()
+        await super().shutdown([self._listener])
         self._service.on_stop()
 
     async def on_tick(self, counter: int) -> bool:
         """Give a sign of life, and look after the connections. No thread does so: while this loop stands still, nothing is answered."""
         if self._service.is_well():
             self._beats.beat()
+        if self._acceptor:
+            self._acceptor.update(len(self.server_state.connections))
         if counter % TICKS == 0:
             check_connections(self.server_state.connections)
             self._service.on_beat()
@@ -116,6 +130,7 @@ def run_worker(
     arguments: tuple[Any, ...],
     listener: socket.socket,
     settings: ServerSettings,
+    counts: ConnectionCounts,
 ) -> None:
     """Open the service and serve it in a worker process, logging one line per request to stderr."""
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -127,7 +142,6 @@ def run_worker(
         log_config=None,  # its lines go where ours go
         log_level="warning",
         access_log=False,
-        backlog=1,
         http=protocol_with(limits),
         ws="none",
         # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
@@ -138,7 +152,7 @@ def run_worker(
         proxy_headers=settings.trust_proxy,
         forwarded_allow_ips="127.0.0.1",
     )
-    WorkerServer(config, service, beats).run(sockets=[listener])
+    WorkerServer(config, service, beats, listener, counts).run(sockets=[])
 
 
 def supervise(
@@ -160,7 +174,7 @@ def supervise(
     supervisor = Supervisor(
         settings.processes,
         run_worker,
-        (open_service, arguments, listener, settings),
+        (open_service, arguments, listener, settings, ConnectionCounts(settings.processes)),
         on_ready=announce,
         on_stop=listener.close,
         on_replace=on_replace,
