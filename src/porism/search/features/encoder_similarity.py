@@ -8,8 +8,9 @@ import numpy as np
 
 from porism.index.encoded.texts import EncodedField
 from porism.search.answers.context import CandidateBatch, Values
-from porism.search.features.feature import KINDS, Feature, Kind, Level
+from porism.search.features.feature import Feature, Kind, Level
 
+POWER = 4
 TEXTS: dict[EncodedField, str] = {
     "titles": "a title of similar meaning",
     "questions": "a question of similar meaning",
@@ -22,7 +23,6 @@ class EncoderSimilarity(Feature):
 
     # Which threads have their formulas compared does not depend on the model: it only adds to the score of the engine without one.
     stage: ClassVar[int] = 1
-    # Answers gain by the similarity of questions only, on topics that were not fitted (docs/results/models.md).
     fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
 
     def __init__(self, field: EncodedField, level: Level) -> None:
@@ -45,14 +45,27 @@ class EncoderSimilarity(Feature):
         return f"{TEXTS[self._field]} ({encoded.encoder.entry.model.name})" if encoded else TEXTS[self._field]
 
 
-class QuestionSimilarity(EncoderSimilarity):
-    """The cosine of the query's vector and that of the question."""
+class SameQuestion(EncoderSimilarity):
+    """A high power of the cosine of the query's vector and that of the question: large only if they ask nearly the same.
 
-    fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
+    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md).
+    """
+
+    fitted_for: ClassVar[tuple[Kind, ...]] = ("answers",)
+
+    def __init__(self) -> None:
+        super().__init__("questions", "thread")
+        self.name = "encoder.same_question"
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the power for each thread."""
+        similarity: Values = super().compute(batch) ** POWER
+        return similarity
 
 
 FEATURES = (
     EncoderSimilarity("titles", "thread"),
-    QuestionSimilarity("questions", "thread"),
+    EncoderSimilarity("questions", "thread"),
     EncoderSimilarity("answers", "answer"),
+    SameQuestion(),
 )
