@@ -1,7 +1,7 @@
 """Plain queries with and without hostile ones beside them, on a real server: latency, errors and memory.
 
 Segments without and with hostile queries alternate, so that other work of the machine disturbs both. No query is sent twice, so that no cache
-helps. Before, the same queries without pauses fill the caches for a quarter of the time, so that memory can be expected to be flat.
+helps. Before, the same queries without pauses fill the caches for 150 seconds, so that memory can be expected to be flat.
 PORISM_BENCH_INDEX names an index (without it: the sample, built first); PORISM_BENCH_SECONDS is the time of all segments together
 (default 120; 600 for the record). Exit code 1 if plain queries fail, take more than twice as long (p99), or memory grows.
 """
@@ -35,7 +35,7 @@ CALLERS = 4  # people who search at the same time
 PAUSE_SECONDS = 0.2  # between an answer and a person's next query
 HOSTILE_SHARE = 0.05
 MOST_GROWTH = 1.1  # of memory, from the first quarter to the last one, when all caches are full
-FILLING = 0.25  # of the time, before the first segment
+FILLING_SECONDS = 150.0  # before the first segment; less in a run of less than two minutes
 WORDS = [
     "prove",
     "limit",
@@ -197,7 +197,7 @@ def measure(index: Path, folder: Path, seconds: float = SECONDS) -> tuple[Segmen
     """Alternate segments without and with hostile queries; return both kinds."""
     alone, beside = Segment(), Segment()
     with server(index, folder, "--workers", "2") as (process, address):
-        press(address, Segment(), HOSTILE_SHARE, "filling", FILLING * seconds, pause=0.0)
+        press(address, Segment(), HOSTILE_SHARE, "filling", FILLING_SECONDS * min(1.0, seconds / 120), pause=0.0)
         for number in range(max(2, round(seconds / SEGMENT_SECONDS / 2))):
             for segment, share in ((alone, 0.0), (beside, HOSTILE_SHARE)):
                 press(address, segment, share, f"{number}/{share}", min(SEGMENT_SECONDS, seconds / 4))
