@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +89,19 @@ class BiEncoder:
             f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1",
             self._onnx.backend if self._onnx else "torch",
         )  # fmt: skip
+
+
+class TextEncoder(Protocol):
+    """A bi-encoder, or what opens one when it is first needed."""
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        """Return one vector a text."""
+        ...
+
+
+def encode_query(encoder: TextEncoder, texts: Sequence[str]) -> Vectors:
+    """Return the vector of a query, the mean direction of its texts. Each is encoded by itself: in one batch all cost as much as the longest."""
+    return mean_direction(np.concatenate([encoder.encode([text], role="query") for text in texts or ("",)]))
 
 
 def mean_direction(vectors: Vectors) -> Vectors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,38 +22,45 @@ FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
 _MARKUP = f"(?:{TAG}[^\x1c-\x1f]*+|{WORDS})*+"  # tags inside a word, as in `n<sup>th</sup>`
 
 
+class _Restriction(NamedTuple):
+    """What a hit must have: one of the users as author, all phrases (as words), and no excluded word (as stems). `patterns` find the first words
+    of the phrases."""
+
+    users: tuple[str, ...]
+    phrases: list[list[str]]
+    patterns: list[re.Pattern[str]]
+    excluded: list[list[str]]
+
+
 def restrict(ranking: Ranking, box: Box, documents: DocumentStore, collection: Collection) -> Ranking:
     """Return those of the best MAX_READ hits that a query's phrases, excluded words and authors allow."""
     ids = ranking.ids[:MAX_READ]
-    wanted = [WORD.findall(phrase) for phrase in box.phrases]
-    patterns = [_written(word) for word in list(dict.fromkeys(chain.from_iterable(wanted)))[:FIRST_WORDS]]
-    excluded = [[stem(part) for part in WORD.findall(word)] for word in box.excluded]
-    posts = documents.posts(ids.tolist())
-    kept = np.array([_is_allowed(post, box.users, collection, wanted, patterns, excluded) for post in posts], np.bool_)
+    restriction = _restriction(box)
+    kept = np.array([_is_allowed(post, restriction, collection) for post in documents.posts(ids.tolist())], np.bool_)
     return Ranking(ids[kept], ranking.scores[:MAX_READ][kept])
 
 
-def _is_allowed(
-    stored: StoredPost,
-    users: tuple[str, ...],
-    collection: Collection,
-    phrases: Sequence[Sequence[str]],
-    patterns: Sequence[re.Pattern[str]],
-    excluded: Sequence[Sequence[str]],
-) -> bool:
+def _restriction(box: Box) -> _Restriction:
+    phrases = [WORD.findall(phrase) for phrase in box.phrases]
+    first_words = list(dict.fromkeys(chain.from_iterable(phrases)))[:FIRST_WORDS]
+    excluded = [[stem(part) for part in WORD.findall(word)] for word in box.excluded]
+    return _Restriction(box.users, phrases, [_written(word) for word in first_words], excluded)
+
+
+def _is_allowed(stored: StoredPost, restriction: _Restriction, collection: Collection) -> bool:
     """Return whether a post passes. Title and body count, the title of an answer's question as well."""
     check()
-    if users and not _is_by(stored, users, collection):
+    if restriction.users and not _is_by(stored, restriction.users, collection):
         return False
     title, body = stored.question.title, stored.post.body
-    if patterns and not _has_words(title, body, patterns):
+    if restriction.patterns and not _has_words(title, body, restriction.patterns):
         return False
     words = WORD.findall(f"{title.plain()} {body.plain()}".lower())
     text = f" {' '.join(words)} "
-    if any(f" {' '.join(phrase)} " not in text for phrase in phrases):
+    if any(f" {' '.join(phrase)} " not in text for phrase in restriction.phrases):
         return False
-    stems = set(map(stem, words)) if excluded else set()
-    return not any(stems.issuperset(parts) for parts in excluded)
+    stems = set(map(stem, words)) if restriction.excluded else set()
+    return not any(stems.issuperset(parts) for parts in restriction.excluded)
 
 
 def _written(word: str) -> re.Pattern[str]:

@@ -14,7 +14,7 @@ from porism.index.encoded.nearest import Nearest, open_nearest, search_rows
 from porism.index.encoded.record import IndexEncoder
 from porism.index.encoded.texts import EncodedField
 from porism.index.storage.columns import read_array
-from porism.models.encoder import mean_direction
+from porism.models.encoder import encode_query
 
 Ints = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
@@ -86,8 +86,8 @@ class EncodedPosts:
             self.encoder = encoder
 
     def query(self, *texts: str) -> Values:
-        """Return the vector of a query, the mean direction of its texts. Each is encoded by itself: in one batch all cost as much as the longest."""
-        return mean_direction(np.concatenate([self.encoder.encode([text], role="query") for text in texts or ("",)]))
+        """Return the vector of a query with these texts."""
+        return encode_query(self.encoder, texts)
 
     def similarities(self, field: EncodedField, ids: Ints, query: Values) -> Values:
         """Return the similarity of posts to a query; 0 for posts without a vector."""

@@ -173,9 +173,8 @@ class CandidateBatch:
     def _bm25(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
         """Return BM25 of each thread in each view, and of each post as an answer; 0 without terms, of which no rows are read then."""
         if not len(terms):
-            return np.zeros((len(views), self.thread_count), np.float32), np.zeros(
-                len(self.documents.post_ids), np.float32
-            )
+            nothing = np.zeros((len(views), self.thread_count), np.float32)
+            return nothing, np.zeros(len(self.documents.post_ids), np.float32)
         index, rows = self.context.index.terms, self.documents.terms[terms.family]
         threads, posts = view_table(index, terms.family, views), view_table(index, terms.family, [ANSWER])
         return score_batch(self.documents, rows, terms.codes, terms.scores, threads, posts)

@@ -29,9 +29,9 @@ class Reason:
 class Feature:
     """A number for every candidate. Subclasses set `name` and `level` and implement `compute`; `explain` may name finer reasons.
 
-    `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage depends on the
-    ranking by the features of the stages before it: through `context.similar_formulas` (stage 1) or `context.feedback` (stage 2). `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes
-    the weight smaller than `least_weight`.
+    `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage
+    depends on the ranking by the features of the stages before it: through `context.similar_formulas` (stage 1) or `context.feedback` (stage 2).
+    `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the weight smaller than `least_weight`.
     """
 
     name: str

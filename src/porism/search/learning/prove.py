@@ -20,7 +20,7 @@ from porism.evaluate.comparison.significance import randomisation
 from porism.index.encoded.store import EncodedPosts
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder, mean_direction
+from porism.models.encoder import BiEncoder, encode_query
 from porism.models.late import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
@@ -231,9 +231,7 @@ def _bi_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Sco
         wanted = {"question": [texts.question_of(number) for number in ids], "post": [texts.post(n) for n in ids]}
         new = [text for text in dict.fromkeys(text for own in wanted.values() for text in own) if text not in known]
         known.update(zip(new, model.encode(new), strict=True))
-        vector = mean_direction(
-            np.concatenate([model.encode([text], role="query") for text in encoder_texts(query) or ("",)])
-        )
+        vector = encode_query(model, encoder_texts(query))
         return {name: np.array([known[text] @ vector for text in own], np.float64) for name, own in wanted.items()}
 
     return score
