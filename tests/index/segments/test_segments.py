@@ -133,7 +133,8 @@ def test_of_equally_frequent_terms_the_vectors_take_those_with_the_lowest_hashes
     """Codes depend on the order in which terms came: after a merge, on what was changed before."""
     monkeypatch.setattr("porism.index.vectors.lsa.MOST_TERMS", 20)
     posts = index_site(make_site(5, 30), tmp_path / "site", vectors=True) / "posts"
-    documents, codes = np.load(posts / "tuples.documents.npy"), np.load(posts / "vectors.tuples.codes.npy")
+    documents = np.load(posts / "tuples.documents.npy").tolist()  # stored unsigned: a minus sign would wrap them around
+    codes = np.load(posts / "vectors.tuples.codes.npy")
     hashes = dict(
         zip(np.load(posts / "tuples.id.npy").tolist(), np.load(posts / "tuples.hash.npy").tolist(), strict=True)
     )
