@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from porism.corpus.topics.files import read_topics
+from porism.index.encoded.adding import add_vectors
+from porism.index.encoded.record import IndexEncoder
+from porism.index.encoded.texts import FIELDS
 from porism.search.engine import Engine
+from porism.search.features.encoder_similarity import same_question
 from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
 from porism.search.learning.train import read_grades
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def judged() -> list[JudgedSet]:
+    topics = list(read_topics(ROOT / "sample/topics/task1.xml"))[:4]
+    return [JudgedSet("task1", topics, read_grades(ROOT / "sample/qrels/task1.txt"))]
 
 
 def topic(fold: str, good: bool) -> ProvedTopic:
@@ -24,7 +35,7 @@ def topic(fold: str, good: bool) -> ProvedTopic:
 
 
 def test_a_signal_that_is_right_gains() -> None:
-    use = _measured("feature", [topic(str(n % 2), True) for n in range(10)], 4)
+    use = _measured("feature", [topic(str(n % 2), True) for n in range(10)], 4, ["signal"])
     assert (use.before, use.after) == (0.5, 1.0)
     assert use.p < 0.05
     assert recommend([use]).startswith("use it as feature: gain +0.500, p = ")
@@ -32,7 +43,7 @@ def test_a_signal_that_is_right_gains() -> None:
 
 def test_weights_are_chosen_on_other_topics() -> None:
     """The signal is right in one fold only: what is chosen there is measured in the other one, where it harms or is not used."""
-    use = _measured("feature", [topic("a", True)] * 5 + [topic("b", False)] * 5, 4)
+    use = _measured("feature", [topic("a", True)] * 5 + [topic("b", False)] * 5, 4, ["signal"])
     assert use.after <= use.before
     assert recommend([use]) == "do not use it: no use gains anything"
 
@@ -42,12 +53,43 @@ def test_a_small_gain_is_not_significant() -> None:
     assert recommend([use]) == "use it as feature: gain +0.010, not significant (p = 0.40)"
 
 
+def test_only_the_signals_of_a_use_are_weighted() -> None:
+    wrong = topic("a", False)
+    both = ProvedTopic(
+        "a", wrong.base, {**wrong.signals, "other": wrong.relevant.astype(np.float64)}, wrong.relevant, 1
+    )
+    use = _measured("feature (other)", [both] * 5 + [replace(both, fold="b")] * 5, 4, ["other"])
+    assert use.after == 1.0
+    assert "signal" not in use.weights
+
+
+def test_the_same_question_is_a_high_power() -> None:
+    assert same_question(np.array([-0.5, 0.0, 0.5, 1.0])).tolist() == [0.0, 0.0, 0.0625, 1.0]
+
+
 @pytest.mark.parametrize("kind", ["encoder", "cross", "late"])
 def test_every_kind_is_measured(demo: Path, tiny: Callable[[str], Path], kind: str) -> None:
-    topics = list(read_topics(ROOT / "sample/topics/task1.xml"))[:4]
-    judged = JudgedSet("task1", topics, read_grades(ROOT / "sample/qrels/task1.txt"))
-    proof = prove(Engine.open(demo / "index"), str(tiny(kind)), [judged], first=5, length=32)
+    proof = prove(Engine.open(demo / "index"), str(tiny(kind)), judged(), first=5, length=32)
     assert proof.megabytes > 0
     assert proof.milliseconds > 0
-    assert "re-ranker of the first 5" in [use.use for use in proof.uses]
+    features = ["feature (same question)", "feature (question, post)"] if kind == "encoder" else []
+    assert [use.use for use in proof.uses] == [*features, "re-ranker of the first 5"]
     assert all(0 <= use.after <= 1 and 0 < use.p <= 1 for use in proof.uses)
+
+
+def test_vectors_of_the_index_are_used_for_the_model_that_made_them(
+    demo: Path, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    shutil.copytree(demo / "collection", tmp_path / "collection")
+    index = Path(shutil.copytree(demo / "index", tmp_path / "index"))
+    add_vectors(index, IndexEncoder.new(tiny("encoder"), FIELDS, 32))
+    other = Path(shutil.copytree(tiny("encoder"), tmp_path / "other"))
+    with (other / "config.json").open("a") as config:
+        config.write("\n")
+
+    def uses(model: Path) -> list[str]:
+        return [use.use for use in prove(Engine.open(index), str(model), judged(), length=32).uses][:-1]
+
+    features = ["feature (same question)", "feature (question, post)"]
+    assert uses(tiny("encoder")) == [*features, "source of candidates"]
+    assert uses(other) == features

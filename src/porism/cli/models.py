@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="show kind, size and digest of a model, or what is wrong with its directory")
     prove = actions.add_parser(
         "prove",
-        help="measure a model as feature, source of candidates and re-ranker on topics that no weight was chosen on",
+        help="measure a model as feature (for answers also as the engine uses it), source of candidates and re-ranker on topics that no weight was chosen on",
     )
     export = actions.add_parser("export", help="write a bi-encoder as ONNX, which runs faster without a graphics card")
     convert = actions.add_parser("convert", help="write pickled weights (pytorch_model.bin) as safetensors beside them")

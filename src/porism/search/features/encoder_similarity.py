@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from porism.index.encoded.texts import EncodedField
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind, Level
 
+F = TypeVar("F", bound=np.floating)
 POWER = 4
 TEXTS: dict[EncodedField, str] = {
     "titles": "a title of similar meaning",
     "questions": "a question of similar meaning",
     "answers": "an answer of similar meaning",
 }
+
+
+def same_question(cosines: npt.NDArray[F]) -> npt.NDArray[F]:
+    """Return a high power of cosines of a query and questions, 0 for negative ones: large only if they ask nearly the same."""
+    power: npt.NDArray[F] = np.maximum(cosines, 0.0) ** POWER
+    return power
 
 
 class EncoderSimilarity(Feature):
@@ -59,8 +67,7 @@ class SameQuestion(EncoderSimilarity):
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the power for each thread."""
-        similarity: Values = super().compute(batch) ** POWER
-        return similarity
+        return same_question(super().compute(batch))
 
 
 FEATURES = (
