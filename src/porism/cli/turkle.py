@@ -66,15 +66,16 @@ def _server(args: argparse.Namespace) -> Server:
 
 def _export(args: argparse.Namespace) -> int:
     from porism.corpus.store.collection import Collection
-    from porism.lab.judging.content import Content, mathml
+    from porism.lab.judging.content import Content
     from porism.lab.judging.storage.journal import Journal
     from porism.lab.turkle.export import export
+    from porism.search.display.parsed_formulas import mathml_of
 
     base = args.threads.rstrip("/")
     content = Content(
         Collection.open(args.collection),
         lambda thread, post: f"{base}/thread/{thread}#p{post}" if base else "",
-        math=mathml,
+        math=mathml_of,
     )
     for batch in export(Journal.open(args.journal), content, Path(args.output)):
         print(f"{batch.name}\t{batch.tasks}")

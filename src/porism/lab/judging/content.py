@@ -9,9 +9,8 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from porism.corpus.store.collection import Collection
-from porism.formula import parse
 from porism.search.display.page_math import page_math
-from porism.search.display.readable import readable_latex
+from porism.search.display.parsed_formulas import mathml_of
 from porism.text.page import PageRenderer
 from porism.text.read import official_number, read_official, read_plain
 from porism.text.segment import Segment, Text
@@ -27,15 +26,9 @@ DISABLED_LINK = '<a class="disabled" title="disabled: outside the collection">'
 Address = Callable[[int, int], str]
 
 
-@functools.lru_cache(maxsize=20_000)
-def mathml(latex: str) -> str:
-    """Return a formula as MathML."""
-    return parse(readable_latex(latex)).mathml
-
-
 def page_mathml(latex: str) -> str:
     """Return a formula as MathML for a page without inline styles."""
-    return page_math(mathml(latex))
+    return page_math(mathml_of(latex))
 
 
 class Content:

@@ -20,12 +20,13 @@ from markupsafe import Markup
 from porism.files import atomic_directory
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments
 from porism.lab.judging.candidate import answer_blocks, formula_html
-from porism.lab.judging.content import Content, mathml
+from porism.lab.judging.content import Content
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.scale import grades
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.formulas import INSTANCES
 from porism.records import Topic
+from porism.search.display.parsed_formulas import mathml_of
 
 TEMPLATE_LIMIT = 64 * 1024
 CARDS = range(1, INSTANCES + 1)
@@ -90,7 +91,7 @@ def _row(
         "arq_topic_body": content.render(topic.question, topic.formula_id),
     }
     if assignment.task == 2:
-        row |= {"arq_query": mathml(topic.latex), "arq_n": str(len(item.cards))}
+        row |= {"arq_query": mathml_of(topic.latex), "arq_n": str(len(item.cards))}
         for number, card in enumerate(item.cards, 1):
             row[f"arq_i{number}_id"] = f"{item.key}.{number}"
             row[f"arq_i{number}_html"] = formula_html(content, card)

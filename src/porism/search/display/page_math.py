@@ -7,8 +7,8 @@ colour becomes the attribute `mathcolor`. Anything else is left out.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from porism.caching import cached_text
 from porism.search.display.page_fences import fit_fences
 from porism.search.display.page_lengths import bounded_lengths
 
@@ -68,12 +68,13 @@ CLASSES = {
     "width:50%": "m-w50",
     "width:7.5%": "m-w7",
 }
+KEPT_BYTES = 14_000_000  # of formulas for pages; one takes 1.3 KB on average
 # A root sign is at least 1.19 em high and grows downwards from the top of its text: over a small letter it hangs below the line. A strut of
 # this height inside the root puts its top where the font means it to be.
 STRUT = '<mspace height="0.77em"></mspace>'
 
 
-@lru_cache(20_000)
+@cached_text(KEPT_BYTES)
 def page_math(mathml: str) -> str:
     """Return clean MathML for a page with a strict content policy."""
     mathml = bounded_lengths(mathml)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from porism.caching import cached_text
 from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse
 from porism.formula.match.matcher import PreparedTree
@@ -16,8 +17,8 @@ from porism.index.analysis.flat import FlatLayout, flat_layout
 from porism.search.display.readable import readable_latex
 
 _CLASSES = {VARIABLE: "variable", NUMBER: "number"}
-# A formula with its trees takes about 30 KB, its MathML 1 KB.
-MAX_TREES, MAX_TEXTS, MAX_LABELS = 2_000, 20_000, 20_000
+MAX_TREES, MAX_LABELS = 2_000, 20_000  # a formula with its trees takes about 30 KB
+MATHML_BYTES = 12_000_000  # that LaTeX and its MathML take; a formula takes 1 KB on average
 
 
 class ComparableFormula:
@@ -65,7 +66,7 @@ def parsed_formula(latex: str) -> ComparableFormula:
     return ComparableFormula(parsed)
 
 
-@lru_cache(MAX_TEXTS)
+@cached_text(MATHML_BYTES)
 def mathml_of(latex: str) -> str:
     """Return the clean MathML of a formula of a post."""
     mathml = latex_to_mathml(readable_latex(latex))

@@ -7,7 +7,6 @@ not place, `\\@@eqnarray` for a table of equations, `\\lx@sectionsign` for a sig
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 BREAK = "\\\\"
 _MARKS = ("@", "\\par", BREAK, "eqnarray", "\\ce")
@@ -34,7 +33,6 @@ _INTERNAL = re.compile(r"\\[A-Za-z]*@@?[A-Za-z@]*(?![A-Za-z])")
 _HANDLE = re.compile(r"\\tt@([A-Za-z]+)")
 
 
-@lru_cache(20_000)
 def readable_latex(latex: str) -> str:
     """Return LaTeX that a person would write; most formulas are returned unchanged."""
     if not any(mark in latex for mark in _MARKS):

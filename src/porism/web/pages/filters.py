@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import quote_plus
 
 from markupsafe import Markup, escape
 
+from porism.caching import cached_text
 from porism.formula.mathml.highlight import highlight
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
@@ -17,13 +17,15 @@ from porism.search.display.results import FormulaUse, FoundFormula, HighlightedS
 from porism.search.display.segments_html import segments_html
 from porism.search.reading.parts import split_query
 
+LINK_BYTES = 4_000_000  # of beginnings of links to formulas
+
 
 def formula_link(latex: str, mathml: str) -> str:
     """Return a formula as a link to similar formulas."""
     return f"{_link_start(latex)}{page_math(mathml)}</a>"
 
 
-@lru_cache(5_000)
+@cached_text(LINK_BYTES)
 def _link_start(latex: str) -> str:
     source = readable_latex(latex)
     # Percent-encoding leaves nothing in the address that HTML would have to escape.
