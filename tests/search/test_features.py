@@ -11,10 +11,10 @@ import pytest
 
 import porism
 from porism.search import features
-from porism.search.answers.context import Candidate, CandidateBatch, Values
+from porism.search.answers.context import USUAL_SHARE, Candidate, CandidateBatch, QueryContext, Values
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
-from porism.search.features import all_features, feature_names
+from porism.search.features import all_features, feature_names, formula_columns
 from porism.search.features.feature import KINDS, Feature, Kind
 from porism.search.features.feedback import MOST_TERMS, feedback_terms
 from porism.search.query import read_query
@@ -38,8 +38,9 @@ def batch_of(engine: Engine, text: str, kind: Kind) -> CandidateBatch:
 
 @pytest.mark.parametrize("feature", all_features(), ids=lambda feature: feature.name)
 @pytest.mark.parametrize("text", QUERIES)
-def test_reasons_sum_to_the_value_of_the_feature(engine: Engine, feature: Feature, text: str) -> None:
-    batch = batch_of(engine, text, "questions")
+@pytest.mark.parametrize("kind", KINDS)
+def test_reasons_sum_to_the_value_of_the_feature(engine: Engine, feature: Feature, text: str, kind: Kind) -> None:
+    batch = batch_of(engine, text, kind)
     values = feature.compute(batch)
     assert len(values) == (len(batch.answer_posts) if feature.level == "answer" else batch.thread_count)
     assert (values >= -1e-6).all() or feature.name.startswith("vectors.")
@@ -63,6 +64,42 @@ def test_every_feature_has_values_for_some_query(engine: Engine) -> None:
 def test_a_score_is_the_sum_of_factor_and_value(engine: Engine, kind: Kind) -> None:
     scored = engine.score(read_query(QUERIES[0]), kind)
     assert scored.scores(kind) == pytest.approx(scored.table.matrix(kind) @ scored.factors)
+
+
+def test_the_share_of_formulas_in_a_query(engine: Engine) -> None:
+    def share(text: str) -> float:
+        return QueryContext(read_query(text), engine.index).formula_share
+
+    formula, words = (
+        "$a^2+b^2=c^2$ $\\frac{1}{n^2}$ $\\sqrt{2}$",
+        "pythagorean theorem in a right triangle irrational proof sum",
+    )
+    assert share("") == USUAL_SHARE
+    assert share("triangle") == pytest.approx(USUAL_SHARE, abs=0.1)
+    assert share(f"{words} " * 20) < share(words) < share(f"{words} {formula}") < share(formula) < 1.0
+
+
+def test_features_of_formulas_count_by_the_share_of_formulas_for_answers_only(engine: Engine) -> None:
+    assert {"thread.tuples", "answer.parts", "vectors.tuples", "formula_overlap.thread"} <= formula_features()
+    assert not formula_features() & {"thread.words", "vectors.words", "tags", "title.identity", "concepts.parts"}
+    table = engine.features(read_query("right triangle with $a^2+b^2=c^2$"), "answers")
+    matrix, columns = table.matrix("answers").astype(np.float64), formula_columns()
+    plain = matrix.std(axis=0)
+    units = table.scales("answers", len(matrix))
+    used = plain > 1e-6
+    share = table.batch.context.formula_share / USUAL_SHARE
+    assert share != pytest.approx(1.0, abs=1e-3)
+    assert units[used & columns] == pytest.approx(plain[used & columns] / share, rel=1e-4)
+    assert units[used & ~columns] == pytest.approx(plain[used & ~columns], rel=1e-4)
+    of_questions = table.matrix("questions").astype(np.float64).std(axis=0)
+    shown = of_questions > 1e-6
+    assert table.scales("questions", len(table.matrix("questions")))[shown] == pytest.approx(
+        of_questions[shown], rel=1e-4
+    )
+
+
+def formula_features() -> set[str]:
+    return {name for name, own in zip(feature_names(), formula_columns(), strict=True) if own}
 
 
 @pytest.mark.parametrize("family", MOST_TERMS)

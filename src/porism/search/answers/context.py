@@ -13,12 +13,13 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from porism.index.protocols import Threads
-from porism.index.schema import ANSWER, LINKS, THREAD, TITLE, View
+from porism.index.schema import THREAD, View
 from porism.index.weighting import lucene_idf
 from porism.search.answers.concept_matches import ConceptMatch, concept_terms
 from porism.search.answers.query_text import encoder_texts
 from porism.search.answers.term_scores import contributions, score_batch, view_table
 from porism.search.answers.terms import QueryTerms, query_terms
+from porism.search.answers.views import ANSWER_VIEWS
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery
@@ -26,7 +27,9 @@ from porism.search.query import ReadQuery
 Values = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 CONTEXTS_KEPT = 32
-THREAD_VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "links": LINKS}
+USUAL_SHARE = 0.9  # of formulas in a whole question
+LITTLE = 100.0  # weight x idf of a short query; a whole question has 500
+THREAD_VIEWS = tuple(name for name, view in ANSWER_VIEWS.items() if view.unit == "thread")
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,13 @@ class QueryContext:
         encoded = self.index.encoded
         texts = encoder_texts(self.query)
         return encoded.query(*texts) if encoded and texts else None
+
+    @cached_property
+    def formula_share(self) -> float:
+        """The share of formulas in what the query says: weight x idf of their tuples beside that of all words. One that says little is taken
+        to be as others are."""
+        formulas, words = (float(self.terms[family].scores.sum()) for family in ("tuples", "words"))
+        return (formulas + LITTLE * USUAL_SHARE) / (formulas + words + LITTLE)
 
     def query_vector(self, family: str) -> Values:
         """Return the vector of the query's terms in a family."""
@@ -126,17 +136,23 @@ class ComparedFormulas(NamedTuple):
 
 
 class CandidateBatch:
-    """Candidate threads with their documents. Scores of terms are computed once, when a feature first needs them.
+    """Candidate threads with their documents, and the views in which terms are scored. Scores are computed once, when a feature first needs them.
 
     The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for `sample_weight` threads in
     the standard deviations of the features.
     """
 
     def __init__(
-        self, context: QueryContext, documents: Threads, ranked: int | None = None, sample_weight: float = 1.0
+        self,
+        context: QueryContext,
+        documents: Threads,
+        views: Mapping[str, View] = ANSWER_VIEWS,
+        ranked: int | None = None,
+        sample_weight: float = 1.0,
     ) -> None:
         self.context = context
         self.documents = documents
+        self.views = views
         self.ranked = len(documents.rows) if ranked is None else ranked
         self.sample_weight = sample_weight
         self.answer_posts, self.thread_of_answer = documents.answers()
@@ -160,11 +176,13 @@ class CandidateBatch:
     def term_scores(self, family: str, view: str) -> Values:
         """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others."""
         if family not in self._term_scores:
-            self._term_scores[family] = self._bm25(self.context.terms[family], list(THREAD_VIEWS.values()))
+            self._term_scores[family] = self._bm25(
+                self.context.terms[family], [self.views[name] for name in THREAD_VIEWS]
+            )
         threads, posts_scores = self._term_scores[family]
         if view == "answer":
             return np.asarray(posts_scores[self.answer_posts])
-        return np.asarray(threads[list(THREAD_VIEWS).index(view)])
+        return np.asarray(threads[THREAD_VIEWS.index(view)])
 
     def thread_scores(self, terms: QueryTerms) -> Values:
         """Return BM25 of other terms (of concepts or feedback) in whole threads."""
@@ -176,7 +194,7 @@ class CandidateBatch:
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)
         index, rows = self.context.index.terms, self.documents.terms[terms.family]
-        threads, posts = view_table(index, terms.family, views), view_table(index, terms.family, [ANSWER])
+        threads, posts = view_table(index, terms.family, views), view_table(index, terms.family, [self.views["answer"]])
         return score_batch(self.documents, rows, terms.codes, terms.scores, threads, posts)
 
     def contributions(self, terms: QueryTerms, view: View, candidate: Candidate) -> dict[int, float]:
@@ -186,7 +204,7 @@ class CandidateBatch:
         table = view_table(self.context.index.terms, terms.family, [view])
         posts = candidate.posts(self, view)
         rows = self.documents.terms[terms.family]
-        return contributions(rows, posts, terms.codes, terms.scores, table.weights[0], float(table.means[0]))
+        return contributions(rows, posts, terms.codes, terms.scores, table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Filter
+from porism.index.schema import View
 from porism.search.answers.candidates import MOST_THREADS
-from porism.search.answers.context import CandidateBatch, Contexts, QueryContext
+from porism.search.answers.context import USUAL_SHARE, CandidateBatch, Contexts, QueryContext
 from porism.search.answers.model import Model
-from porism.search.features import all_features
+from porism.search.answers.views import ANSWER_VIEWS, QUESTION_VIEWS
+from porism.search.features import all_features, formula_columns
 from porism.search.features.feature import Feature, Kind
 from porism.search.features.feedback import BEST, feedback_terms
 from porism.search.features.formula_overlap import formulas_of
@@ -29,6 +31,7 @@ Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 RERANKED = 500  # candidate threads that are ranked by features, whatever the size of the collection
 SAMPLED = 100  # further candidates, for the standard deviations of the features
+VIEWS: Mapping[Kind, Mapping[str, View]] = {"questions": QUESTION_VIEWS, "answers": ANSWER_VIEWS}
 NO_ROWS: Ints = np.empty(0, np.int64)
 
 
@@ -63,15 +66,18 @@ class FeatureTable:
         return matrix
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
-        """Return the standard deviation of each feature over a number of posts. A post that is no candidate has the value 0. A deviation of 0
-        becomes 1."""
+        """Return the unit of each feature: its standard deviation over a number of posts. A post that is no candidate has the value 0. A
+        deviation of 0 becomes 1. For answers, the unit of a feature of formulas is larger if the query has more words than formulas."""
         matrix = self.matrix(kind).astype(np.float64)
         counts = np.ones(len(matrix))
         counts[self.batch.ranked_count(kind) :] = self.batch.sample_weight
         number = max(1.0, posts, counts.sum())
         mean, square = counts @ matrix / number, counts @ matrix**2 / number
         deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
-        return np.where(deviation > 1e-9, deviation, 1.0).astype(np.float32)
+        units = np.where(deviation > 1e-9, deviation, 1.0)
+        if kind == "answers":
+            units[formula_columns()] *= USUAL_SHARE / self.batch.context.formula_share
+        return units.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +205,7 @@ class FeatureReranker(Reranker):
         vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
         rows = np.concatenate((threads.ranked, threads.sample))
         documents = self.index.documents.fetch(rows, sorted(families), sorted(vectors))
-        return CandidateBatch(context, documents, len(threads.ranked), threads.sample_weight)
+        return CandidateBatch(context, documents, VIEWS[self.kind], len(threads.ranked), threads.sample_weight)
 
     def with_similar_formulas(self, table: FeatureTable, weights: Matrix) -> QueryContext:
         """Return the context with the formulas of the best threads by the features so far that are similar to those of the query."""

@@ -5,7 +5,7 @@ The terms of each candidate are read once. Counts are summed per view with the w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.index.protocols import TermIndex, TermRows, Threads
-from porism.index.schema import FIELDS, View
+from porism.index.schema import FIELDS, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import BM25, length_factor, saturate, saturation
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
 VIEWS_KEPT = 64  # combinations of views whose weights are kept
 DEFAULT = BM25()
+# A long answer is often a thorough one, so that the length of answers counts less (docs/results/answer-search.md).
+LENGTH_NORMALISATION: Mapping[Unit, float] = {"answer": 0.4}
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -69,16 +71,18 @@ def span_positions(starts: Ints, ends: Ints) -> Ints:
 
 
 class ViewTable(NamedTuple):
-    """Weights of fields and mean length of each view."""
+    """Weights of fields, mean length, and BM25's b of each view."""
 
     weights: npt.NDArray[np.float64]
     means: npt.NDArray[np.float64]
+    b: npt.NDArray[np.float64]
 
 
 def view_table(index: TermIndex, family: str, views: Sequence[View]) -> ViewTable:
     """Return the table of some views in a family."""
     means = [index.count(family, view).mean_length for view in views]
-    return ViewTable(_field_weights(tuple(views)), np.array(means, np.float64))
+    normalisation = [LENGTH_NORMALISATION.get(view.unit, DEFAULT.b) for view in views]
+    return ViewTable(_field_weights(tuple(views)), np.array(means), np.array(normalisation))
 
 
 @lru_cache(VIEWS_KEPT)
@@ -89,8 +93,8 @@ def _field_weights(views: tuple[View, ...]) -> npt.NDArray[np.float64]:
 @compiled
 def _score(
     threads_start: Any, threads_end: Any, starts: Any, ends: Any, codes: Any, cells: Any, lengths: Any, slots: Any,
-    slot_codes: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, post_weights: Any, post_mean: float,
-    k1: float, b: float, out: Any, out_posts: Any,
+    slot_codes: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, view_b: Any, post_weights: Any,
+    post_mean: float, post_b: float, k1: float, out: Any, out_posts: Any,
 ) -> None:  # fmt: skip
     """Fill `out` (a row a view, a column a thread) and `out_posts` with BM25 scores."""
     views, terms = len(view_weights), len(scores)
@@ -129,7 +133,7 @@ def _score(
                         if view_weights[view, field] > 0.0:
                             counts[place, view] += view_weights[view, field] * times
             if own_size:
-                own_factor = length_factor(own_length, post_mean, k1, b) if post_mean > 0.0 else 0.0
+                own_factor = length_factor(own_length, post_mean, k1, post_b) if post_mean > 0.0 else 0.0
                 total = 0.0
                 for at in range(own_size):
                     place = own_touched[at]
@@ -137,7 +141,8 @@ def _score(
                     counts[place, last], own_seen[place] = 0.0, False
                 out_posts[post] = total if post_mean > 0.0 else 0.0
         for view in range(views):
-            factors[view] = length_factor(length[view], view_means[view], k1, b) if view_means[view] > 0.0 else 0.0
+            known = view_means[view] > 0.0
+            factors[view] = length_factor(length[view], view_means[view], k1, view_b[view]) if known else 0.0
         for at in range(size):
             place = touched[at]
             for view in range(views):
@@ -154,7 +159,7 @@ def score_batch(
     scores: Floats,
     views: ViewTable,
     posts: ViewTable,
-    weighting: BM25 = DEFAULT,
+    k1: float = DEFAULT.k1,
 ) -> tuple[Floats, Floats]:
     """Return BM25 of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
     weight x idf of the query terms with these codes."""
@@ -164,17 +169,17 @@ def score_batch(
         table = make_lookup(codes)
         _score(
             batch.starts, batch.ends, rows.starts, rows.ends, rows.codes, rows.cells, rows.lengths, table.starts,
-            table.codes, table.places, scores.astype(np.float64), views.weights, views.means, posts.weights[0],
-            float(posts.means[0]), weighting.k1, weighting.b, out, out_posts,
+            table.codes, table.places, scores.astype(np.float64), views.weights, views.means, views.b, posts.weights[0],
+            float(posts.means[0]), float(posts.b[0]), k1, out, out_posts,
         )  # fmt: skip
     return out.astype(np.float32), out_posts
 
 
-def contributions(
-    rows: TermRows, posts: range, codes: Ints, scores: Floats, weights: npt.NDArray[np.float64], mean: float
-) -> dict[int, float]:
-    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `codes`."""
+def contributions(rows: TermRows, posts: range, codes: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
+    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `codes`. The
+    table has one view."""
     found: dict[int, float] = {}
+    weights, mean, b = view.weights[0], float(view.means[0]), float(view.b[0])
     if not len(codes) or mean <= 0:
         return found
     counts = np.zeros(len(codes))
@@ -187,7 +192,5 @@ def contributions(
         np.add.at(counts, at[known], weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT))
         length += float(weights @ rows.lengths[post])
     for place in np.flatnonzero(counts).tolist():
-        found[place] = float(scores[place]) * float(
-            saturation(float(counts[place]), length, mean, DEFAULT.k1, DEFAULT.b)
-        )
+        found[place] = float(scores[place]) * float(saturation(float(counts[place]), length, mean, DEFAULT.k1, b))
     return found

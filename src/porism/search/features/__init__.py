@@ -10,6 +10,9 @@ import pkgutil
 from functools import lru_cache
 from importlib import import_module
 
+import numpy as np
+import numpy.typing as npt
+
 from porism.search.features.feature import Feature
 
 
@@ -25,3 +28,8 @@ def all_features() -> tuple[Feature, ...]:
 def feature_names() -> tuple[str, ...]:
     """Return the names of all features, in the order of columns of a feature matrix."""
     return tuple(feature.name for feature in all_features())
+
+
+def formula_columns() -> npt.NDArray[np.bool_]:
+    """Return which columns of a feature matrix compare formulas."""
+    return np.array([feature.of_formulas for feature in all_features()])

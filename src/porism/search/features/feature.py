@@ -31,6 +31,7 @@ class Feature:
 
     `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage
     depends on the ranking by the features of the stages before it: through `context.similar_formulas` (stage 1) or `context.feedback` (stage 2).
+    A feature `of_formulas` compares formulas of the query; for answers it counts by their share of the query.
     `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the weight smaller than `least_weight`.
     """
 
@@ -39,6 +40,7 @@ class Feature:
     stage: ClassVar[int] = 0
     families: Sequence[str] = ()
     vectors: Sequence[str] = ()
+    of_formulas: bool = False
     fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
     least_weight: ClassVar[float] = 0.0
 

@@ -68,6 +68,7 @@ class FormulaOverlap(Feature):
     """For each formula of the query the square of the best similarity found in the thread or answer, times the logarithm of its size."""
 
     families = (VISUAL_FAMILY,)
+    of_formulas = True
     stage: ClassVar[int] = 1
 
     def __init__(self, level: Level) -> None:

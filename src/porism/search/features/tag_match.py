@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from porism.index.schema import EVERY_FIELD, TAG_FAMILY
-from porism.index.weighting import BM25
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import score_batch, view_table
 from porism.search.features.feature import Feature
 
-PRESENCE = BM25(k1=0.0)  # without saturation a term adds its idf once
+PRESENCE = 0.0  # k1: without saturation a term adds its idf once
 
 
 class TagMatch(Feature):

@@ -28,6 +28,7 @@ class TermMatch(Feature):
         self.name = f"{view}.{family}"
         self.level = "answer" if view == "answer" else "thread"
         self.families = (family,)
+        self.of_formulas = family in FORMULA_FAMILIES
         self._view = view
         self._family = family
 
@@ -42,7 +43,7 @@ class TermMatch(Feature):
     def explain(self, batch: CandidateBatch, candidate: Candidate) -> list[Reason]:
         """Return one reason for each term: about its word, or about the query formula it comes from."""
         terms = batch.context.terms[self._family]
-        found = batch.contributions(terms, VIEWS[self._view], candidate)
+        found = batch.contributions(terms, batch.views[self._view], candidate)
         is_formula = self._family in FORMULA_FAMILIES
         return [
             Reason(value, FAMILY_TEXTS[self._family], formula=terms.formulas[place])

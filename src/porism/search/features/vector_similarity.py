@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from porism.index.schema import FORMULA_FAMILIES
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind
 
@@ -21,6 +22,7 @@ class VectorSimilarity(Feature):
     def __init__(self, family: str) -> None:
         self.name = f"vectors.{family}"
         self.vectors = (family,)
+        self.of_formulas = family in FORMULA_FAMILIES
         self._family = family
 
     def compute(self, batch: CandidateBatch) -> Values:
