@@ -102,16 +102,21 @@ def test_another_kind_is_not_exported(tiny: Tiny, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_one_option_exports_and_encodes(
+def test_a_model_is_exported_first_where_that_is_possible(
     demo: Path, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(demo / "collection", tmp_path / "collection")
     index = shutil.copytree(demo / "index", tmp_path / "index")
     command = ["encode", str(index), "--encoder", str(tiny("encoder")), "--fields", "titles"]
+    assert main([*command, "--no-int8"]) == 0
+    assert "by encoder " in capsys.readouterr().err
+    assert main(command) == 0  # the index has vectors of this model
+    assert "int8" not in capsys.readouterr().err
+    assert main(["encode", str(index), "--remove"]) == 0
     assert main(command) == 0
-    assert "note: with --int8" in capsys.readouterr().err
-    assert main([*command, "--int8"]) == 0
-    assert "by encoder-int8" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert f"note: the model runs with 8-bit weights, exported to {tmp_path / 'encoder-int8'}; --no-int8" in message
+    assert "by encoder-int8" in message
     entry = EncoderEntry.of(read_manifest(index, SEARCH))
     assert entry is not None
     assert entry.model.backend == "onnx int8"
@@ -126,3 +131,24 @@ def test_one_option_exports_and_encodes(
     (other / "config.json").write_text((tiny("encoder") / "config.json").read_text())
     assert main(["encode", str(index), "--encoder", str(other), "--int8"]) == 1
     assert f"{tmp_path / 'encoder-int8'}: exists, and was not exported from {other}" in capsys.readouterr().err
+
+
+def test_a_model_that_cannot_be_exported_runs_as_it_is(
+    demo: Path, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sentence_transformers import SentenceTransformer, models
+
+    model, words = tmp_path / "largest", models.Transformer(str(tiny("encoder")))
+    largest = models.Pooling(words.get_word_embedding_dimension(), pooling_mode="max")
+    SentenceTransformer(modules=[words, largest], device="cpu").save(str(model))
+    capsys.readouterr()
+    shutil.copytree(demo / "collection", tmp_path / "collection")
+    index = shutil.copytree(demo / "index", tmp_path / "index")
+    command = ["encode", str(index), "--encoder", str(model), "--fields", "titles"]
+    assert main([*command, "--int8"]) == 1
+    assert "cannot be used as ONNX: it needs mean or first-token pooling" in capsys.readouterr().err
+    assert main(command) == 0
+    entry = EncoderEntry.of(read_manifest(index, SEARCH))
+    assert entry is not None
+    assert (entry.model.backend, entry.model.pooling) == ("torch", "max")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["collection", "index", "largest"]

