@@ -136,10 +136,11 @@ def test_a_model_is_exported_first_where_that_is_possible(
 def test_a_model_that_cannot_be_exported_runs_as_it_is(
     demo: Path, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    model, words = tmp_path / "largest", models.Transformer(str(tiny("encoder")))
-    largest = models.Pooling(words.get_word_embedding_dimension(), pooling_mode="max")
+    model, words = tmp_path / "largest", Transformer(str(tiny("encoder")))
+    largest = Pooling(words.get_embedding_dimension(), pooling_mode="max")
     SentenceTransformer(modules=[words, largest], device="cpu").save(str(model))
     capsys.readouterr()
     shutil.copytree(demo / "collection", tmp_path / "collection")
