@@ -28,7 +28,7 @@ Values = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 CONTEXTS_KEPT = 32
 USUAL_SHARE = 0.9  # of formulas in a whole question
-LITTLE = 100.0  # weight x idf of a short query; a whole question has 500
+PRIOR = 100.0  # weight x idf by which the usual share counts; a whole question has about 500
 THREAD_VIEWS = tuple(name for name, view in ANSWER_VIEWS.items() if view.unit == "thread")
 
 
@@ -76,10 +76,10 @@ class QueryContext:
 
     @cached_property
     def formula_share(self) -> float:
-        """The share of formulas in what the query says: weight x idf of their tuples beside that of all words. One that says little is taken
-        to be as others are."""
+        """The share of formulas in the query: weight x idf of their tuples beside that of the words. Short queries are drawn towards the
+        usual share."""
         formulas, words = (float(self.terms[family].scores.sum()) for family in ("tuples", "words"))
-        return (formulas + LITTLE * USUAL_SHARE) / (formulas + words + LITTLE)
+        return (formulas + PRIOR * USUAL_SHARE) / (formulas + words + PRIOR)
 
     def query_vector(self, family: str) -> Values:
         """Return the vector of the query's terms in a family."""

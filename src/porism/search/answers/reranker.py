@@ -67,7 +67,7 @@ class FeatureTable:
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
         """Return the unit of each feature: its standard deviation over a number of posts. A post that is no candidate has the value 0. A
-        deviation of 0 becomes 1. For answers, the unit of a feature of formulas is larger if the query has more words than formulas."""
+        deviation of 0 becomes 1. For answers, a feature of formulas counts by the share of formulas in the query."""
         matrix = self.matrix(kind).astype(np.float64)
         counts = np.ones(len(matrix))
         counts[self.batch.ranked_count(kind) :] = self.batch.sample_weight
