@@ -32,7 +32,7 @@ def test_long_texts_leave_room_for_few(times: int) -> None:
     """Long LaTeX may have no MathML at all, if it defines macros only: the text itself counts, too."""
     texts = [str(number) * 1_000 for number in range(10)]
     entry = 1_000 * (1 + times) + ENTRY_BYTES + 100  # and the headers of two strings
-    counted = Counted(3 * entry, times)
+    counted = Counted(6 * entry, times)  # two generations of three
     for text in [*texts, *texts[-3:], texts[0]]:
         counted.repeated(text)
     assert counted.calls == [*texts, texts[0]]
