@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from porism.search.query import read_query
 from porism.systems.runs.run import run_topics
 
 HALVINGS = 20
+HalfFit = tuple[Weights, npt.NDArray[np.int64]]
 # The features of a group, by prefix or suffix of their names.
 GROUPS = {
     "none left out": (),
@@ -144,15 +145,19 @@ def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure, further: S
 def halves(sets: list[list[Example]], further: list[Example]) -> npt.NDArray[np.float64]:
     """Return the average precision of each topic under weights fitted on the other half of a random split and on `further` topics, mean
     over HALVINGS splits."""
-    topics = [topic for one in sets for topic in one]
+    return held_out([topic for one in sets for topic in one], half_fits(sets, further))
+
+
+def held_out(topics: Sequence[Example], fits: Iterable[HalfFit]) -> npt.NDArray[np.float64]:
+    """Return the average precision of each topic, mean over the fits of `half_fits` that held it out."""
     sums = np.zeros(len(topics))
-    for weights, held_out in half_fits(sets, further):
-        for at in held_out:
+    for weights, positions in fits:
+        for at in positions:
             sums[at] += average_precision(topics[at], weights)
     return sums / HALVINGS
 
 
-def half_fits(sets: list[list[Example]], further: list[Example]) -> Iterator[tuple[Weights, npt.NDArray[np.int64]]]:
+def half_fits(sets: list[list[Example]], further: list[Example]) -> Iterator[HalfFit]:
     """Yield the weights fitted on each half of HALVINGS random splits, and the positions of the topics of the other half."""
     random, topics = np.random.default_rng(0), [topic for one in sets for topic in one]
     for _ in range(HALVINGS):

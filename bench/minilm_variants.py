@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench._judged import YEARS, index, is_missing
-from bench.answer_search import HALVINGS, half_fits, halves, qrels_file, topic_file
+from bench.answer_search import half_fits, halves, held_out, qrels_file, topic_file
 from porism.corpus.topics.files import read_topics
 from porism.index.encoded.record import DEFAULT_LENGTH
 from porism.models.encoder import BiEncoder, mean_direction
@@ -30,7 +30,6 @@ from porism.search.learning.train import (
     RELEVANT,
     Example,
     Weights,
-    average_precision,
     cross_validate,
     fit,
     make_example,
@@ -121,23 +120,14 @@ def print_fixed(sets: Sequence[Sequence[JudgedQuery]], further: Sequence[JudgedQ
     plain, also = [_examples(own) for own in sets], _examples(further)
     fits = list(half_fits(plain, also))
     by_year = [fit([*plain[1 - number], *also], "answers") for number in range(2)]
-    base = _held_out([topic for own in plain for topic in own], fits, 0.0)
+    base = held_out([topic for own in plain for topic in own], fits)
     for power in POWERS:
         filled = [similarity.added(Variant("LaTeX", (WHOLE, TITLE), power), own) for own in sets]
         for weight in WEIGHTS:
             years = [mean_over_topics(own, _with(fitted, weight)) for own, fitted in zip(filled, by_year, strict=True)]
-            gain = _held_out([topic for own in filled for topic in own], fits, weight) - base
+            changed = [(_with(fitted, weight), positions) for fitted, positions in fits]
+            gain = held_out([topic for own in filled for topic in own], changed) - base
             print(f"| {power} | {weight} | {_figures(years, base, gain)} |", flush=True)
-
-
-def _held_out(
-    topics: Sequence[Example], fits: Sequence[tuple[Weights, npt.NDArray[np.int64]]], weight: float
-) -> Figures:
-    sums = np.zeros(len(topics))
-    for fitted, positions in fits:
-        for at in positions:
-            sums[at] += average_precision(topics[at], _with(fitted, weight))
-    return sums / HALVINGS
 
 
 def _with(fitted: Weights, weight: float) -> Weights:

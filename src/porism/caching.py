@@ -53,7 +53,7 @@ def cached_text(size: int) -> Callable[[Callable[[str], str]], Callable[[str], s
 
 
 class _Generations:
-    """Texts and results in two generations of at most `most` bytes: when the young one is full, it becomes the old one, which is forgotten.
+    """Texts and results in two generations of at most `most` bytes: when the young one is full, it becomes the old one, and the old one before it is forgotten.
 
     A lookup takes no lock. Threads of a server that waited for one at each formula took a tenth more processor time.
     """

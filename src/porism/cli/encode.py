@@ -73,19 +73,23 @@ def load_encoder(index: Path, args: argparse.Namespace) -> IndexEncoder:
     from porism.index.encoded.adding import chosen_fields
     from porism.index.encoded.record import IndexEncoder
     from porism.models.directory import ModelDirectory
-    from porism.models.export import int8_of, is_exportable
+    from porism.models.export import int8_of
 
-    place: str | Path = args.encoder
-    directory = ModelDirectory.open(place)
-    wanted = is_exportable(directory) and not _has_vectors_of(index, directory) if args.int8 is None else args.int8
-    if wanted:
-        exported = int8_of(directory, index.parent)
-        if exported is not directory:
-            place = exported.path
-            if not args.quiet:
-                note = "note: the model runs with 8-bit weights, exported to {}; --no-int8 uses the weights as they are"
-                print(note.format(exported.path), file=sys.stderr)
-    return IndexEncoder.new(place, chosen_fields(args.fields), args.tokens)
+    directory = ModelDirectory.open(args.encoder)
+    exported = int8_of(directory, index.parent) if _wants_int8(index, directory, args.int8) else directory
+    if exported is directory:
+        return IndexEncoder.new(args.encoder, chosen_fields(args.fields), args.tokens)
+    if not args.quiet:
+        note = f"note: the model runs with 8-bit weights, exported to {exported.path}; --no-int8 uses the weights as they are"
+        print(note, file=sys.stderr)
+    return IndexEncoder.new(exported.path, chosen_fields(args.fields), args.tokens)
+
+
+def _wants_int8(index: Path, directory: ModelDirectory, chosen: bool | None) -> bool:
+    """Return what the user chose; else, whether a model can be exported and the index has no vectors of the model itself."""
+    from porism.models.export import is_exportable
+
+    return is_exportable(directory) and not _has_vectors_of(index, directory) if chosen is None else chosen
 
 
 def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
