@@ -10,6 +10,7 @@ from porism.text.segment import EMPTY, Text
 PostKind = Literal["question", "answer"]
 FormulaKind = Literal["title", "question", "answer", "comment"]
 LinkKind = Literal["duplicate", "related"]
+LEVEL = " › "  # between the levels of a title: `Commutative Algebra › Localization › Nakayama's lemma`
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from porism.files import atomic_file
 from porism.hashing import fingerprint
 from porism.integrity import WRONG, DamageError, FileChecksum, describe_file, read_sealed, seal
 
-FORMAT = 6
+FORMAT = 7
 NAME = "manifest.json"
 SEARCH = "search"  # the kind of an index of posts and formulas
 # Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.

@@ -33,7 +33,7 @@ from porism.index.protocols import (
     TermStatistics,
     Threads,
 )
-from porism.index.schema import EVERY_FIELD, FIELDS, TAG_FAMILY, VISUAL_FAMILY, Unit, View
+from porism.index.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.index.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 
@@ -93,6 +93,10 @@ def _read_thread(collection: Collection, thread: Thread, number: int, links: boo
         posts.append(own)
     posts[0].add("title", pieces.title, collection)
     posts[0].add("tags", pieces.tags, collection)
+    for field, heading in pieces.headings.items():
+        posts[0].add(field, heading, collection)
+    for field, names in pieces.names.items():
+        posts[0].counts[NAME_FAMILY].update((field, name) for name in names)
     posts[0].counts[TAG_FAMILY].update(("tags", tag) for tag in thread.question.tags)
     for linked in pieces.linked:
         posts[0].add("linked_titles", linked, collection)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from porism.corpus.post import Post, PostKind
 from porism.index.schema import Unit, View
+from porism.index.storage.rows import FIELD_SHIFT
 from porism.index.weighting import ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
@@ -132,12 +133,29 @@ class Threads(NamedTuple):
     terms: Mapping[str, TermRows]
     vectors: Mapping[str, npt.NDArray[np.float32]]
 
+    def without(self, thread: int, fields: Collection[int], families: Collection[str]) -> Threads:
+        """Return the same batch without some fields, by number, of the question of a thread, by its position, in some families."""
+        post = int(self.starts[thread])
+        changed = {family: _without(self.terms[family], post, fields) for family in families if family in self.terms}
+        return self._replace(terms={**self.terms, **changed})
+
     def answers(self) -> tuple[Ints, Ints]:
         """Return the positions of all answers in the batch of posts, and for each the position of its thread."""
         sizes = self.ends - self.starts
         thread_of = np.repeat(np.arange(len(sizes)), sizes - 1)
         within = np.arange(len(thread_of)) - np.repeat(np.cumsum(sizes - 1) - (sizes - 1), sizes - 1)
         return self.starts[thread_of] + 1 + within, thread_of
+
+
+def _without(rows: TermRows, post: int, fields: Collection[int]) -> TermRows:
+    codes, cells, ends, lengths = rows.codes.copy(), rows.cells.copy(), rows.ends.copy(), rows.lengths.copy()
+    own = slice(int(rows.starts[post]), int(rows.ends[post]))
+    kept = ~np.isin(cells[own] >> FIELD_SHIFT, list(fields))
+    end = own.start + int(kept.sum())
+    codes[own.start : end], cells[own.start : end] = rows.codes[own][kept], rows.cells[own][kept]
+    ends[post] = end
+    lengths[post, list(fields)] = 0
+    return TermRows(rows.starts, ends, codes, cells, lengths)
 
 
 class StoredPost(NamedTuple):

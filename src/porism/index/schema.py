@@ -13,14 +13,20 @@ from typing import Literal
 
 QUESTION_FIELDS = ("title", "question", "tags", "linked_titles", "question_comments")
 ANSWER_FIELDS = ("answer", "answer_comments")
-FIELDS = (*QUESTION_FIELDS, *ANSWER_FIELDS)  # the position is the field's number on disk; three bits hold it
+HEADING_FIELDS = ("section", "chapter", "book")  # what a title is part of, from the inside out
+FIELDS = (
+    *QUESTION_FIELDS,
+    *ANSWER_FIELDS,
+    *HEADING_FIELDS,
+)  # the position is the number of the field on disk; four bits hold it
 
 TEXT_FAMILIES = ("words", "pairs")
 FORMULA_FAMILIES = ("tuples", "paths", "parts")
 TERM_FAMILIES = (*TEXT_FAMILIES, *FORMULA_FAMILIES)
 TAG_FAMILY = "tag"  # whole tags, such as real-analysis
 VISUAL_FAMILY = "formula"  # visual ids of the formulas of a post
-FAMILIES = (*TERM_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)
+NAME_FAMILY = "name"  # whole names: titles, and terms that a text defines
+FAMILIES = (*TERM_FAMILIES, TAG_FAMILY, VISUAL_FAMILY, NAME_FAMILY)
 
 Unit = Literal["thread", "question", "answer", "formula"]
 
@@ -49,7 +55,8 @@ class View:
         return tuple(named.get(field, 0.0) for field in fields)
 
 
-# A title is short and says what a thread is about, and answers, together longer than everything else, must not drown the question.
+# A title is short and says what a thread is about, and answers, together longer than everything else, must not drown the question. Large weights
+# also mean that BM25 hardly counts a repeated word twice, which suits long threads.
 THREAD = View.of(
     "thread",
     {
@@ -60,10 +67,28 @@ THREAD = View.of(
         "question_comments": 1.0,
         "answer": 1.0,
         "answer_comments": 0.5,
+        "section": 5.0,
+        "chapter": 2.5,
+        "book": 1.5,
+    },
+)
+# A document without answers: a note, a statement, an entry of an encyclopedia. It is short, so that a repeated word counts as BM25 has it.
+DOCUMENT = View.of(
+    "thread",
+    {
+        "title": 3.0,
+        "question": 1.0,
+        "tags": 1.0,
+        "linked_titles": 0.8,
+        "question_comments": 0.2,
+        "section": 1.0,
+        "chapter": 0.5,
+        "book": 0.3,
     },
 )
 TITLE = View.of("thread", {"title": 1.0, "tags": 1.0})
 LINKS = View.of("thread", {"linked_titles": 1.0})
+HEADINGS = View.of("thread", dict.fromkeys(HEADING_FIELDS, 1.0))
 ANSWER = View.of("answer", {"answer": 1.0, "answer_comments": 0.5})
 EVERY_FIELD = View.of("thread", dict.fromkeys(FIELDS, 1.0))
-VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "links": LINKS, "answer": ANSWER}
+VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "headings": HEADINGS, "links": LINKS, "answer": ANSWER}

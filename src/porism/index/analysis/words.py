@@ -1,4 +1,4 @@
-"""Words of a text: tokens in lower case, and their stems by the Snowball stemmer for English (Porter2)."""
+"""Words of a text: tokens in lower case without accents, and their stems by the Snowball stemmer for English (Porter2)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
+from unicodedata import normalize
 
 # A letter that nobody writes. It replaces each formula of a text, so that no pair of words spans a formula.
 FORMULA = "\ua66e"
 WORD = re.compile(r"[^\W_]+")
 STEMS_KEPT = 200_000
+LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i"}  # that are no letter with an accent
 
 
 @lru_cache(1)
@@ -28,12 +30,26 @@ class _Stems(dict[str, str]):
         """Compute a stem and keep it."""
         if len(self) >= STEMS_KEPT:
             self.clear()
-        found: str = _stemmer().stemWord(word.lower())
+        found: str = _stemmer().stemWord(without_accents(word.lower()))
         self[word] = found
         return found
 
 
 _stems = _Stems()
+
+
+def without_accents(word: str) -> str:
+    """Return a word without the accents of Latin letters: people search for Kollar and mean Kollár.
+
+    >>> without_accents("kollár"), without_accents("й")
+    ('kollar', 'й')
+    """
+    return word if word.isascii() else "".join(map(_plain_letter, word))
+
+
+def _plain_letter(sign: str) -> str:
+    base = normalize("NFKD", sign)[:1]
+    return base if base.isascii() and base.isalpha() else LETTERS.get(sign, sign)
 
 
 def stem(word: str) -> str:

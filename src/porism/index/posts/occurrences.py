@@ -13,7 +13,7 @@ from porism.corpus.post import Thread
 from porism.corpus.store.collection import Collection
 from porism.index.formulas.codes import MISSING, ExtraFormulas, FormulaCodes, encode_expressions
 from porism.index.posts.pieces import Piece, Pieces
-from porism.index.schema import FIELDS, FORMULA_FAMILIES, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
+from porism.index.schema import FIELDS, FORMULA_FAMILIES, NAME_FAMILY, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
 from porism.index.storage.rows import fold_rows
 from porism.index.terms.blocks import LocalRows, Vocabulary
 from porism.index.terms.dictionary import Hashes, local_codes
@@ -59,7 +59,9 @@ class Occurrences:
 
     def __init__(self) -> None:
         self.posts = 0
-        self._terms = {family: _FamilyOccurrences() for family in (*TEXT_FAMILIES, TAG_FAMILY, VISUAL_FAMILY)}
+        self._terms = {
+            family: _FamilyOccurrences() for family in (*TEXT_FAMILIES, TAG_FAMILY, VISUAL_FAMILY, NAME_FAMILY)
+        }
         self._expressions: list[int] = []  # of each formula
         self._formula_places: list[tuple[int, int, int]] = []  # row, field, number of formulas
 
@@ -68,6 +70,10 @@ class Occurrences:
         row, question = self.posts, thread.question
         self._add(row, "title", pieces.title)
         self._add(row, "question", pieces.body)
+        for field, heading in pieces.headings.items():
+            self._add(row, field, heading)
+        for field, names in pieces.names.items():
+            self._terms[NAME_FAMILY].add(row, FIELD_NUMBER[field], names)
         self._add(row, "tags", pieces.tags)
         self._terms[TAG_FAMILY].add(row, FIELD_NUMBER["tags"], question.tags)
         for title in pieces.linked:

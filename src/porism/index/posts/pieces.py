@@ -1,4 +1,5 @@
-"""The text of a thread in pieces: title, body, tags, comments, titles of linked questions and answers, each with its terms and formulas."""
+"""The text of a thread in pieces: title, headings above it, body, tags, comments, titles of linked questions and answers, each with its terms and
+formulas."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from porism.corpus.post import Comment, Thread
+from porism.corpus.post import LEVEL, Comment, Thread
+from porism.index.analysis.names import defined_terms, name_keys
 from porism.index.analysis.terms import stem_terms
 from porism.index.analysis.words import FORMULA, WORD, stems_of
+from porism.index.schema import HEADING_FIELDS
 from porism.text.render import ends_line
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 
@@ -54,10 +57,20 @@ def make_piece(text: str, formulas: list[Segment]) -> Piece:
     return Piece(text, words, stems, stem_terms(stems), formulas)
 
 
+def title_levels(title: Text) -> list[Piece]:
+    """Return the levels of a title, the outermost first: a book, a chapter, a section, the name itself."""
+    text, formulas = text_and_formulas(title)
+    left = iter(formulas)
+    return [make_piece(level, [next(left) for _ in range(level.count(FORMULA))]) for level in text.split(LEVEL)]
+
+
 class Pieces(NamedTuple):
-    """The pieces of a thread. Comments are by post; answers in their order."""
+    """The pieces of a thread. Headings are by field; `names` are the terms of the title as a whole and of what the question defines, by field;
+    comments are by post, answers in their order."""
 
     title: Piece
+    headings: dict[str, Piece]
+    names: dict[str, list[str]]
     body: Piece
     tags: Piece
     linked: list[Piece]
@@ -72,8 +85,14 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
     for comment in thread.comments:
         if links or not _has_link(comment):
             comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))
+    *above, title = title_levels(question.title)
     return Pieces(
-        make_piece(*text_and_formulas(question.title)),
+        title,
+        dict(zip(HEADING_FIELDS, reversed(above[-len(HEADING_FIELDS) :]), strict=False)),
+        {
+            "title": name_keys(title.text, [formula.text for formula in title.formulas]),
+            "question": list(defined_terms(question.body)),
+        },
         make_piece(*text_and_formulas(question.body)),
         make_piece(tag_text(question.tags), []),
         [make_piece(*text_and_formulas(title)) for title in linked_titles],

@@ -2,7 +2,7 @@
 
 A record starts with two integers for each family: the size of its section in bytes, and its number of entries. The sections follow. A section
 has for each post the number of its groups, then the groups. The entries of a group have one field and codes of one width, and either a count
-of 1 each or counts of their own. A group is: entries << 5 | field << 2 | wide << 1 | counted; the counts, a byte each; and the codes, 2 bytes
+of 1 each or counts of their own. A group is: entries << 6 | field << 2 | wide << 1 | counted; the counts, a byte each; and the codes, 2 bytes
 each, or 4 if they are wide. Codes are given in the order of first appearance, so that frequent terms are not wide. That takes about 2.3 bytes
 an entry instead of the 5 of arrays, and is decoded without branches. Integers are those of `porism.index.storage.integers`. Compiled.
 """
@@ -20,13 +20,14 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.index.storage.columns import ArrayWriter, OpenFiles, map_file, read_array
 from porism.index.storage.integers import get, put
-from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT, RowBlock
+from porism.index.storage.rows import FIELD_BITS, FIELD_SHIFT, MOST_COUNT, RowBlock
 from porism.integrity import DamageError
 
 FILE, STARTS = "threads.rows", "threads.row_start.npy"
 FIX = "build the index again, or restore it from a backup"
 NARROW_CODES = 1 << 16  # codes below this have 2 bytes
-KINDS = 1 << (8 - FIELD_SHIFT + 2)  # of groups: a field, and two flags
+KIND_BITS = FIELD_BITS + 2  # of a kind of groups: a field, and two flags
+KINDS = 1 << KIND_BITS
 LONGEST_ENTRY = 5  # bytes: a count, and four of the code
 LONGEST_INTEGER = 10
 LARGE = 1 << 22  # bytes from which numpy asks for large pages
@@ -81,7 +82,7 @@ def _put_post(codes: Any, cells: Any, sizes: Any, counts_at: Any, codes_at: Any,
     for kind in range(KINDS):
         size = np.int64(sizes[kind])
         if size:
-            at = put((size << 5) | kind, out, at)
+            at = put((size << KIND_BITS) | kind, out, at)
             counts_at[kind] = at
             codes_at[kind] = at + (size if kind & 1 else 0)
             at = codes_at[kind] + size * (4 if kind & 2 else 2)
@@ -224,7 +225,7 @@ def _read_sections(
             groups, at = get(data, at)
             for _ in range(groups):
                 head, at = get(data, at)
-                number, field, wide, counted = head >> 5, (head >> 2) & 7, head & 2, head & 1
+                number, field, wide, counted = head >> KIND_BITS, (head & (KINDS - 1)) >> 2, head & 2, head & 1
                 if field >= lengths.shape[1] or not 0 < number <= most - size:
                     return False
                 after = at + number * (2 + wide + counted)

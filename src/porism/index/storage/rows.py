@@ -18,8 +18,12 @@ from porism.index.storage.columns import ArrayWriter, OpenFiles, map_file, read_
 Codes = npt.NDArray[np.uint32]
 Cells = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-FIELD_SHIFT = 5  # a cell is the field's number (3 bits) and the count (5 bits)
+FIELD_BITS = 4  # of the number of a field, wherever it is packed with something else
+FIELD_SHIFT = 8 - FIELD_BITS  # a cell is the number of the field, then the count
 MOST_COUNT = (1 << FIELD_SHIFT) - 1  # a larger count is split into several entries, which sum to it
+# A key of an occurrence is the row, the code of the term (32 bits) and the field.
+CODE_SHIFT, ROW_SHIFT = np.uint64(FIELD_BITS), np.uint64(32 + FIELD_BITS)
+FIELD_MASK = np.uint64((1 << FIELD_BITS) - 1)
 
 
 class RowBlock(NamedTuple):
@@ -42,13 +46,13 @@ def _fold(keys: Any, codes: Any, cells: Any, sizes: Any, lengths: Any) -> int:
         end = at
         while end < len(keys) and keys[end] == key:
             end += 1
-        field = np.int64(key & np.uint64(7))
-        row = np.int64(key >> np.uint64(35))
+        field = np.int64(key & FIELD_MASK)
+        row = np.int64(key >> ROW_SHIFT)
         lengths[row, field] += end - at
         left = end - at
         while left > 0:
             count = min(left, MOST_COUNT)
-            codes[size] = np.uint32((key >> np.uint64(3)) & np.uint64(0xFFFFFFFF))
+            codes[size] = np.uint32((key >> CODE_SHIFT) & np.uint64(0xFFFFFFFF))
             cells[size] = np.uint8((field << FIELD_SHIFT) | count)
             sizes[row] += 1
             size += 1
@@ -59,9 +63,7 @@ def _fold(keys: Any, codes: Any, cells: Any, sizes: Any, lengths: Any) -> int:
 
 def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_count: int) -> RowBlock:
     """Group occurrences, each given by document, term code and field, into rows with counts."""
-    keys = (
-        (rows.astype(np.uint64) << np.uint64(35)) | (codes.astype(np.uint64) << np.uint64(3)) | fields.astype(np.uint64)
-    )
+    keys = (rows.astype(np.uint64) << ROW_SHIFT) | (codes.astype(np.uint64) << CODE_SHIFT) | fields.astype(np.uint64)
     keys.sort()
     return _folded(np.asarray(keys, np.uint64), documents, field_count)
 
@@ -95,7 +97,7 @@ def _sort_documents(sizes: Any, codes: Any, terms: int, keys: Any) -> None:
         start += sizes[row]
     for place in range(len(codes)):
         row = rows[place]
-        keys[starts[row]] = (np.uint64(row) << np.uint64(35)) | (np.uint64(by_code[place]) << np.uint64(3))
+        keys[starts[row]] = (np.uint64(row) << ROW_SHIFT) | (np.uint64(by_code[place]) << CODE_SHIFT)
         starts[row] += 1
 
 

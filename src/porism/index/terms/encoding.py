@@ -1,7 +1,7 @@
 """Posting lists as bytes: for each entry the distance to the row before it, the field and the count, in integers of variable length
 (`porism.index.storage.integers`).
 
-The first integer of an entry is (distance << 4) | (field << 1) | more, and if `more` is set a second one holds count - 2. A count of 1 needs
+The first integer of an entry is (distance << 5) | (field << 1) | more, and if `more` is set a second one holds count - 2. A count of 1 needs
 no second integer, which is the common case. Compiled.
 """
 
@@ -13,9 +13,11 @@ import numpy as np
 
 from porism.compiled import compiled
 from porism.index.storage.integers import get, put
-from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
+from porism.index.storage.rows import FIELD_BITS, FIELD_SHIFT, MOST_COUNT
 
-LONGEST = 6  # bytes of one entry at most: 31 bits of distance, 4 of field and flag, and a count of 5 bits
+DISTANCE_SHIFT = FIELD_BITS + 1  # of the first integer, below the distance: field and flag
+FIELD_MASK = (1 << FIELD_BITS) - 1
+LONGEST = 7  # bytes of one entry at most: 31 bits of distance, 5 of field and flag, and a count of 4 bits
 
 
 @compiled
@@ -29,7 +31,7 @@ def encode_lists(starts: Any, rows: Any, cells: Any, out: Any, ends: Any) -> Non
             count = np.int64(cells[entry] & MOST_COUNT)
             field = np.int64(cells[entry] >> FIELD_SHIFT)
             row = np.int64(rows[entry])
-            at = put(((row - before) << 4) | (field << 1) | (1 if count > 1 else 0), out, at)
+            at = put(((row - before) << DISTANCE_SHIFT) | (field << 1) | (1 if count > 1 else 0), out, at)
             if count > 1:
                 at = put(count - 2, out, at)
             before = row
@@ -43,12 +45,12 @@ def decode(data: Any, at: int, end: int, rows: Any, cells: Any) -> int:
     row = np.int64(0)
     while at < end:
         value, at = get(data, at)
-        row += value >> 4
+        row += value >> DISTANCE_SHIFT
         count = np.int64(1)
         if value & 1:
             count, at = get(data, at)
             count += 2
         rows[size] = row
-        cells[size] = np.uint8((((value >> 1) & 7) << FIELD_SHIFT) | count)
+        cells[size] = np.uint8((((value >> 1) & FIELD_MASK) << FIELD_SHIFT) | count)
         size += 1
     return size

@@ -17,7 +17,7 @@ from porism.compiled import compiled
 from porism.index.storage.columns import ArrayWriter, read_array
 from porism.index.storage.integers import get
 from porism.index.storage.rows import Rows, mapped_bytes
-from porism.index.terms.encoding import LONGEST, encode_lists
+from porism.index.terms.encoding import DISTANCE_SHIFT, LONGEST, encode_lists
 
 SORTED = 16_000_000  # entries that are sorted together, about 180 MB
 Ints = npt.NDArray[np.int64]
@@ -115,7 +115,7 @@ def _frequencies(data: Any, ends: Any, units: Any, identity: bool, documents: An
         row, last, found = np.int64(0), np.int64(-1), 0
         while at < end:
             value, at = get(data, at)
-            row += value >> 4
+            row += value >> DISTANCE_SHIFT
             if value & 1:
                 _, at = get(data, at)
             unit = row if identity else np.int64(units[row])

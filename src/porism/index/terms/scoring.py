@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.index.storage.integers import get
 from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.index.terms.encoding import decode
+from porism.index.terms.encoding import DISTANCE_SHIFT, FIELD_MASK, decode
 from porism.index.weighting import saturate, saturation
 
 Ints = npt.NDArray[np.int64]
@@ -41,12 +41,12 @@ def add_bm25(
     row, unit, count = np.int64(0), np.int64(-1), 0.0
     while at < end:
         value, at = get(data, at)
-        row += value >> 4
+        row += value >> DISTANCE_SHIFT
         times = np.int64(1)
         if value & 1:
             times, at = get(data, at)
             times += 2
-        weight = weights[(value >> 1) & 7]
+        weight = weights[(value >> 1) & FIELD_MASK]
         if weight == 0.0:
             continue
         own = row if identity else np.int64(units[row])
@@ -89,7 +89,7 @@ def add_bm25_documents(
             if value > 127:
                 rest, at = get(data, at)
                 value = (value & 127) | (rest << 7)
-            row += value >> 4
+            row += value >> DISTANCE_SHIFT
             count = 1.0
             if value & 1:
                 more, at = get(data, at)

@@ -11,6 +11,7 @@ from unicodedata import normalize
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
 from porism.formula.latex.macros import definitions
+from porism.text.accents import ACCENTS, LETTER_ACCENTS, LETTERS
 from porism.text.find import find_formulas
 from porism.text.macros import expand
 from porism.text.sanitize import clean, without_placeholders
@@ -43,22 +44,9 @@ SILENT = {
 }
 ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+)\*?\}(?:\[([^\]]*)\])?")
 SIGNS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"), ("~", "\u00a0"))
-ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
-LETTER_ACCENTS = {"c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "r": "\u030a"}
-LETTERS = {
-    "ss": "ß",
-    "o": "ø",
-    "O": "Ø",
-    "l": "ł",
-    "L": "Ł",
-    "ae": "æ",
-    "AE": "Æ",
-    "aa": "å",
-    "AA": "Å",
-    "i": "ı",
-    "ldots": "…",
-    "dots": "…",
-}
+SIGNS_BY_NAME = {**LETTERS, "ldots": "…", "dots": "…"}
+# A declaration at the start of a group: {\em coprime}.
+DECLARED = re.compile(r"\{\\(em|itshape|it|slshape|sl|bfseries|bf)\b[ \t\n]*")
 DEEPEST = 40
 BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 LABEL = re.compile(r"\[([^\]]{0,300})\]")
@@ -82,7 +70,7 @@ def read_latex(text: str) -> Document:
     latex = tuple(expand(formula, macros) for formula in found.latex)
     sections = [
         Section(with_spans(_inline(heading), found, latex), with_spans(clean(_blocks(body)), found, latex))
-        for heading, body in _split(found.text)
+        for heading, body in _split(DECLARED.sub(r"\\emph{", found.text))
     ]
     return Document(_inline(title), (), sections)
 
@@ -165,7 +153,7 @@ def _command(text: str, found: re.Match[str], depth: int) -> tuple[str, int]:
         letter, end = _group(text, at)
         return html.escape(letter[:1]) + LETTER_ACCENTS[name] + html.escape(letter[1:]), end
     if name not in commands():
-        return LETTERS.get(name, ""), at
+        return SIGNS_BY_NAME.get(name, ""), at
     number, form = commands()[name]
     arguments = []
     if option := LABEL.match(text, at):
