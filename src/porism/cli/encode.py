@@ -48,6 +48,12 @@ def encoder_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
         "twice as fast, and as good at ranking (default: if the model can be exported)",
     )
     parser.add_argument(
+        "--default-ranking",
+        action="store_true",
+        help="keep the default weights: do not let the collection choose how much titles, feedback and the encoder count, by queries made of its own "
+        "titles, links and defined terms",
+    )
+    parser.add_argument(
         "--tokens", type=int, default=192, metavar="N", help="tokens that are read of a post (default: %(default)s)"
     )
 
@@ -117,4 +123,13 @@ def encode(index: Path, args: argparse.Namespace, encoder: IndexEncoder | None =
         f" {model.digest[:12]}, {added.bytes / 1e6:,.1f} MB{cut}",
         file=sys.stderr,
     )
+    teach_ranking(index, args)
     return 0
+
+
+def teach_ranking(index: Path, args: argparse.Namespace) -> None:
+    """Let the collection choose its ranking, unless the options forbid it, and print the choice."""
+    from porism.search.learning.teaching import teach
+
+    if not args.default_ranking:
+        print(f"{index}: ranking: {teach(index)}", file=sys.stderr)

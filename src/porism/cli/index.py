@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from porism.cli.encode import encode, encoder_arguments, load_encoder
+from porism.cli.encode import encode, encoder_arguments, load_encoder, teach_ranking
 
 HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
@@ -54,4 +54,7 @@ def run(args: argparse.Namespace) -> int:
     size = sum(part.size for part in manifest.files.values())
     counts = ", ".join(f"{number:,} {name}" for name, number in manifest.counts.items())
     print(f"{args.output}: {counts}, {size / 1e6:,.1f} MB", file=sys.stderr)
-    return encode(Path(args.output), args, encoder) if encoder else 0
+    if encoder:
+        return encode(Path(args.output), args, encoder)
+    teach_ranking(Path(args.output), args)
+    return 0

@@ -12,6 +12,7 @@ from porism.doctor.findings import Finding
 from porism.errors import PorismError
 from porism.index.manifest import NAME, SEARCH, read_manifest
 from porism.locks import is_locked, lock_of
+from porism.search.answers.adaptation import Adaptation
 from porism.search.verify import collection_of, remarks_on, verify_place
 
 MANY_SEGMENTS = 16  # from which searches are noticeably slower
@@ -42,6 +43,7 @@ class IndexCheckup:
             yield Finding("segments", fact, "note", f"merge them: porism merge {self.index}")
         else:
             yield Finding("segments", fact)
+        yield Finding("ranking", str(Adaptation.of(manifest)))
         yield self._age()
         yield disk(self.index, 2 * size)
 

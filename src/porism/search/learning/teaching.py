@@ -1,0 +1,134 @@
+"""The collection teaches its own ranking: known-item queries that an index makes of its own posts choose a few factors of the default weights.
+
+A title should find its question by the rest of it, a title of a linked question the other one, a term that a text defines that text; what would
+tell the answer is hidden. One half of the queries chooses, the other half tests. The defaults stay unless the gain there is sure. All choices
+are deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.post import LEVEL, Post
+from porism.index.analysis.names import emphasised_names
+from porism.index.manifest import SEARCH, read_manifest, save_manifest
+from porism.index.schema import NAME_FAMILY
+from porism.locks import only_writer
+from porism.search.answers.adaptation import GROUPS, OPTION, Adaptation
+from porism.search.answers.reranker import HiddenText
+from porism.search.engine import Engine
+from porism.search.features import feature_names
+
+FEWEST_THREADS = 1_000  # in a smaller collection too few queries can be made
+MOST_QUERIES = 90
+FEWEST_QUERIES = 40
+FACTORS = (0.5, 1.0, 2.0)  # safe bounds of each factor
+SURE = 2.0  # standard errors that a gain must have
+SHORTEST = 2  # words of a title that is a query
+Floats = npt.NDArray[np.float64]
+
+
+class OwnQuery(NamedTuple):
+    """A query that the collection makes: the text, and what is hidden of the thread that it should find."""
+
+    text: str
+    hidden: HiddenText
+
+
+class Taught(NamedTuple):
+    """The candidates of a query: their weighted features, summed by group (the last column: all others), and which one is right."""
+
+    values: Floats
+    right: npt.NDArray[np.bool_]
+
+
+def teach(index: str | Path) -> Adaptation:
+    """Choose factors for an index and record them in its manifest."""
+    place = Path(index)
+    with only_writer(place):
+        manifest = read_manifest(place, SEARCH)
+        options = {name: value for name, value in manifest.options.items() if name != OPTION}
+        save_manifest(place, replace(manifest, options=options))
+        chosen = choose(Engine.open(place, verify="none"), links=bool(manifest.options.get("links", True)))
+        if chosen.queries:
+            options[OPTION] = chosen.as_option()
+        save_manifest(place, replace(manifest, options=options, generation=manifest.generation + 1))
+    return chosen
+
+
+def choose(engine: Engine, *, links: bool = True) -> Adaptation:
+    """Return the factors that are better on both halves of the collection's own queries, or none. Without `links`, linked questions give none."""
+    if engine.index.documents.size("question") < FEWEST_THREADS:
+        return Adaptation()
+    taught = [one for query in own_queries(engine, links) if (one := _taught(engine, query)).right.any()]
+    if len(taught) < FEWEST_QUERIES:
+        return Adaptation()
+    groups = [group for at, group in enumerate(GROUPS) if any(one.values[:, at].any() for one in taught)]
+    best = max(_choices(groups), key=lambda factors: _values(taught[::2], factors).mean())
+    gains = _values(taught[1::2], best) - _values(taught[1::2], {})
+    gain, error = float(gains.mean()), float(gains.std() / len(gains) ** 0.5)
+    chosen = {group: factor for group, factor in best.items() if factor != 1.0} if gain > SURE * error else {}
+    return Adaptation(chosen, round(gain, 4), round(error, 4), len(gains))
+
+
+def _choices(groups: Sequence[str]) -> list[dict[str, float]]:
+    """Return all combinations of factors, those nearest to the defaults first, so that they win ties."""
+    found = [dict(zip(groups, factors, strict=True)) for factors in product(FACTORS, repeat=len(groups))]
+    return sorted(found, key=lambda factors: sum(factor != 1.0 for factor in factors.values()))
+
+
+def _values(taught: Sequence[Taught], factors: dict[str, float]) -> Floats:
+    """Return the reciprocal rank of each query under factors of the groups."""
+    vector = np.array([*(factors.get(group, 1.0) for group in GROUPS), 1.0])
+    ranks = []
+    for one in taught:
+        scores = one.values @ vector
+        ranks.append(1.0 / (1 + int((scores > scores[one.right].max()).sum())))
+    return np.array(ranks)
+
+
+def own_queries(engine: Engine, links: bool) -> Iterator[OwnQuery]:
+    """Yield queries of threads that are spread over the whole collection, at most MOST_QUERIES."""
+    documents = engine.index.documents
+    size = documents.size("thread")
+    rows = np.unique(np.linspace(0, size - 1, MOST_QUERIES).astype(np.int64))
+    ids = documents.post_ids("thread", rows)
+    for row, stored in zip(rows.tolist(), documents.posts(ids.tolist()), strict=True):
+        yield from islice(_queries_of(engine, stored.post, row, links), 1)
+
+
+def _queries_of(engine: Engine, post: Post, row: int, links: bool) -> Iterator[OwnQuery]:
+    """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its own title."""
+    for link in engine.collection.links(post.id) if links else ():
+        title = engine.collection.title(link.other_id)
+        if title and link.other_id != post.id:
+            yield OwnQuery(title.plain(), HiddenText(row, ("linked_titles", "question_comments")))
+            break
+    for name in emphasised_names(post.body):
+        if len(name.split()) >= SHORTEST:
+            yield OwnQuery(name, HiddenText(row, ("question",), (NAME_FAMILY,)))
+            break
+    title_text = post.title.plain().split(LEVEL)[-1]
+    if len(title_text.split()) >= SHORTEST and engine.index.encoded is None:  # vectors of posts know their titles
+        yield OwnQuery(title_text, HiddenText(row, ("title",)))
+
+
+def _taught(engine: Engine, query: OwnQuery) -> Taught:
+    """Score the candidates of a query, the right one without what is hidden. The vector of a thread knows its title, so that it does not count
+    where the title is hidden."""
+    scored = engine.score(engine.read(query.text), "questions", query.hidden)
+    ranked = scored.table.batch.ranked_count("questions")
+    matrix = (scored.table.matrix("questions") * scored.factors)[:ranked].astype(np.float64)
+    if "title" in query.hidden.fields:
+        matrix[:, [name.startswith("vectors.") for name in feature_names()]] = 0.0
+    columns = np.array([[name.startswith(GROUPS[group]) for name in feature_names()] for group in GROUPS])
+    used = (*columns, ~columns.any(axis=0))
+    values = np.stack([matrix[:, one].sum(axis=1) for one in used], axis=1)
+    return Taught(values, np.arange(ranked) == ranked - 1)
