@@ -17,7 +17,9 @@ RUN_DEPTH = 1_000  # threads that are ranked for a run, which has up to 1,000 an
 def porism(index: Index, kind: Kind = "answers", model: Model | None = None) -> Retriever:
     """Return the default engine as a retriever of answers or questions."""
     contexts = Contexts(index)
-    return ThreadCandidates(contexts) >> FeatureReranker(contexts, model or load_model(), kind, RUN_DEPTH)
+    return ThreadCandidates(contexts) >> FeatureReranker(
+        contexts, (model or load_model()).adapted(index.adaptation), kind, RUN_DEPTH
+    )
 
 
 def porism_formulas(index: Index) -> Retriever:

@@ -24,7 +24,7 @@ from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.answers.context import Candidate, Contexts
 from porism.search.answers.explain import Explainer
 from porism.search.answers.model import Model, load_model
-from porism.search.answers.reranker import FeatureReranker, FeatureTable, RankedQuery, ScoredQuery
+from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, RankedQuery, ScoredQuery
 from porism.search.arguments import (
     check_choice,
     check_flag,
@@ -92,7 +92,8 @@ class Engine:
         self.formula_searcher = index.formulas
         contexts = self._contexts = Contexts(index)
         self._candidates = ThreadCandidates(contexts)
-        self._rerankers = {kind: FeatureReranker(contexts, model, kind) for kind in KINDS}
+        adapted = model.adapted(index.adaptation)
+        self._rerankers = {kind: FeatureReranker(contexts, adapted, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
         self._matching: LRUCache[ReadQuery, QueryMatches] = LRUCache(QUERIES_KEPT)
@@ -202,10 +203,11 @@ class Engine:
         return self.ranked(query, kind, allow).ranking
 
     @_explain_damage
-    def score(self, query: ReadQuery, kind: Kind) -> ScoredQuery:
-        """Find and score the candidates of a query."""
+    def score(self, query: ReadQuery, kind: Kind, hidden: HiddenText | None = None) -> ScoredQuery:
+        """Find and score the candidates of a query; for an example, without the text of the right thread that would tell it."""
         reranker = self._rerankers[kind]
-        return reranker.score(query, reranker.choose(self._candidates.search(query, MOST_THREADS)))
+        threads = reranker.choose(self._candidates.search(query, MOST_THREADS), hidden)
+        return reranker.score(query, threads, hidden=hidden)
 
     @_explain_damage
     def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> RankedQuery:

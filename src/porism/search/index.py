@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,9 +17,11 @@ from porism.index.concepts.concept import read_concepts
 from porism.index.encoded.texts import OPTION
 from porism.index.manifest import REBUILD, SEARCH, Manifest, read_manifest
 from porism.index.protocols import DocumentStore, TermIndex
+from porism.index.schema import DOCUMENT, THREAD, View
 from porism.index.segments.opening import open_segments
 from porism.index.vocabulary import Vocabulary
 from porism.integrity import Verify, check_opened
+from porism.search.answers.adaptation import Adaptation
 from porism.search.answers.concept_matches import ConceptTable
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.formulas.searcher import FormulaSearcher
@@ -28,6 +31,7 @@ if TYPE_CHECKING:  # only an index with vectors of posts needs them
     from porism.index.encoded.store import EncodedPosts
 
 NO_ENCODER = "none"  # in place of a model: search without vectors of posts
+USUAL = 5  # questions with one answer in all, from which on answers are usual
 
 
 class QueryVectors(Protocol):
@@ -49,11 +53,22 @@ class Index:
     vectors: Mapping[str, QueryVectors] = field(default_factory=dict)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     encoded: EncodedPosts | None = None  # vectors of posts by a bi-encoder
+    adaptation: Adaptation = field(default_factory=Adaptation)
 
     @property
     def has_answers(self) -> bool:
         """Whether there are answers. A collection of notes has none: a search for answers then returns the notes themselves."""
         return self.documents.size("answer") > 0
+
+    @cached_property
+    def is_forum(self) -> bool:
+        """Whether questions usually have answers. In a collection of documents, few have any."""
+        return self.documents.size("answer") * USUAL > self.documents.size("question")
+
+    @property
+    def view(self) -> View:
+        """How the fields of a whole thread, or of a document, count."""
+        return THREAD if self.is_forum else DOCUMENT
 
     def compare_formulas(self, query: ReadQuery, codes: npt.NDArray[np.int64]) -> tuple[SimilarFormulas, ...]:
         """Compare the formulas of a query with formulas of posts, given by the codes by which posts name them."""
@@ -82,7 +97,7 @@ def open_index(path: Path, verify: Verify = "quick", encoder: str | Path | None 
         manifest = read_manifest(path, SEARCH)
         try:
             collection = _open_collection(path, manifest, verify)
-            index = _open_segments(path, manifest, collection, verify)
+            index = replace(_open_segments(path, manifest, collection, verify), adaptation=Adaptation.of(manifest))
             if encoder != NO_ENCODER:
                 index = replace(index, encoded=_open_encoded(path, manifest, encoder))
             return OpenedIndex(index, collection, manifest.generation)

@@ -22,14 +22,15 @@ class TermRetriever(Retriever):
         self, index: Index, families: Sequence[str], weighting: Weighting | None = None, view: View = THREAD
     ) -> None:
         self._index = index
+        self._unit = view.unit
         self._search = TermSearch(tuple(families), weighting or BM25(), view)
 
     def __repr__(self) -> str:
         search = self._search
-        return f"TermRetriever({list(search.families)}, {search.weighting}, {search.view.unit} view)"
+        return f"TermRetriever({list(search.families)}, {search.weighting}, {self._unit} view)"
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k posts."""
         found = self._search.candidates(QueryContext(query, self._index), k)
-        ids = self._index.documents.post_ids(self._search.view.unit, found.rows)
+        ids = self._index.documents.post_ids(self._unit, found.rows)
         return Ranking(np.asarray(ids), found.scores)

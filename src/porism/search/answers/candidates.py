@@ -10,7 +10,7 @@ import numpy.typing as npt
 from porism.evaluate.fusion import ScoredIds
 from porism.index.encoded.texts import EncodedField
 from porism.index.protocols import UNKNOWN, Candidates, Filter, Term
-from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
+from porism.index.schema import EVERY_FIELD, NAME_FAMILY, VISUAL_FAMILY
 from porism.index.weighting import BM25
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
 from porism.search.answers.context import Contexts, QueryContext
@@ -20,13 +20,14 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 
 Ints = npt.NDArray[np.int64]
+PRESENCE = BM25(k1=0.0)  # a formula or a name counts once
 SOURCES = (
     TermSearch(("words", "pairs")),
     TermSearch(("tuples", "paths")),
     TermSearch(("parts",)),
     TermSearch(CONCEPT_FAMILIES, concepts=True),
+    TermSearch((NAME_FAMILY,), PRESENCE, EVERY_FIELD),
 )
-PRESENCE = BM25(k1=0.0)  # a formula counts once
 ENCODED_SOURCES: tuple[EncodedField, ...] = ("questions",)  # fields of the vectors of posts that give candidates
 DEPTH = 1000  # threads of each source
 MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whatever the size of the collection

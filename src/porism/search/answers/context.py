@@ -29,7 +29,6 @@ Ints = npt.NDArray[np.int64]
 CONTEXTS_KEPT = 32
 USUAL_SHARE = 0.9  # of formulas in a whole question
 PRIOR = 100.0  # weight x idf by which the usual share counts; a whole question has about 500
-THREAD_VIEWS = tuple(name for name, view in ANSWER_VIEWS.items() if view.unit == "thread")
 
 
 @dataclass(frozen=True)
@@ -157,6 +156,7 @@ class CandidateBatch:
         self.sample_weight = sample_weight
         self.answer_posts, self.thread_of_answer = documents.answers()
         self.compared: ComparedFormulas | None = None
+        self._thread_views = [name for name, view in views.items() if view.unit == "thread"]
         self._term_scores: dict[str, tuple[Values, Values]] = {}
 
     @property
@@ -174,15 +174,23 @@ class CandidateBatch:
         return self.ranked if kind == "questions" else int(np.searchsorted(self.thread_of_answer, self.ranked))
 
     def term_scores(self, family: str, view: str) -> Values:
-        """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others."""
+        """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others. It is 0 in
+        a view that the batch does not have."""
         if family not in self._term_scores:
             self._term_scores[family] = self._bm25(
-                self.context.terms[family], [self.views[name] for name in THREAD_VIEWS]
+                self.context.terms[family], [self.views[name] for name in self._thread_views]
             )
         threads, posts_scores = self._term_scores[family]
         if view == "answer":
             return np.asarray(posts_scores[self.answer_posts])
-        return np.asarray(threads[THREAD_VIEWS.index(view)])
+        if view not in self._thread_views:
+            return np.zeros(self.thread_count, np.float32)
+        return np.asarray(threads[self._thread_views.index(view)])
+
+    @property
+    def best_match(self) -> float:
+        """The score of the thread that matches the words of the query best; 1 if none does. Names are measured by it."""
+        return float(self.term_scores("words", "thread").max(initial=0.0)) or 1.0
 
     def thread_scores(self, terms: QueryTerms) -> Values:
         """Return BM25 of other terms (of concepts or feedback) in whole threads."""

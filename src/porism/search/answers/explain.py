@@ -44,7 +44,13 @@ class Explainer:
         reasons = self._reasons(candidate)
         parts = [*self._words(reasons), *self._formulas(reasons, fields), *_others(reasons)]
         kept = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
-        return Explanation(sum(part.value for part in kept), "the sum of all matches", tuple(kept))
+        return Explanation(sum(part.value for part in kept), self._headline(), tuple(kept))
+
+    def _headline(self) -> str:
+        adaptation = self._scored.context.index.adaptation
+        if not adaptation.factors:
+            return "the sum of all matches"
+        return f"the sum of all matches, by weights that this collection chose: {adaptation}"
 
     def _reasons(self, candidate: Candidate) -> list[Reason]:
         """Return the reasons of all features, in units of the score."""

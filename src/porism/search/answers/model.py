@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.files import atomic_file
+from porism.search.answers.adaptation import Adaptation
 from porism.search.features import feature_names
 from porism.search.features.feature import KINDS, Kind
 
@@ -25,6 +26,10 @@ class Model:
     """Weights by kind of post and feature; a feature without a weight has weight 0."""
 
     weights: Mapping[str, Mapping[str, float]]
+
+    def adapted(self, adaptation: Adaptation) -> Model:
+        """Return the model with the weights of questions as a collection chose them."""
+        return Model({**self.weights, "questions": adaptation.adapted(self.weights["questions"])})
 
     def vector(self, kind: Kind) -> npt.NDArray[np.float32]:
         """Return the weights in the order of `feature_names()`."""

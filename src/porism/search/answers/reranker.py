@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from porism.deadline import check
 from porism.index.protocols import UNKNOWN, Filter
-from porism.index.schema import View
+from porism.index.schema import FAMILIES, FIELDS, View
 from porism.search.answers.candidates import MOST_THREADS
 from porism.search.answers.context import USUAL_SHARE, CandidateBatch, Contexts, QueryContext
 from porism.search.answers.model import Model
-from porism.search.answers.views import ANSWER_VIEWS, QUESTION_VIEWS
-from porism.search.features import all_features, formula_columns
+from porism.search.answers.views import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
+from porism.search.features import all_features, formula_columns, unit_columns
 from porism.search.features.feature import Feature, Kind
-from porism.search.features.feedback import BEST, feedback_terms
+from porism.search.features.feedback import BEST, feedback_terms, needs_feedback
 from porism.search.features.formula_overlap import formulas_of
 from porism.search.formulas.overlap import THREADS_COMPARED, has_compared_formulas
 from porism.search.query import ReadQuery
@@ -31,7 +31,6 @@ Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 RERANKED = 500  # candidate threads that are ranked by features, whatever the size of the collection
 SAMPLED = 100  # further candidates, for the standard deviations of the features
-VIEWS: Mapping[Kind, Mapping[str, View]] = {"questions": QUESTION_VIEWS, "answers": ANSWER_VIEWS}
 NO_ROWS: Ints = np.empty(0, np.int64)
 
 
@@ -67,7 +66,8 @@ class FeatureTable:
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
         """Return the unit of each feature: its standard deviation over a number of posts. A post that is no candidate has the value 0. A
-        deviation of 0 becomes 1. For answers, a feature of formulas counts by the share of formulas in the query."""
+        deviation of 0 becomes 1. Views of a question are measured in the unit of the whole thread. For answers, a feature of formulas counts by
+        the share of formulas in the query."""
         matrix = self.matrix(kind).astype(np.float64)
         counts = np.ones(len(matrix))
         counts[self.batch.ranked_count(kind) :] = self.batch.sample_weight
@@ -75,7 +75,9 @@ class FeatureTable:
         mean, square = counts @ matrix / number, counts @ matrix**2 / number
         deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
         units = np.where(deviation > 1e-9, deviation, 1.0)
-        if kind == "answers":
+        if kind == "questions":
+            units = np.where(deviation[unit_columns()] > 1e-9, units[unit_columns()], units)
+        else:
             units[formula_columns()] *= USUAL_SHARE / self.batch.context.formula_share
         return units.astype(np.float32)
 
@@ -146,6 +148,14 @@ class ChosenThreads(NamedTuple):
     sample_weight: float = 1.0
 
 
+class HiddenText(NamedTuple):
+    """Fields of the question of a thread, given by its row, that count as empty in some families: what an example must not tell."""
+
+    row: int
+    fields: tuple[str, ...]
+    families: tuple[str, ...] = FAMILIES
+
+
 class FeatureReranker(Reranker):
     """Re-rank threads, identified by their questions; return answers or questions by the weighted sum of their features."""
 
@@ -166,24 +176,29 @@ class FeatureReranker(Reranker):
         """Return the answers or questions of the threads, best first."""
         return self.score(query, self.choose(ranking)).ranking(self.kind)
 
-    def choose(self, ranking: Ranking) -> ChosenThreads:
-        """Return the threads of a ranking that are fetched: those that are ranked, and SAMPLED others."""
+    def choose(self, ranking: Ranking, hidden: HiddenText | None = None) -> ChosenThreads:
+        """Return the threads of a ranking that are fetched: those that are ranked, and SAMPLED others. The thread with hidden text is one of
+        those that are ranked, the last."""
         number = self._ranked or RERANKED
         others = ranking.ids[number : self.depth]
         sample = others[:: max(1, -(-len(others) // SAMPLED))]
-        return ChosenThreads(
-            self._rows(ranking.ids[:number]), self._rows(sample), len(others) / len(sample) if len(sample) else 1.0
-        )
+        ranked, further = self._rows(ranking.ids[:number]), self._rows(sample)
+        if hidden:
+            ranked = np.append(ranked[ranked != hidden.row], hidden.row)
+            further = further[further != hidden.row]
+        return ChosenThreads(ranked, further, len(others) / len(sample) if len(sample) else 1.0)
 
     def _rows(self, ids: Ints) -> Ints:
         threads = self.index.documents.locate(ids).threads
         return np.asarray(threads[threads != UNKNOWN])
 
-    def score(self, query: ReadQuery, threads: ChosenThreads, *, every: bool = False) -> ScoredQuery:
+    def score(
+        self, query: ReadQuery, threads: ChosenThreads, *, every: bool = False, hidden: HiddenText | None = None
+    ) -> ScoredQuery:
         """Score threads by the features that have a weight, or by every feature (for training)."""
         weights = self.model.vector(self.kind)
         features = self._used(weights, every)
-        table = FeatureTable(self._batch(self.contexts.of(query), threads, features), {})
+        table = FeatureTable(self._batch(self.contexts.of(query), threads, features, hidden), {})
         for stage in sorted({feature.stage for feature in features}):
             if stage in PREPARATIONS:
                 table.batch.context = PREPARATIONS[stage](self, table, weights)
@@ -200,12 +215,26 @@ class FeatureReranker(Reranker):
         pairs = zip(all_features(), weights.tolist(), strict=True)
         return [feature for feature, weight in pairs if every or weight > 0]
 
-    def _batch(self, context: QueryContext, threads: ChosenThreads, features: Collection[Feature]) -> CandidateBatch:
+    def _batch(
+        self,
+        context: QueryContext,
+        threads: ChosenThreads,
+        features: Collection[Feature],
+        hidden: HiddenText | None = None,
+    ) -> CandidateBatch:
         families = {family for feature in features for family in feature.reads(context)}
         vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
         rows = np.concatenate((threads.ranked, threads.sample))
         documents = self.index.documents.fetch(rows, sorted(families), sorted(vectors))
-        return CandidateBatch(context, documents, VIEWS[self.kind], len(threads.ranked), threads.sample_weight)
+        if hidden:
+            fields = [FIELDS.index(name) for name in hidden.fields]
+            documents = documents.without(len(threads.ranked) - 1, fields, hidden.families)
+        return CandidateBatch(context, documents, self._views(), len(threads.ranked), threads.sample_weight)
+
+    def _views(self) -> Mapping[str, View]:
+        if self.kind == "answers":
+            return ANSWER_VIEWS
+        return QUESTION_VIEWS if self.index.is_forum else DOCUMENT_VIEWS
 
     def with_similar_formulas(self, table: FeatureTable, weights: Matrix) -> QueryContext:
         """Return the context with the formulas of the best threads by the features so far that are similar to those of the query."""
@@ -216,8 +245,10 @@ class FeatureReranker(Reranker):
         return batch.context.with_similar_formulas(formulas_of(batch.documents, best))
 
     def with_feedback(self, table: FeatureTable, weights: Matrix) -> QueryContext:
-        """Return the context with feedback terms from the best threads by the features so far."""
+        """Return the context with feedback terms from the best threads by the features so far, if the query needs them."""
         context = table.batch.context
+        if not needs_feedback(table.batch, table.values):
+            return context
         best = self._best_threads(table, weights, "questions", BEST)
         return context.with_feedback(feedback_terms(context, table.batch.documents, best))
 

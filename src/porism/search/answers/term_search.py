@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.index.protocols import Candidates, Filter
-from porism.index.schema import THREAD, View
+from porism.index.schema import View
 from porism.index.weighting import BM25, Weighting
 from porism.search.answers.context import QueryContext
 
@@ -23,7 +23,7 @@ class TermSearch:
 
     families: tuple[str, ...]
     weighting: Weighting = DEFAULT
-    view: View = THREAD
+    view: View | None = None  # by default, that of the index
     concepts: bool = False
 
     def candidates(self, context: QueryContext, k: int, allow: Filter | None = None) -> Candidates:
@@ -33,7 +33,8 @@ class TermSearch:
         searched = [term for found in strongest for term in found.to_search()]
         lists = [context.index.terms.frequencies(found.family, found.codes) for found in strongest]
         kept = bounded(np.concatenate(lists))
-        return context.index.terms.search([searched[at] for at in kept], self.view, self.weighting, k, allow=allow)
+        view = self.view or context.index.view
+        return context.index.terms.search([searched[at] for at in kept], view, self.weighting, k, allow=allow)
 
 
 def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int]:

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.deadline import check
+from porism.index.analysis.names import query_keys
 from porism.index.analysis.terms import feature_terms, text_terms
 from porism.index.posts.pieces import tag_text
 from porism.index.protocols import UNKNOWN, Term, TermIndex
-from porism.index.schema import TAG_FAMILY, TERM_FAMILIES, THREAD
+from porism.index.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD
 from porism.index.weighting import lucene_idf
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
@@ -84,6 +85,8 @@ def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
                 formulas[family].setdefault(term, number)
     weights = {family: {term: count**0.5 for term, count in found.items()} for family, found in counts.items()}
     weights[TAG_FAMILY] = dict.fromkeys(sorted(set(query.tags)), 1.0)
+    in_title = [formula.parsed.latex for formula in query.formulas if formula.field == "title"]
+    weights[NAME_FAMILY] = dict.fromkeys(query_keys(query.title, in_title), 1.0)
     return known_terms(weights, index, formulas)
 
 

@@ -30,6 +30,12 @@ def feature_names() -> tuple[str, ...]:
     return tuple(feature.name for feature in all_features())
 
 
+def unit_columns() -> npt.NDArray[np.int64]:
+    """Return for each column of a feature matrix the column in whose unit its values are measured."""
+    names = feature_names()
+    return np.array([names.index(feature.unit_of or feature.name) for feature in all_features()])
+
+
 def formula_columns() -> npt.NDArray[np.bool_]:
     """Return which columns of a feature matrix compare formulas."""
     return np.array([feature.of_formulas for feature in all_features()])

@@ -31,6 +31,8 @@ class Feature:
 
     `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage
     depends on the ranking by the features of the stages before it: through `context.similar_formulas` (stage 1) or `context.feedback` (stage 2).
+    A feature is measured in its own standard deviation, for questions in that of the feature `unit_of`, if it names one: a title that hardly any
+    document shares a word with would otherwise count for more than the whole text.
     A feature `of_formulas` compares formulas of the query; for answers it counts by their share of the query.
     `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the weight smaller than `least_weight`.
     """
@@ -41,6 +43,7 @@ class Feature:
     families: Sequence[str] = ()
     vectors: Sequence[str] = ()
     of_formulas: bool = False
+    unit_of: str = ""
     fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
     least_weight: ClassVar[float] = 0.0
 

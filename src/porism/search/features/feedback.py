@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 BEST = 20  # threads that are assumed to be relevant
 MOST_TERMS = {"words": 60, "tuples": 120}
 CODE_BITS = 32
+NAMING = ("name.title", "name.defined", "title.identity")
+NAMED = 0.5  # of the best match: from this value of these features on, a thread is what the query names
 WEIGHTING = BM25()
 TEXTS = {"words": "words that the best hits share: {}", "tuples": "formulas like those of the best hits"}
 
@@ -50,6 +53,13 @@ class Feedback(Feature):
 
 
 FEATURES = tuple(Feedback(family) for family in MOST_TERMS)
+
+
+def needs_feedback(batch: CandidateBatch, values: Mapping[str, Values]) -> bool:
+    """Return whether feedback is safe: threads with answers say the same in many words, and no thread is what the query names. Among documents, of
+    which each says one thing, the words of its neighbours lead away from the right one (docs/why/ranking.md)."""
+    named = any(values[name].max(initial=0.0) >= NAMED * batch.best_match for name in NAMING if name in values)
+    return batch.context.index.is_forum and not named
 
 
 def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dict[str, QueryTerms]:

@@ -11,6 +11,7 @@ from porism.search.features.feature import Feature, Reason
 VIEW_TEXTS = {
     "thread": "in the thread",
     "title": "in the title or tags",
+    "headings": "in the headings above",
     "links": "in titles of linked questions",
     "answer": "in the answer",
 }
@@ -29,6 +30,7 @@ class TermMatch(Feature):
         self.level = "answer" if view == "answer" else "thread"
         self.families = (family,)
         self.of_formulas = family in FORMULA_FAMILIES
+        self.unit_of = f"thread.{family}"
         self._view = view
         self._family = family
 
@@ -42,6 +44,8 @@ class TermMatch(Feature):
 
     def explain(self, batch: CandidateBatch, candidate: Candidate) -> list[Reason]:
         """Return one reason for each term: about its word, or about the query formula it comes from."""
+        if self._view not in batch.views:
+            return []
         terms = batch.context.terms[self._family]
         found = batch.contributions(terms, batch.views[self._view], candidate)
         is_formula = self._family in FORMULA_FAMILIES

@@ -61,19 +61,21 @@ def _known(codes: npt.NDArray[np.int64], ascending: npt.NDArray[np.int64]) -> np
 
 
 class TitleIdentity(Feature):
-    """The overlap (Dice coefficient by idf) of the query's terms with those of the title, to a high power: 1 for the same words and formulas."""
+    """The overlap (Dice coefficient by idf) of the query's terms with those of the title, to a high power, times the best match of the words, so that
+    it weighs the same in a collection of any size."""
 
     name = "title.identity"
     families = tuple(FAMILIES)
+    unit_of = "thread.words"
     # For whole posts the value is near 0, so that training on them would not see what it is for.
     least_weight: ClassVar[float] = 0.05
 
     def compute(self, batch: CandidateBatch) -> Values:
-        """Return the overlap of each thread's title."""
+        """Return the value of each thread's title."""
         values = np.zeros(batch.thread_count, np.float32)
         possible = self._possible(batch)
         if len(possible):
-            values[possible] = self._overlaps(batch, possible)
+            values[possible] = self._overlaps(batch, possible) * batch.best_match
         return values
 
     def _possible(self, batch: CandidateBatch) -> Ints:
@@ -91,7 +93,7 @@ class TitleIdentity(Feature):
         return np.flatnonzero(2 * shared >= (LEAST - ROUNDING) * (asked + shared)) if asked else NO_THREADS
 
     def _overlaps(self, batch: CandidateBatch, chosen: Ints) -> npt.NDArray[np.float64]:
-        """Return the values of some threads."""
+        """Return the overlap of some threads, to the power: 1 for the same words and formulas."""
         shared, total = np.zeros(len(chosen)), np.zeros(len(chosen))
         asked = 0.0
         posts = batch.documents.starts[chosen]

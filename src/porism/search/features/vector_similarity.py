@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from porism.index.schema import FORMULA_FAMILIES
 from porism.search.answers.context import CandidateBatch, Values
-from porism.search.features.feature import Feature, Kind
+from porism.search.features.feature import Feature
 
 TEXTS = {"words": "about a similar subject", "tuples": "with formulas of a similar kind"}
 
 
 class VectorSimilarity(Feature):
     """The cosine of the query's and the thread's vector in one family."""
-
-    # It did not help to find duplicates of questions that it was not fitted on (docs/results).
-    fitted_for: ClassVar[tuple[Kind, ...]] = ("answers",)
 
     def __init__(self, family: str) -> None:
         self.name = f"vectors.{family}"

@@ -15,6 +15,7 @@ from porism.search.reading.box import Box, read_box
 from porism.search.reading.parts import QueryPart, split_query
 from porism.search.reading.spelling import Speller
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
+from porism.text.accents import decode_accents
 
 LONGEST_TYPED = 300  # characters; a longer text is a pasted post, whose wording and spelling stay as they are
 
@@ -67,7 +68,7 @@ class QueryReader:
 
     def _read(self, typed: str, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
         """Read a typed query. `as_words`: only formulas with delimiters are formulas; `verbatim`: spelling and wording stay."""
-        box = read_box(typed)
+        box = read_box(decode_accents(typed))
         content = box.text
         short = len(content) <= LONGEST_TYPED and not verbatim
         checked = _Checked(content, content, ())

@@ -1,0 +1,48 @@
+"""Names: is the whole query the title of the thread, or a term that its question defines?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from porism.index.schema import NAME_FAMILY, View
+from porism.search.answers.context import CandidateBatch, QueryContext, Values
+from porism.search.answers.term_scores import score_batch, view_table
+from porism.search.features.feature import Feature
+
+PRESENCE = 0.0  # k1: a name counts once
+TEXTS = {"title": "the title is what you search for", "question": "defines what you search for"}
+
+
+class NameMatch(Feature):
+    """For a thread one of whose names, in one field, is the query, as much as the best match of the words: so it weighs the same in a collection
+    of any size."""
+
+    families = (NAME_FAMILY,)
+    unit_of = "thread.words"
+
+    def __init__(self, name: str, field: str) -> None:
+        self.name = f"name.{name}"
+        self._field = field
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family of names, and that of words, if the index knows the query as a name."""
+        return (NAME_FAMILY, "words") if len(context.terms[NAME_FAMILY]) else ()
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the best match for each thread with the name."""
+        terms = batch.context.terms[NAME_FAMILY]
+        if not len(terms):
+            return np.zeros(batch.thread_count, np.float32)
+        views = view_table(batch.context.index.terms, NAME_FAMILY, [View("thread", ((self._field, 1.0),))])
+        rows, ones = batch.documents.terms[NAME_FAMILY], np.ones(len(terms), np.float32)
+        found = score_batch(batch.documents, rows, terms.codes, ones, views, views, PRESENCE)[0][0]
+        return np.where(found > 0, np.float32(batch.best_match), np.float32(0.0))
+
+    def describe(self, batch: CandidateBatch) -> str:
+        """Return the feature in words."""
+        return TEXTS[self._field]
+
+
+FEATURES = (NameMatch("title", "title"), NameMatch("defined", "question"))
