@@ -13,6 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
+from porism.web.api.request_headers import MOST_HEADER_BYTES
 from porism.web.operations.logs import LogFormat, configure_logging
 from porism.web.server.accepting import Acceptor, ConnectionCounts
 from porism.web.server.connections import ConnectionLimits, allow_files, check_connections, protocol_with
@@ -20,7 +21,6 @@ from porism.web.server.middleware import MAX_TARGET
 from porism.web.server.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
 BACKLOG = 1024  # connections that may wait to be accepted
-MAX_HEADERS = 64 * 1024
 SWITCH_SECONDS = 0.001  # after which another thread may run: a short query does not wait long for a long one
 TICKS = 5  # between two looks at the connections; uvicorn ticks ten times a second
 
@@ -145,7 +145,7 @@ def run_worker(
         http=protocol_with(limits),
         ws="none",
         # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
-        h11_max_incomplete_event_size=MAX_TARGET + MAX_HEADERS,
+        h11_max_incomplete_event_size=MAX_TARGET + MOST_HEADER_BYTES,
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
         server_header=False,

@@ -102,11 +102,11 @@ def _store_account(journal: Journal, name: str, role: str, password: str) -> Non
 def log_in(journal: Journal, name: str, password: str, address: str = "") -> str | None:
     """Return the token of a new session, or None if the name or password is wrong.
 
-    Raise an error after too many failed logins.
+    Raise TooManyGuesses after too many failed logins, or while too many are under way.
     """
-    record_attempt(journal, name, address)
-    rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
     with password_check():
+        record_attempt(journal, name, address)
+        rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
         matches = password_matches(password, rows[0]["password_hash"] if rows else dummy_hash())
     if not matches or not rows:
         return None
