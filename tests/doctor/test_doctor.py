@@ -15,6 +15,7 @@ from porism.cli import main
 from porism.doctor import environment
 from porism.doctor.checkup import checkup
 from porism.doctor.findings import Finding, run_checks
+from porism.web.server.serving import warn_of_holes
 
 
 @pytest.fixture
@@ -149,9 +150,13 @@ def test_interpreters_with_known_holes_are_named(
     assert bool(finding.fix) == bool(named)
 
 
-def test_serving_names_them_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_servers_name_them_too(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(environment.sys, "version_info", (3, 11, 7))
-    assert main(["serve", "no-such-index", "--port", "0"]) == 1
-    told = capsys.readouterr().err
-    assert "warning: Python 3.11.7 has known holes: CVE-2024-7592 (a quoted cookie takes quadratic time)" in told
-    assert "fix: use Python 3.11.14 or newer" in told
+    warn_of_holes()
+    told = caplog.messages[0]
+    assert told.startswith("Python 3.11.7 has known holes: CVE-2024-7592 (a quoted cookie takes quadratic time); ")
+    assert "; use Python 3.11.14 or newer; " in told
+    monkeypatch.setattr(environment.sys, "version_info", (3, 14, 0))
+    caplog.clear()
+    warn_of_holes()
+    assert not [line for line in caplog.messages if line.startswith("Python")]

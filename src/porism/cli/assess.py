@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from porism.cli import assess_model
-from porism.cli.server_options import add_server_options, server_settings, warn_of_holes
+from porism.cli.server_options import add_server_options, server_settings
 from porism.cli.values import port
 
 if TYPE_CHECKING:
@@ -253,7 +253,6 @@ def _serve(args: argparse.Namespace) -> None:
     )
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
         print("warning: passwords are sent unencrypted; use an HTTPS proxy and give --https", file=sys.stderr)
-    warn_of_holes()
     serve(settings, args.host, args.port, server_settings(args, trust_proxy=args.https))
 
 

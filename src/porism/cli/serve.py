@@ -7,7 +7,7 @@ import sys
 
 from porism.cli.endpoint_options import add_endpoint_options
 from porism.cli.operations_options import add_operations_options, operations
-from porism.cli.server_options import add_server_options, warn_of_holes
+from porism.cli.server_options import add_server_options
 from porism.cli.site_options import add_site_options, site_settings
 from porism.cli.values import not_negative, port, positive_seconds
 from porism.errors import PorismError
@@ -114,7 +114,6 @@ def _serve(args: argparse.Namespace) -> int:
     checked = check_settings(reading)
     for warning in checked.warnings:
         print(f"porism: warning: {warning}", file=sys.stderr)
-    warn_of_holes()
     for problem in checked.problems:
         raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
     writing = WriteSettings.of(args.index, args.tokens) if args.writable else None

@@ -1,9 +1,8 @@
-"""What the servers share: options for time limits of connections and of stopping, and a warning of interpreters with known holes."""
+"""Options that the servers share: time limits of connections and of stopping."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from porism.cli.values import positive, positive_seconds
@@ -60,12 +59,3 @@ def server_settings(args: argparse.Namespace, processes: int = 1, *, trust_proxy
     return ServerSettings(
         max(1, processes), limits, args.frozen_seconds, args.stop_seconds, trust_proxy, args.log_format
     )
-
-
-def warn_of_holes() -> None:
-    """Name the published weaknesses of the interpreter that is about to serve, and the remedy."""
-    from porism.doctor.environment import interpreter
-
-    for finding in interpreter():
-        if finding.fix:
-            print(f"porism: warning: {finding.subject} {finding.fact}\n  fix: {finding.fix}", file=sys.stderr)
