@@ -24,7 +24,7 @@ from notes_site import make_notes_index
 from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.judging.people import accounts
-from porism.lab.judging.people.login_limits import SIMULTANEOUS_CHECKS, WAITING_CHECKS, TooManyGuesses, password_check
+from porism.lab.judging.people.login_limits import SIMULTANEOUS_CHECKS, WAITING_CHECKS, place_for_login
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.site.access import COOKIE, local_target
@@ -308,14 +308,8 @@ def test_guesses_beyond_a_few_are_refused_at_once_and_readers_pass(client: TestC
     known = ("ada", PASSWORD)
     assert client.get("/v1/posts/1", auth=known).status_code == 200
     with ExitStack() as stack:
-        waiting = threading.Event()
-        for _ in range(SIMULTANEOUS_CHECKS):
-            stack.enter_context(password_check())
-        threads = [threading.Thread(target=wait_for_a_turn, args=(waiting,)) for _ in range(WAITING_CHECKS)]
-        for thread in threads:
-            thread.start()
-        while not is_refused():
-            pass
+        for _ in range(SIMULTANEOUS_CHECKS + WAITING_CHECKS):
+            stack.enter_context(place_for_login())
         for headers in ({}, {"cookie": ""}):
             answer = client.get("/v1/posts/1", headers=headers, auth=("eve", "a wrong password"))
             if "cookie" in headers:
@@ -328,31 +322,7 @@ def test_guesses_beyond_a_few_are_refused_at_once_and_readers_pass(client: TestC
         assert client.get("/v1/posts/1", auth=known).status_code == 200
         refused = log_in(client)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
-    for thread in threads:
-        thread.join()
     assert log_in(client).status_code == 303  # the refused attempts count for nothing
-
-
-def wait_for_a_turn(waiting: threading.Event) -> None:
-    with password_check():
-        waiting.set()
-
-
-def is_refused() -> bool:
-    """Return whether all places are taken. The place of a look that was not refused is free again."""
-    taken: list[bool] = []
-
-    def look() -> None:
-        try:
-            with password_check():
-                taken.append(False)
-        except TooManyGuesses:
-            taken.append(True)
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    thread.join(0.2)
-    return taken == [True]
 
 
 def answer_of(server: Server, path: str, **headers: str) -> int:

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
-from porism.lab.judging.people.login_limits import TooManyGuesses
+from porism.lab.judging.people.login_limits import TooManyGuesses, place_for_login
 from porism.web.api.errors import LOG, error_body
 from porism.web.api.request_headers import announced_length, cookie_of
 from porism.web.site.sessions import NamePassword, PasswordChecker, basic_credentials, new_session, session_user, sign
@@ -106,7 +106,8 @@ class AccessGate:
         given = basic_credentials(request.headers.get("authorization", ""))
         if given is None or self._passwords is None:
             return None
-        return Reader(given.name) if await run_in_threadpool(self._passwords.check, given) else None
+        with place_for_login():  # here, so that a flood of guesses takes no thread
+            return Reader(given.name) if await run_in_threadpool(self._passwords.check, given) else None
 
     def _is_proxy(self, request: Request) -> bool:
         """Return whether a request comes from one of the proxies. The header of anyone else is worth nothing."""
@@ -138,7 +139,8 @@ class AccessGate:
         assert self._users is not None
         assert self._passwords is not None
         try:
-            matches = await run_in_threadpool(self._passwords.check, NamePassword(given.name, given.password))
+            with place_for_login():
+                matches = await run_in_threadpool(self._passwords.check, NamePassword(given.name, given.password))
         except TooManyGuesses as error:
             form = self._form(request, f"{error.message}: {error.fix}.", 429)
             form.headers["retry-after"] = str(error.seconds)

@@ -97,7 +97,7 @@ class PasswordChecker:
             return stored is not None and self._right.get(mark) == stored
 
     def check(self, given: NamePassword) -> bool:
-        """Return whether the password is that of the user. An unknown name takes as long as a known one."""
+        """Return whether the password is that of the user. An unknown name takes as long as a known one. The caller has a place for a login."""
         with password_check():
             self._delays.check(given.name)
             stored = self._file.current().hashes.get(given.name)

@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 from porism.errors import PorismError
@@ -38,7 +38,7 @@ LIMITS = (
     Limit("name = :name", MAX_NAME_FAILURES, MAX_NAME_DELAY),
 )
 # A password check takes 16 MiB and a fifth of a second of a core; a flood of logins must not starve other pages.
-SIMULTANEOUS_CHECKS, WAITING_CHECKS = 2, 4
+SIMULTANEOUS_CHECKS, WAITING_CHECKS = 1, 4
 _places = threading.BoundedSemaphore(SIMULTANEOUS_CHECKS + WAITING_CHECKS)
 _checks = threading.BoundedSemaphore(SIMULTANEOUS_CHECKS)
 BUSY_SECONDS = 2
@@ -84,12 +84,16 @@ def forget_attempts(connection: sqlite3.Connection, name: str, address: str) -> 
 
 
 @contextmanager
-def password_check() -> Iterator[None]:
-    """Take a turn to check a password. Few may wait for theirs; one more is refused at once."""
+def place_for_login() -> Iterator[None]:
+    """Take a place among the few logins that are under way; without one, refuse at once. It never waits."""
     if not _places.acquire(blocking=False):
         raise TooManyGuesses("too many people log in at the same time", BUSY_SECONDS)
     try:
-        with _checks:
-            yield
+        yield
     finally:
         _places.release()
+
+
+def password_check() -> AbstractContextManager[bool]:
+    """Wait for a turn to check a password. Only who has a place waits, so that never many do."""
+    return _checks
