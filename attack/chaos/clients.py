@@ -1,16 +1,21 @@
-"""Clients that say nothing, speak slowly, or never listen: others are served meanwhile."""
+"""Clients that say nothing, speak slowly, never listen, send huge headers, or guess passwords: others are served meanwhile."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import socket
+import threading
 import time
+import urllib.error
+import urllib.request
 from urllib.parse import urlsplit
 
 from attack.chaos.processes import Server, hits, serving
 from attack.chaos.servers import QUERIES
 from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import small_index
+from porism.web.site.users import add_user
 
 SLOW_SECONDS = 5.0  # for a plain search beside bad clients
 HALVES = {
@@ -21,7 +26,16 @@ HALVES = {
     "an endless header": b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000,
     "nobody reads": b"GET /v1/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 8,
     "garbage": bytes(range(256)) * 8,
+    "a quoted cookie": b'GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: porism_reader="'
+    + rb"\"" * 50_000
+    + b'"\r\n\r\n',
+    "many headers": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"a:\r\n" * 60_000 + b"\r\n",
+    "many trailers": b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    + b"a:\r\n" * 60_000
+    + b"\r\n",
 }
+PASSWORD = "correct horse battery"
+GUESSERS = 100
 
 
 def bad_clients(stage: Stage, record: Record) -> None:
@@ -76,4 +90,58 @@ def closed_within(clients: list[socket.socket], seconds: float) -> None:
         client.close()
 
 
-KINDS = (Kind("bad clients", "plain searches are answered meanwhile; half-sent requests are closed", bad_clients),)
+def guessed_passwords(stage: Stage, record: Record) -> None:
+    """Let many connections guess passwords of a private site, while a reader whose password is known searches."""
+    add_user(stage.folder / "users", "ada", PASSWORD)
+    options = ("--port", "0", "--workers", "2", "--set", f"access.users={stage.folder / 'users'}")
+    with serving("serve", str(small_index(stage.folder)), *options) as server:
+        for _ in range(4):  # until both workers remember the password
+            status_of(server, PASSWORD, "ada")
+        stop = threading.Event()
+        guessers = [threading.Thread(target=guess, args=(server, number, stop)) for number in range(GUESSERS)]
+        for guesser in guessers:
+            guesser.start()
+        try:
+            time.sleep(1.0)
+            for number in range(2 * stage.tries):
+                with record.attempt(f"search {number}"):
+                    began = time.monotonic()
+                    status = status_of(server, PASSWORD, "ada")
+                    record.measure(time.monotonic() - began)
+                    if status != 200:
+                        raise Lost(f"a reader with the right password gets {status}")
+                    if time.monotonic() - began > SLOW_SECONDS:
+                        raise Lost(f"a reader waits for {time.monotonic() - began:.1f} s")
+        finally:
+            stop.set()
+            for guesser in guessers:
+                guesser.join()
+
+
+def guess(server: Server, number: int, stop: threading.Event) -> None:
+    """Guess until `stop`, under another name each time."""
+    attempt = 0
+    while not stop.is_set() and attempt < 100_000:
+        attempt += 1
+        status_of(server, "a wrong password", f"eve{number}-{attempt}")
+
+
+def status_of(server: Server, password: str, name: str) -> int:
+    """Return the status of a search by HTTP Basic; 0 without an answer."""
+    given = base64.b64encode(f"{name}:{password}".encode()).decode()
+    headers = {"authorization": f"Basic {given}"}
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{server.address}/v1/search?q=root", headers=headers), timeout=30
+        ) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+KINDS = (
+    Kind("guessed passwords", "readers who are known are answered, whoever guesses", guessed_passwords),
+    Kind("bad clients", "plain searches are answered meanwhile; half-sent requests are closed", bad_clients),
+)

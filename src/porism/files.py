@@ -60,6 +60,15 @@ def read_regular(path: Path, limit: int) -> bytes:
     return content
 
 
+def make_private(path: Path) -> None:
+    """Create a file that only this account can read, if it is missing; from one that exists, take the rights of strangers."""
+    with open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
+        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+        if mode & 0o007:
+            with contextlib.suppress(PermissionError):  # of another account, which decides
+                os.fchmod(stream.fileno(), mode & ~0o007)
+
+
 def open_text(path: str | Path) -> IO[str]:
     """Open such a file to read text: UTF-8, without byte order mark, every line ending in a newline character. Other bytes are reported."""
     return Utf8Text(path)

@@ -71,3 +71,30 @@ def test_wrong_values_are_named(line: str, fact: str) -> None:
     with pytest.raises(PorismError) as error:
         read_json_lines([line], "here")
     assert fact in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{" + ",".join(f'"{number}":1' for number in range(100_000)) + "}",
+        '{"id":1,"body":"x","tags":[' + ",".join(["1"] * 100_000) + "]}",
+        '{"id":1,"body":"x","tags":' + "[" * 50_000 + "]" * 50_000 + "}",
+        '{"a":' * 50_000,
+        '"' * 100_000,
+        '{"id":1,"body":"\\\\","tags":[' + '"",' * 50_000 + '""]}',
+    ],
+)
+def test_a_record_with_too_many_values_is_refused_before_it_is_built(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parsed(text: str) -> None:
+        raise AssertionError("the line was parsed")
+
+    monkeypatch.setattr("porism.corpus.update.lines.json.loads", parsed)
+    with pytest.raises(PorismError, match="a record with more than 1,000 strings, numbers or brackets"):
+        read_json_lines([line], "here")
+
+
+@pytest.mark.parametrize("text", ['"', "\\", '\\"', '"[{,:' * 5000, "\\\\" * 5000, '\\"' * 5000 + "[" * 5000])
+def test_signs_inside_a_text_do_not_count(text: str) -> None:
+    assert read_json_lines([json.dumps({"id": 1, "body": text, "tags": ["x"] * 50})], "here")

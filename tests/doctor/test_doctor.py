@@ -15,6 +15,7 @@ from porism.cli import main
 from porism.doctor import environment
 from porism.doctor.checkup import checkup
 from porism.doctor.findings import Finding, run_checks
+from porism.web.server.serving import warn_of_holes
 
 
 @pytest.fixture
@@ -124,3 +125,38 @@ def test_little_disk_and_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setattr(environment, "LEAST_MEMORY", 10**15)
     assert environment.disk(tmp_path, 10**15).state == "action"
     assert by_subject(list(environment.machine()))["memory"].state == "action"
+
+
+@pytest.mark.parametrize(
+    ("version", "named"),
+    [
+        ((3, 11, 7), {"CVE-2024-7592", "CVE-2024-6232", "CVE-2025-8194"}),
+        ((3, 11, 10), {"CVE-2025-8194"}),
+        ((3, 11, 14), set()),
+        ((3, 12, 5), {"CVE-2024-7592", "CVE-2024-6232", "CVE-2025-8194"}),
+        ((3, 12, 12), set()),
+        ((3, 13, 0), {"CVE-2025-8194"}),
+        ((3, 13, 6), set()),
+        ((3, 14, 0), set()),
+    ],
+)
+def test_interpreters_with_known_holes_are_named(
+    version: tuple[int, int, int], named: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment.sys, "version_info", version)
+    finding = by_subject(list(environment.interpreter()))["Python"]
+    assert {hole.name for hole in environment.HOLES if hole.name in finding.fact} == named
+    assert finding.state == ("note" if named else "ok")
+    assert bool(finding.fix) == bool(named)
+
+
+def test_servers_name_them_too(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(environment.sys, "version_info", (3, 11, 7))
+    warn_of_holes()
+    told = caplog.messages[0]
+    assert told.startswith("Python 3.11.7 has known holes: CVE-2024-7592 (a quoted cookie takes quadratic time); ")
+    assert "; use Python 3.11.14 or newer; " in told
+    monkeypatch.setattr(environment.sys, "version_info", (3, 14, 0))
+    caplog.clear()
+    warn_of_holes()
+    assert not [line for line in caplog.messages if line.startswith("Python")]

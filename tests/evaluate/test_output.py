@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -18,7 +19,7 @@ from porism.evaluate.published.comparability import difference_from_official
 from porism.evaluate.qrels import read_qrels, write_qrels
 from porism.evaluate.reports.figures import write_figures
 from porism.evaluate.reports.html_report import write_report
-from porism.evaluate.reports.table import FORMATS, Table, render
+from porism.evaluate.reports.table import FORMATS, Table, render, spreadsheet_cell, text_of_cell
 from porism.evaluate.runs.run import Run, write_run
 
 from .random_runs import random_case
@@ -266,3 +267,24 @@ def test_run_check_fix_and_fuse_by_command(porism_command: Path, capsys: pytest.
 def test_published_by_command(porism_command: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert porism.cli.main(["published", "task2", "--format", "tsv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 21
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+x", "-x", "@x", "\tx", "\rx", "\nx", " =1", "'=1", '"=1', "\ufeff=1", "＠x", "-", "= 5"]
+)
+def test_what_a_spreadsheet_would_compute_is_text(text: str) -> None:
+    assert spreadsheet_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a=b", "-1", "+2.5e-3", "-3%", "2020-01-01", "http://x/?a=b", "$-x$", "'a", "it's = x"]
+)
+def test_other_cells_stay(text: str) -> None:
+    assert spreadsheet_cell(text) == text
+
+
+def test_the_text_of_a_cell_comes_back() -> None:
+    random = Random("cells")
+    for _ in range(5000):
+        text = "".join(random.choices("'\"=+-@ \t1a", k=random.randrange(6)))
+        assert text_of_cell(spreadsheet_cell(text)) == text

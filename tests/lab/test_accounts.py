@@ -16,7 +16,14 @@ from porism.lab.judging.people.accounts import (
     password_matches,
     session_of,
 )
-from porism.lab.judging.people.login_limits import MAX_ADDRESS_FAILURES, MAX_FAILURES, MAX_NAME_DELAY, MAX_NAME_FAILURES
+from porism.lab.judging.people.login_limits import (
+    MAX_ADDRESS_FAILURES,
+    MAX_FAILURES,
+    MAX_NAME_DELAY,
+    MAX_NAME_FAILURES,
+    SIMULTANEOUS_CHECKS,
+    WAITING_CHECKS,
+)
 from porism.lab.judging.storage.journal import Journal
 
 
@@ -119,9 +126,25 @@ def test_simultaneous_guesses_are_counted(journal: Journal, clock: Clock) -> Non
         except PorismError as error:
             return error.message
 
-    with ThreadPoolExecutor(45) as pool:
+    with ThreadPoolExecutor(SIMULTANEOUS_CHECKS + WAITING_CHECKS) as pool:
         answers = Counter(pool.map(guess, range(45)))
     assert answers == {"checked": MAX_FAILURES, "too many wrong passwords": 45 - MAX_FAILURES}
+
+
+def test_a_flood_of_guesses_is_refused_at_once_and_not_counted(journal: Journal) -> None:
+    """Else a flood would keep all threads of the server waiting, and everyone who writes to the journal."""
+
+    def guess(number: int) -> str:
+        try:
+            return "checked" if log_in(journal, f"eve{number}", "wrong password", "10.0.0.1") is None else "in"
+        except PorismError as error:
+            return error.message
+
+    with ThreadPoolExecutor(45) as pool:
+        answers = Counter(pool.map(guess, range(45)))
+    counted = journal.read("SELECT count(*) AS number FROM login_failure")[0]["number"]
+    assert answers["checked"] == counted
+    assert answers["too many people log in at the same time"] == 45 - counted > 0
 
 
 def test_a_clock_that_is_set_back_locks_nobody_out(journal: Journal, clock: Clock) -> None:

@@ -18,6 +18,7 @@ from porism.lab.judging.assignments import assigned_items, assignments, has_narr
 from porism.lab.judging.items import pooled_items
 from porism.lab.judging.loading import load_pool
 from porism.lab.judging.record import record_entries
+from porism.lab.judging.results.exports import narratives_tsv
 from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.judging.training import TrainingItem, load_training, training_results
 from porism.lab.pooling.pool import PoolItem
@@ -254,6 +255,16 @@ def test_a_narrative_is_complete_with_both_questions_answered(journal: Journal) 
     assert not has_narrative(journal.current_values(job))
     record_entries(journal, "ann", job, [Entry("", 0, "formulas_alone", "no")], "test-request-2")
     assert has_narrative(journal.current_values(job))
+
+
+@pytest.mark.parametrize("narrative", ["=cmd|' /C calc'!A0", " +1+x", '"=1+1', "\t@SUM(A1)", "\u200b=1+1", "＝1+1"])
+def test_a_narrative_is_no_formula_of_a_spreadsheet(journal: Journal, narrative: str) -> None:
+    assign_topic(journal, "ann", 1, "A.1")
+    record_entries(
+        journal, "ann", assignment_id(journal, "ann"), [Entry("", 0, "narrative", narrative)], "test-request-1"
+    )
+    (_, row) = narratives_tsv(journal).splitlines()
+    assert row.split("\t")[-1] == f"'{narrative.strip()}"
 
 
 def test_only_drawn_items_of_a_sampled_pool_are_assigned(case: LabCase, journal: Journal) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
 from porism.evaluate.runs.name import RunName
-from porism.lab.submissions import CheckResult, Submissions, _one_of_few_checks, topic_ids
+from porism.lab.submissions import RECEIPTS, CheckResult, Submissions, _one_of_few_checks, topic_ids
 
 
 @pytest.fixture
@@ -160,3 +161,16 @@ def test_only_few_runs_are_checked_at_the_same_time(submissions: Submissions, mo
     monkeypatch.setattr("porism.lab.submissions.CHECK_WAIT_SECONDS", 0.01)
     with _one_of_few_checks(), pytest.raises(PorismError, match="busy with the checks of other runs"):
         submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", line())
+
+
+def test_other_accounts_read_neither_receipts_nor_runs(submissions: Submissions) -> None:
+    before = os.umask(0o022)
+    try:
+        submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", line() + line("A.2", 16))
+        (submissions.folder / RECEIPTS).chmod(0o644)  # as an earlier version made it
+        submissions.submit("Red", "Red-task1-b-auto-both-A.tsv", line())
+    finally:
+        os.umask(before)
+    assert submissions.runs()
+    for path in (submissions.folder, submissions.folder / RECEIPTS, *submissions.runs()):
+        assert not path.stat().st_mode & 0o007, path

@@ -185,12 +185,15 @@ def test_a_truncated_file_is_refused_completely(given: Journal) -> None:
         import_results(given, "a,b\n1,2\n", "r.csv")
 
 
-def test_the_results_of_our_own_server_can_be_imported_too(case: LabCase, given: Journal, tmp_path: Path) -> None:
+@pytest.mark.parametrize("comment", ['quoted "∑",\nline', "=HYPERLINK(1)", "\t@x", "'=1", "''-x", "-1", "ok"])
+def test_the_results_of_our_own_server_can_be_imported_too(
+    case: LabCase, given: Journal, tmp_path: Path, comment: str
+) -> None:
     assign_topic(given, "bob", 2, "B.1")
     for assignment in assignments(given):
         for item in assigned_items(given, assignment.id):
             entries = [Entry(item.key, n, "grade", str(n % 4)) for n in range(1, len(item.cards) + 1)]
-            entries += [Entry(item.key, 1, "comment", 'quoted "∑",\nline')]
+            entries += [Entry(item.key, 1, "comment", comment)]
             record_entries(
                 given,
                 assignment.assessor,
@@ -209,6 +212,8 @@ def test_the_results_of_our_own_server_can_be_imported_too(case: LabCase, given:
             )
     text = results_csv(given)
     assert rows_of(text)[0]["WorkTimeInSeconds"] == "42"
+    written = rows_of(text)[0]["Answer.comment"]
+    assert written == (f"'{comment}" if comment in ("=HYPERLINK(1)", "\t@x", "'=1", "''-x") else comment)
     other = case.journal(tmp_path / "other")
     assign_topic(other, "ann", 1, "A.1")
     assign_topic(other, "bob", 2, "B.1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
 from pathlib import Path
 
@@ -147,3 +148,20 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     for opening in (read_report, AnalyticsStore):
         with pytest.raises(PorismError, match="is not a file of search analytics"):
             opening(tmp_path / "other")
+
+
+def test_other_accounts_cannot_read_the_file(tmp_path: Path) -> None:
+    path, before = tmp_path / "searches", os.umask(0o022)
+    try:
+        for _ in range(2):
+            store = AnalyticsStore(path, 3)
+            store.write([Search("a query", "answers", 3)])
+            assert {one.name: one.stat().st_mode & 0o077 for one in tmp_path.glob("searches*")} == dict.fromkeys(
+                ("searches", "searches-wal", "searches-shm"), 0
+            )
+            store.close()
+        path.chmod(0o664)  # a file of an earlier version keeps what its group may do
+        AnalyticsStore(path, 3).close()
+        assert path.stat().st_mode & 0o777 == 0o660
+    finally:
+        os.umask(before)

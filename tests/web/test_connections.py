@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from porism.web.api.request_headers import MOST_HEADERS
 from porism.web.server.connections import ConnectionLimits
 from porism.web.server.middleware import SECURITY_HEADERS
 from porism.web.server.serving import ServerSettings, Service, bind, supervise
@@ -43,7 +44,7 @@ def open_service() -> Service:
 def serving(limits: ConnectionLimits) -> Iterator[Address]:
     """Serve with these limits in another process."""
     listener = bind("127.0.0.1", 0)
-    arguments = (open_service, (), listener, print, ServerSettings(connections=limits))
+    arguments = (open_service, (), (listener,), print, ServerSettings(connections=limits))
     process = multiprocessing.get_context("fork").Process(target=supervise, args=arguments)
     process.start()
     address: Address = listener.getsockname()
@@ -85,6 +86,42 @@ def test_a_request_that_is_not_http_gets_the_security_headers(impatient: Address
     for name in SECURITY_HEADERS:
         assert f"\r\n{name}: ".encode() in answer
     assert b"connection: close" in answer
+
+
+QUOTED = b'a="' + rb"\"" * 50_000 + b'"'
+HEADERS_TOO_LARGE = {
+    "a quoted cookie": b"cookie: " + QUOTED + b"\r\n",
+    "many small headers": b"a:\r\n" * 30_000,
+    "many middle-sized headers": b"".join(b"x-%d: %s\r\n" % (at, b"a" * 1000) for at in range(70)),
+    "one more than allowed": b"".join(b"x-%d: 1\r\n" % at for at in range(MOST_HEADERS)),
+    "a folded header": b"x: 1\r\n" + b" a\r\n" * 30_000,
+}
+
+
+@pytest.mark.parametrize("headers", HEADERS_TOO_LARGE.values(), ids=HEADERS_TOO_LARGE)
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"], ids=["first", "pipelined"])
+def test_headers_that_are_too_large_are_not_parsed(impatient: Address, headers: bytes, before: bytes) -> None:
+    with socket.create_connection(impatient) as client:
+        client.sendall(before + b"GET / HTTP/1.1\r\n" + HOST + headers + b"\r\n")
+        answer = read_to_end(client)
+    assert answer.startswith(b"HTTP/1.1 200" if before else b"HTTP/1.1 431 Request Header Fields Too Large")
+    assert b"HTTP/1.1 431 " in answer
+    assert answer.count(b"HTTP/1.1 200") == bool(before)
+
+
+def test_trailers_of_a_body_are_headers_too(impatient: Address) -> None:
+    head = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n" + HOST + b"\r\n1\r\nx\r\n0\r\n"
+    with socket.create_connection(impatient) as client:
+        client.sendall(head + b"a:\r\n" * 30_000 + b"\r\n")
+        assert b"HTTP/1.1 200" not in read_to_end(client)
+
+
+def test_headers_within_the_limits_pass(impatient: Address) -> None:
+    long_query = b"GET /?q=" + b"a" * 200_000 + b" HTTP/1.1\r\nconnection: close\r\n"
+    most = b"".join(b"x-%d: %s\r\n" % (at, b"a" * 600) for at in range(MOST_HEADERS - 2))
+    with socket.create_connection(impatient) as client:
+        client.sendall(long_query + HOST + most + b"\r\n")
+        assert read_to_end(client).startswith(b"HTTP/1.1 200")
 
 
 def test_a_connection_without_a_request_is_closed(impatient: Address) -> None:

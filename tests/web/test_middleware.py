@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
@@ -10,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+import porism
 from porism.web.server.middleware import RequestMiddleware
 
 
@@ -115,3 +118,28 @@ def test_an_unexpected_error_is_answered_with_security_headers() -> None:
     answer = TestClient(app, raise_server_exceptions=False).get("/")
     assert (answer.status_code, answer.text) == (500, "ZeroDivisionError")
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("cookie", "a" * 17_000)],
+        [(f"x-{number}", "1") for number in range(101)],
+        [(f"x-{number}", "a" * 10_000) for number in range(7)],
+        [("content-type", "multipart/form-data; boundary=" + "b;" * 600)],
+        [("range", "bytes=" + "0-1," * 300)],
+    ],
+)
+def test_headers_that_are_too_large_are_refused(headers: list[tuple[str, str]]) -> None:
+    answer = CLIENT.get("/v1/echo", headers=headers)
+    assert answer.status_code == 431
+    assert answer.json()["error"]["message"] == "the headers of the request are too large"
+    assert CLIENT.get("/", headers=headers).text.startswith("The headers of the request are too large: remove ")
+
+
+def test_nothing_reads_cookies_by_the_standard_library() -> None:
+    """Older interpreters take quadratic time for a quoted cookie, and so does `cookies` of a request."""
+    sources = Path(porism.__file__).parent.rglob("*.py")
+    assert not [
+        path for path in sources if re.search(r"\.cookies\b|SimpleCookie|cookie_parser", path.read_text("utf-8"))
+    ]

@@ -7,11 +7,13 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,12 +22,14 @@ from server_processes import Server, running, until
 from starlette.testclient import TestClient
 
 import porism
+from porism.cli import main
 from porism.web.operations.counters import BUCKETS, MOST_ROUTES, OTHER, Counters, SharedCounters
 from porism.web.operations.exposition import exposition
 from porism.web.operations.logs import FORMATTERS, LogFormat, log_request
 from porism.web.operations.observer import Observer, observe
 from porism.web.operations.settings import Operations
 from porism.web.server.app import create_app
+from porism.web.server.serving import bind
 from porism.web.site.settings import Limits, SiteSettings
 
 
@@ -122,10 +126,11 @@ class Observed:
         app = create_app(
             porism.open(index), SiteSettings(limits=Limits(seconds=60)), hosts=["localhost", "example.org"]
         )
-        self.observer: Observer = observe(app, settings, SharedCounters(1))
+        self.observer: Observer = observe(app, replace(settings, port=8101), SharedCounters(1))
         self.observer.counters.claim(0)
-        self.local = TestClient(app, "http://localhost:8100", client=("127.0.0.1", 5000))
-        self.remote = TestClient(app, "http://localhost:8100", client=("192.0.2.7", 5000))
+        self.local = TestClient(app, "http://localhost:8101", client=("127.0.0.1", 5000))
+        self.proxied = TestClient(app, "http://localhost:8100", client=("127.0.0.1", 5000))
+        self.remote = TestClient(app, "http://localhost:8101", client=("192.0.2.7", 5000))
 
     def metrics(self) -> dict[tuple[str, str], float]:
         answer = self.local.get("/metrics")
@@ -166,10 +171,13 @@ def test_only_this_machine_gets_metrics(demo: Path) -> None:
     observed = Observed(demo / "index", Operations(metrics=True))
     assert observed.local.get("/metrics").status_code == 200
     assert observed.remote.get("/metrics").status_code == 404
-    for header in ({"x-forwarded-for": "192.0.2.7"}, {"forwarded": "for=192.0.2.7"}, {"host": "example.org"}):
-        assert observed.local.get("/metrics", headers=header).status_code == 404
+    assert observed.local.get("/metrics", headers={"host": "example.org"}).status_code == 404
+    # A proxy on this machine looks like this machine, whatever headers it adds or leaves out. It reaches the port of the site only.
+    for header in ({}, {"x-client-ip": "192.0.2.7"}, {"true-client-ip": "192.0.2.7"}, {"forwarded": "for=192.0.2.7"}):
+        assert observed.proxied.get("/metrics", headers=header).status_code == 404
     opened = Observed(demo / "index", Operations(metrics=True, open_pages=True))
     assert opened.remote.get("/metrics").status_code == 200
+    assert opened.proxied.get("/metrics").status_code == 200
     assert Observed(demo / "index", Operations()).local.get("/metrics").status_code == 404
 
 
@@ -206,9 +214,8 @@ def test_metrics_of_several_workers_and_their_restarts(demo: Path, tmp_path: Pat
         os.kill(min(server.workers()), signal.SIGKILL)
         until(lambda: metric(server, "porism_workers") == 2 and metric(server, "porism_worker_restarts_total") == 1)
         assert metric(server, "porism_requests_total", "route=/v1/health status=200") == 20
-        request = urllib.request.Request(server.address + "metrics", headers={"X-Forwarded-For": "192.0.2.1"})
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(request, timeout=60)
+        with pytest.raises(urllib.error.HTTPError, match="404"):  # on the port of the site, which a proxy reaches
+            server.get("metrics")
         records = [json.loads(line) for line in server.log.read_text().splitlines()]
         assert [record["address"] for record in records if record.get("event") == "serving"] == [server.address]
         assert sum(record.get("path") == "/v1/health" for record in records) == 20
@@ -216,5 +223,21 @@ def test_metrics_of_several_workers_and_their_restarts(demo: Path, tmp_path: Pat
         assert server.process.wait(60) == 0
 
 
+def operator_address(server: Server) -> str:
+    found = re.search(r'"event": "operator", "address": "([^"]+)"', server.log.read_text())
+    assert found
+    return found[1]
+
+
 def metric(server: Server, name: str, labels: str = "") -> float:
-    return samples(server.get("metrics").decode()).get((name, labels), -1)
+    own = server._replace(address=operator_address(server))
+    return samples(own.get("metrics").decode()).get((name, labels), -1)
+
+
+def test_a_port_of_the_operator_that_is_taken_is_reported(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", str(demo / "index"), "--port", "0", "--metrics", "--operator-port", port]) == 1
+    told = capsys.readouterr().err
+    assert f"127.0.0.1:{port}: cannot listen" in told
+    assert "fix: choose another port for the pages of the operator with --operator-port" in told

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import http.cookiejar
 import io
 import os
 import re
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from server_processes import Server, running
 from starlette.testclient import TestClient
 
 import porism
@@ -15,6 +24,7 @@ from notes_site import make_notes_index
 from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.judging.people import accounts
+from porism.lab.judging.people.login_limits import SIMULTANEOUS_CHECKS, WAITING_CHECKS, place_for_login
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.site.access import COOKIE, local_target
@@ -123,6 +133,75 @@ def test_logging_out_needs_the_token_of_the_page(client: TestClient) -> None:
     assert client.get("/").status_code == 401
 
 
+def log_out(client: TestClient) -> None:
+    token = re.search(r'action="/logout"><input type="hidden" name="csrf" value="([0-9a-f]+)"', client.get("/").text)
+    assert token
+    client.post("/logout", data={"csrf": token[1]})
+
+
+def test_a_copied_cookie_ends_with_its_session(client: TestClient, engine: Engine, users: Path) -> None:
+    """Also in another process, which reads the user file for itself; the sessions of others go on."""
+    add_user(users, "bob", PASSWORD)
+    elsewhere, bob = open_site(engine, f"access.users={users}"), open_site(engine, f"access.users={users}")
+    log_in(client)
+    log_in(bob, "bob")
+    copied = {"cookie": f"{COOKIE}={client.cookies[COOKIE]}"}
+    assert elsewhere.get("/", headers=copied).status_code == 200
+    log_out(client)
+    assert elsewhere.get("/", headers=copied).status_code == 401
+    assert open_site(engine, f"access.users={users}").get("/", headers=copied).status_code == 401
+    assert bob.get("/").status_code == 200
+    add_user(users, "carol", PASSWORD)  # changes of the file keep what has ended
+    assert elsewhere.get("/", headers=copied).status_code == 401
+    log_in(client)
+    assert client.get("/").status_code == 200
+
+
+def test_sessions_that_cannot_be_ended_are_not_reported_as_ended(
+    client: TestClient, users: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(client)
+    token = re.search(r'name="csrf" value="([0-9a-f]+)"', client.get("/").text)
+    assert token
+    monkeypatch.setattr("porism.web.site.users.tempfile.mkstemp", no_space)
+    answer = client.post("/logout", data={"csrf": token[1]})
+    assert answer.status_code == 503
+    assert "your other sessions could not be ended" in answer.text
+
+
+def no_space(*args: object, **kwargs: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("value", [rb'"' + rb"\"" * 40_000 + b'"', b"; " * 60_000, b"a" * 100_000, b"=" * 100_000])
+@pytest.mark.parametrize("name", [b"porism_reader", b"porism_login", b"other"])
+def test_large_cookies_are_refused_unread(client: TestClient, name: bytes, value: bytes) -> None:
+    for path in ("/", "/login", "/logout"):
+        for send in (client.get, client.post):
+            assert send(path, headers={b"cookie": name + b"=" + value}).status_code == 431
+
+
+def test_cookies_are_read_from_among_others(client: TestClient) -> None:
+    log_in(client)
+    session = client.cookies[COOKIE]
+    client.cookies.clear()
+    for given in (
+        f"{COOKIE}={session}",
+        f'a="b; c"; x; =; ;{COOKIE}={session} ; z=1',
+        f"{COOKIE}=old; {COOKIE}={session}",
+        f'quoted="{"%5C" * 1000}"; {COOKIE}={session}',
+    ):
+        assert client.get("/", headers={"cookie": given}).status_code == 200
+    for given in (
+        f"{COOKIE}x={session}",
+        f"x{COOKIE}={session}",
+        f'{COOKIE}="{session}"',
+        COOKIE,
+        f"{COOKIE}={session}x",
+    ):
+        assert client.get("/", headers={"cookie": given}).status_code == 401
+
+
 def test_a_form_without_its_token_is_refused(client: TestClient) -> None:
     assert client.post("/login", data={"name": "ada", "password": PASSWORD}).status_code == 403
     assert log_in(client, password="wrong password").status_code == 401
@@ -222,6 +301,98 @@ def test_guesses_are_delayed() -> None:
     delays.check("ada")
     delays.forget("ada")
     delays.check("ada")
+
+
+def test_guesses_beyond_a_few_are_refused_at_once_and_readers_pass(client: TestClient) -> None:
+    log_in(client)
+    known = ("ada", PASSWORD)
+    assert client.get("/v1/posts/1", auth=known).status_code == 200
+    with ExitStack() as stack:
+        for _ in range(SIMULTANEOUS_CHECKS + WAITING_CHECKS):
+            stack.enter_context(place_for_login())
+        for headers in ({}, {"cookie": ""}):
+            answer = client.get("/v1/posts/1", headers=headers, auth=("eve", "a wrong password"))
+            if "cookie" in headers:
+                assert answer.status_code == 429
+                assert int(answer.headers["retry-after"]) > 0
+            else:  # with a session, nobody looks at the password
+                assert answer.status_code == 200
+        assert client.get("/").status_code == 200
+        client.cookies.clear()
+        assert client.get("/v1/posts/1", auth=known).status_code == 200
+        refused = log_in(client)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
+    assert log_in(client).status_code == 303  # the refused attempts count for nothing
+
+
+def answer_of(server: Server, path: str, **headers: str) -> int:
+    """Return the status of a response."""
+    request = urllib.request.Request(server.address + path, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def test_guesses_do_not_starve_readers(demo: Path, tmp_path: Path) -> None:
+    """Sixty connections guess. A reader's request must not wait for checks of passwords: few end while it is answered."""
+    add_user(tmp_path / "users", "ada", PASSWORD)
+    options = ("--workers", "1", "--set", f"access.users={tmp_path / 'users'}")
+    counts: Counter[int] = Counter()
+    stop = threading.Event()
+
+    def guess(number: int) -> None:
+        for attempt in range(2000):
+            if stop.is_set():
+                return
+            counts[answer_of(server, "v1/posts/1", authorization=basic(f"eve{number}-{attempt}", "wrong"))] += 1
+
+    with running(tmp_path / "log", "serve", str(demo / "index"), *options) as server:
+        ada = basic("ada", PASSWORD)
+        assert answer_of(server, "v1/posts/1", authorization=ada) in (200, 404)
+        threads = [threading.Thread(target=guess, args=(number,)) for number in range(60)]
+        for thread in threads:
+            thread.start()
+        while counts.total() < 60:
+            pass
+        checked, requests = counts[401], 10
+        for _ in range(requests):
+            assert answer_of(server, "v1/posts/1", authorization=ada) in (200, 404)
+        checked = counts[401] - checked
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert set(counts) <= {401, 429}
+    assert counts[429] > counts[401]
+    assert checked < 5 * requests
+
+
+def test_a_copied_cookie_is_dead_in_all_processes_and_after_a_restart(demo: Path, tmp_path: Path) -> None:
+    add_user(tmp_path / "users", "ada", PASSWORD)
+    command = ("serve", str(demo / "index"), "--workers", "2", "--set", f"access.users={tmp_path / 'users'}")
+    with running(tmp_path / "log", *command) as server:
+        jar = http.cookiejar.CookieJar()
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+        form = opener.open(server.address + "login").read().decode()
+        token = re.search(r'name="csrf" value="([^"]+)"', form)
+        assert token
+        given = {"csrf": token[1], "name": "ada", "password": PASSWORD}
+        page = opener.open(server.address + "login", urllib.parse.urlencode(given).encode())
+        session = next(cookie.value for cookie in jar if cookie.name == COOKIE)
+        assert [answer_of(server, "", cookie=f"{COOKIE}={session}") for _ in range(8)] == [200] * 8
+        token = re.search(
+            r'action="/logout"><input type="hidden" name="csrf" value="([0-9a-f]+)"', page.read().decode()
+        )
+        assert token
+        opener.open(server.address + "logout", urllib.parse.urlencode({"csrf": token[1]}).encode())
+        assert [answer_of(server, "", cookie=f"{COOKIE}={session}") for _ in range(8)] == [401] * 8
+    with running(tmp_path / "log", *command) as server:
+        assert answer_of(server, "", cookie=f"{COOKIE}={session}") == 401
 
 
 def test_the_user_file_is_for_its_owner_only(users: Path) -> None:

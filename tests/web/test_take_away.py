@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
+import re
 from pathlib import Path
+from random import Random
+from urllib.parse import quote
 
 import pytest
 from lxml import etree
 from starlette.testclient import TestClient
 
+from notes_site import make_notes_index
 from porism.corpus.post import Post
 from porism.search.engine import Engine
 from porism.text.segment import EMPTY, Segment, Text
+from porism.web.pages import exports
 from porism.web.pages.attribution import Attribution
 from porism.web.pages.citation import bibtex_entry
 from porism.web.server.app import create_app
@@ -71,6 +77,102 @@ def test_special_characters_are_escaped_in_bibtex() -> None:
     assert "title = {50\\% \\& more: $a_1^2$}" in entry
     assert "author = {{A\\_B}}" in entry
     assert "year = {2015}" in entry
+
+
+def depths(entry: str) -> list[int]:
+    """Return how deep in braces each character is, as BibTeX counts: a backslash changes nothing."""
+    found, depth = [], 0
+    for sign in entry:
+        depth += (sign == "{") - (sign == "}")
+        found.append(depth)
+    return found
+
+
+HOSTILE_FORMULAS = (
+    "x}, author = {Mallory}, note = {",
+    "}} @misc{evil, title = {x",
+    r"\}, note = {\input{/etc/passwd}",
+    r"\input{/etc/passwd}",
+    r"\immediate\write18{id}",
+    r"^^5cinput{x}",
+    r"\def\x{\input{y}}\x",
+    r"\text{\input{x}}",
+    r"\csname input\endcsname x",
+    r"a $ \input{x} $ b",
+    "a % b",
+    "\\",
+    "{" * 50,
+    "a\x00b\u2028c",
+)
+
+
+@pytest.mark.parametrize("latex", HOSTILE_FORMULAS)
+def test_no_formula_leaves_its_field_of_bibtex_or_is_executed(latex: str) -> None:
+    for title in (Text.of([Segment("formula", latex, 1, 1)]), Text.of([Segment("text", latex)])):
+        question = Post(7, "question", 7, EMPTY, title, created="}, x = {")
+        entry = bibtex_entry(question, question, latex, f"https://x.example/{latex}")
+        assert min(depths(entry)[:-2]) == 0 == depths(entry)[-1]
+        assert [at for at, depth in enumerate(depths(entry)) if not depth][5:] == [len(entry) - 2, len(entry) - 1]
+        assert not re.search(r"\\(?:input|write|immediate|csname|def)\b", entry)
+        assert "^^" not in entry
+        names = re.findall(r"^  ([a-z]+) = \{", entry, re.MULTILINE)
+        assert names == ["author", "title", "howpublished", "note"]
+
+
+def test_any_title_stays_in_its_field_of_bibtex() -> None:
+    random = Random("bibtex")
+    for _ in range(2000):
+        text = "".join(random.choices('{}\\$%@,="#^~&ax \n', k=random.randrange(1, 30)))
+        title = Text.of([Segment(random.choice(("text", "formula")), text, 1, 1)])
+        entry = bibtex_entry(Post(7, "question", 7, EMPTY, title), Post(7, "question", 7, EMPTY, title), "", "")
+        assert [at for at, depth in enumerate(depths(entry)) if not depth][5:] == [len(entry) - 2, len(entry) - 1]
+
+
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"\{x \mid x^2 < 2\}", r"$\lbrace x \mid x^2 < 2\rbrace $"),
+        (r"\left\{x\right.", r"$\left\lbrace x\right.$"),
+        (r"\frac{a}{b}\\c", None),
+    ],
+)
+def test_ordinary_formulas_stay_formulas(latex: str, shown: str | None) -> None:
+    question = Post(7, "question", 7, EMPTY, Text.of([Segment("formula", latex, 1, 1)]))
+    entry = bibtex_entry(question, question, "", "")
+    assert f"title = {{{shown}}}" in entry if shown else "title = {$" in entry
+
+
+FORBIDDEN = "".join(map(chr, (*range(9), 11, 12, *range(14, 32), 0x7F, 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1FFFE)))
+
+
+@pytest.mark.parametrize("sign", [*FORBIDDEN, "]]>", "<!--", "&#0;", "&#xFFFF;", '"', "'"])
+def test_a_feed_is_well_formed_for_every_character(client: TestClient, sign: str) -> None:
+    query = quote(f"root {sign} two", errors="surrogatepass")
+    answer = client.get(f"/search.atom?q={query}")
+    if answer.status_code == 200:
+        feed = etree.fromstring(answer.content)
+        assert feed.findtext(f"{ATOM}title", "").startswith("root ")
+    else:
+        assert answer.status_code == 422
+
+
+def test_dates_that_are_none_do_not_break_a_feed() -> None:
+    for created in ("", "yesterday", "<b>2020</b>", "2020-01-01", "2020-01-01T10:20:30.123", "2020-01-01 10:20:30"):
+        assert re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", exports._time(created))
+
+
+def test_tags_and_titles_are_no_formulas_of_a_spreadsheet(tmp_path: Path) -> None:
+    index = make_notes_index(tmp_path)
+    engine = Engine.open(index)
+    found = engine.search("cubes", k=5)
+    hostile = dataclasses.replace(
+        found.hits[0],
+        tags=("=cmd|'/c", "+1"),
+        title=(dataclasses.replace(found.hits[0].title[0], kind="text", text=" \t@SUM(1)"),),
+    )
+    rows = list(csv.reader(io.StringIO(exports._csv(dataclasses.replace(found, hits=[hostile]), "http://x"))))
+    assert rows[1][8] == "'=cmd|'/c +1"
+    assert rows[1][9] == "'@SUM(1)"
 
 
 @pytest.mark.parametrize(

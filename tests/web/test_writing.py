@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from porism.errors import PorismError
 from porism.index.build import build_index
 from porism.index.live import change_log
 from porism.index.live.applying import LogApplier
-from porism.index.live.beside import merge_request
+from porism.index.live.beside import merge_request, rejected_path
 from porism.web.server.app import create_app
 from porism.web.server.following import switch_to_newest
 from porism.web.writing import calls
-from porism.web.writing.access import WriteAccess, WriteSettings
+from porism.web.writing.access import MOST_BULK_REQUESTS, WriteAccess, WriteSettings
 from porism.web.writing.tokens import TokenFile
 
 POST = {"title": "Zeppelin", "body": "<p>a zeppelin $z^9$ flies</p><script>alert(1)</script>", "tags": ["algebra"]}
@@ -191,13 +192,13 @@ def test_tokens_and_scopes_are_checked(api: Api) -> None:
 def test_a_token_that_is_revoked_while_the_body_arrives_changes_nothing(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer, read = api.tokens.create("writer", ("write",)).text, calls.read_json_lines
+    writer, read = api.tokens.create("writer", ("write",)).text, calls.checked_records
 
     def meanwhile(*given: Any) -> Any:
         api.tokens.revoke("writer")
         return read(*given)
 
-    monkeypatch.setattr(calls, "read_json_lines", meanwhile)
+    monkeypatch.setattr(calls, "checked_records", meanwhile)
     assert api.call("PUT", "/v1/posts/900", POST, writer)[0] == 401
     assert api.call("GET", "/v1/log")[1]["data"]["accepted"] == 0
 
@@ -210,6 +211,38 @@ def test_sizes_are_limited(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     assert api.call("PUT", "/v1/posts/900", {**POST, "body": "x" * 101})[0] == 422
     monkeypatch.setattr(change_log, "MOST_WAITING", 10)
     assert api.call("PUT", "/v1/posts/900", POST)[0] == 429
+
+
+def test_batches_of_too_many_lines_or_values_are_refused(api: Api) -> None:
+    assert api.call("POST", "/v1/posts", b"\n" * (15 << 20))[0] == 413
+    status, answer = api.call("POST", "/v1/posts", b"\n" * (calls.MOST_LINES + 1))
+    assert (status, answer["error"]["message"]) == (413, "the body has more than 50,000 lines")
+    million = b"{" + b",".join(b'"%d":0' % number for number in range(1_000_000)) + b"}"
+    status, answer = api.call("POST", "/v1/posts", million)
+    assert (status, answer["error"]["where"]) == (422, "body:1")
+    assert "a record with more than 1,000 strings" in answer["error"]["message"]
+    assert api.call("PUT", "/v1/posts/900", million[:200_000] + b"}")[0] == 422
+    assert api.call("POST", "/v1/posts", b"\xff")[1]["error"]["where"] == "body:1"
+    assert api.call("POST", "/v1/posts", b'{"delete": 5}\n\xff')[1]["error"]["where"] == "body:2"
+    assert api.call("POST", "/v1/posts", b'{"delete": 5}\r\n\r\n{"delete": 6}\r\n')[1]["data"]["changes"] == 2
+
+
+def test_few_large_batches_are_read_at_the_same_time(api: Api) -> None:
+    """A body takes memory as soon as it arrives, so that another one is refused before it is read."""
+    access: WriteAccess = api.client.app.state.writing  # type: ignore[attr-defined]
+    with ExitStack() as stack:
+        for _ in range(MOST_BULK_REQUESTS):
+            stack.enter_context(access.bulk())
+        assert api.call("POST", "/v1/posts", {"delete": 5})[0] == 429
+        assert api.call("DELETE", "/v1/posts/5")[0] == 202
+    assert api.call("POST", "/v1/posts", {"delete": 5})[0] == 202
+
+
+def test_of_a_long_list_of_rejected_changes_only_the_end_is_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = json.dumps({"sequence": 3, "change": {"delete": 1}, "why": "because"})
+    rejected_path(api.index).write_text(f"{line}\n" * 1000)
+    monkeypatch.setattr(calls, "SHOWN_BYTES", 10 * len(line))
+    assert len(api.call("GET", "/v1/log")[1]["data"]["rejected"]) == 9
 
 
 def test_a_full_disk_is_reported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,13 +49,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(report: Report) -> None:
+    from porism.evaluate.reports.table import spreadsheet_cell
+
     print(f"searches\t{report.searches}\nwithout results\t{report.without_results}\nclicks\t{report.clicks}")
     print(f"queries not shown (fewer than {report.minimum_count} searches)\t{report.hidden_queries}")
     for query in report.queries:
-        print(f"query\t{query.searches}\t{query.tab}\t{query.query}")
+        print(f"query\t{query.searches}\t{query.tab}\t{spreadsheet_cell(query.query)}")
     for query in report.queries_without_results:
-        print(f"query without results\t{query.without_results}\t{query.tab}\t{query.query}")
+        print(f"query without results\t{query.without_results}\t{query.tab}\t{spreadsheet_cell(query.query)}")
     for formula in report.formulas:
-        print(f"formula\t{formula.searches}\t{formula.latex}")
+        print(f"formula\t{formula.searches}\t{spreadsheet_cell(formula.latex)}")
     for one in report.positions:
         print(f"position\t{one.position}\tshown {one.impressions}\tclicked {one.clicks}")

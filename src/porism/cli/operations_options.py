@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.values import positive, positive_seconds
+from porism.cli.values import port, positive, positive_seconds
 
 if TYPE_CHECKING:
     from porism.web.operations.settings import Operations
@@ -36,9 +36,15 @@ def add_operations_options(parser: argparse.ArgumentParser) -> None:
         help="store the text of a query after this many searches (default: %(default)s)",
     )
     parser.add_argument(
+        "--operator-port",
+        type=port,
+        metavar="PORT",
+        help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after --port; 0 picks a free one)",
+    )
+    parser.add_argument(
         "--open-pages",
         action="store_true",
-        help="answer pages for the operator (/metrics, /analytics) to everyone, not only to this machine",
+        help="answer the pages of the operator to everyone, on the port of the site",
     )
 
 
@@ -53,4 +59,5 @@ def operations(args: argparse.Namespace) -> Operations:
         analytics=args.analytics,
         minimum_count=args.analytics_minimum,
         open_pages=args.open_pages,
+        port=args.operator_port,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from porism.doctor.environment import compiled, disk, machine, packages, versions
+from porism.doctor.environment import compiled, disk, interpreter, machine, packages, versions
 from porism.doctor.findings import Check, Finding, run_checks
 
 
@@ -13,6 +13,7 @@ def checkup(index: Path | None = None, verify: bool = False) -> Iterator[Finding
     """Look over the installation, and an index if one is named. With `verify`, every file of it is read."""
     own: list[tuple[str, Check]] = [
         ("version", versions),
+        ("interpreter", interpreter),
         ("packages", packages),
         ("compiled modules", compiled),
         ("machine", machine),

@@ -8,9 +8,11 @@ import platform
 import re
 import resource
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import porism
 from porism import __version__
@@ -22,6 +24,24 @@ COMPILED = ("porism.hashing", "porism.formula.parsed", "porism.index.analysis.fe
 LEAST_MEMORY = 1_000_000_000  # bytes that should be free for a server of a small site
 LEAST_DISK = 1_000_000_000
 LEAST_FILES = 1024
+
+
+class Hole(NamedTuple):
+    """A published weakness that matters to a server: in what, its name, what happens, and the first version of each branch without it."""
+
+    part: str
+    name: str
+    effect: str
+    fixed: tuple[tuple[int, int, int], ...]
+
+
+# Branches after the last of a row never had the weakness.
+HOLES = (
+    Hole("Python", "CVE-2024-7592", "a quoted cookie takes quadratic time", ((3, 11, 10), (3, 12, 6))),
+    Hole("Python", "CVE-2024-6232", "headers of a tar file take quadratic time", ((3, 11, 10), (3, 12, 6))),
+    Hole("Python", "CVE-2025-8194", "reading a tar file may not end", ((3, 11, 14), (3, 12, 12), (3, 13, 6))),
+    Hole("Expat", "CVE-2023-52425", "a long text in XML takes quadratic time", ((2, 6, 0),)),
+)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra == [\"']([^\"']+)[\"']")
 _DEVELOPMENT = ("test",)  # an extra that nobody misses
@@ -30,6 +50,28 @@ _DEVELOPMENT = ("test",)  # an extra that nobody misses
 def versions() -> Iterator[Finding]:
     """Report the versions of Porism, Python and the system."""
     yield Finding("version", f"Porism {__version__}, Python {platform.python_version()}, {platform.platform()}")
+
+
+def interpreter() -> Iterator[Finding]:
+    """Report published weaknesses of this interpreter. Porism has guards of its own; other code of the process may have none."""
+    from pyexpat import version_info
+
+    for part, version in {"Python": sys.version_info[:3], "Expat": version_info}.items():
+        found = {hole: first for hole in HOLES if hole.part == part and (first := _first_fixed(hole, version))}
+        shown = ".".join(map(str, version))
+        if not found:
+            yield Finding(part, f"{shown}, without the holes that Porism knows of")
+            continue
+        needed = ".".join(map(str, max(found.values())))
+        fact = f"{shown} has known holes: " + "; ".join(f"{hole.name} ({hole.effect})" for hole in found)
+        fix = f"use {part} {needed} or newer; a package of your distribution may have the fixes under an older number"
+        yield Finding(part, fact, "note", fix)
+
+
+def _first_fixed(hole: Hole, version: tuple[int, int, int]) -> tuple[int, int, int] | None:
+    """Return the version that this one should be replaced by; None if it does not have the hole."""
+    first = next((first for first in hole.fixed if first[:2] >= version[:2]), version)
+    return first if version < first else None
 
 
 def packages() -> Iterator[Finding]:

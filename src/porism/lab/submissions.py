@@ -2,7 +2,7 @@
 
 A team may submit at most five runs per task, exactly one of them primary. In the folder, `TEAM/run.tsv` are the current
 runs, `replaced/` holds earlier versions and withdrawn runs, and `receipts.jsonl` lists every submission, accepted or
-refused, and every withdrawal. No receipt is ever removed.
+refused, and every withdrawal. No receipt is ever removed. Other accounts of the machine can read neither.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from porism.evaluate.runs.lines import RunLines
 from porism.evaluate.runs.name import RunName, parse_name
 from porism.evaluate.runs.problems import counts, report
 from porism.evaluate.runs.submission import check_submission
-from porism.files import open_bytes, report_unreadable
+from porism.files import make_private, open_bytes, report_unreadable
 
 RECEIPTS = "receipts.jsonl"
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,150}\.tsv")
@@ -101,9 +101,10 @@ class Submissions:
         Checking may take minutes, so that other submissions go on meanwhile. Only the rules for the team's runs together need the lock.
         """
         file, run_name, digest = Path(name).name, parse_name(Path(name).name), hashlib.sha256(data).hexdigest()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         with _one_of_few_checks(), tempfile.TemporaryDirectory(dir=self.folder, prefix=".incoming-") as incoming:
             path = Path(incoming) / (file if SAFE_NAME.fullmatch(file) else "run.tsv")
+            make_private(path)
             path.write_bytes(data)
             checked = self._check(team, file, path, run_name)
             with self._locked():
@@ -136,10 +137,14 @@ class Submissions:
                 has_primary[key] = has_primary.get(key, False) or run_name.primary
         return sorted(key for key, primary in has_primary.items() if not primary)
 
+    def _make_folder(self) -> None:
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Allow one change of the folder at a time, across threads and processes."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         with FileLock(self.folder / ".lock"):
             yield
 
@@ -183,6 +188,7 @@ class Submissions:
 
     def _add_receipt(self, team: str, file: str, verdict: Verdict, **more: object) -> Receipt:
         receipt = Receipt(len(self.receipts()) + 1, self.clock(), team, file, verdict, **more)  # type: ignore[arg-type]
+        make_private(self.folder / RECEIPTS)
         with open(self.folder / RECEIPTS, "a", encoding="utf-8") as out:
             out.write(json.dumps(asdict(receipt)) + "\n")
             out.flush()

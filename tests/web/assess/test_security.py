@@ -292,3 +292,27 @@ def test_numbers_of_any_length_are_not_found(case: LabCase, journal: Journal, pa
     answer = Person(case, journal, "ann").get(path.format(digits))
     assert answer.status_code == 404
     assert "content-security-policy" in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/", "/login", "/logout"])
+def test_large_cookies_are_refused_unread(case: LabCase, assigned: Journal, path: str) -> None:
+    quoted = b'porism_session="' + rb"\"" * 40_000 + b'"'
+    http = Person(case, assigned).http
+    assert http.get(path, headers={b"cookie": quoted}).status_code == 431
+    assert http.post(path, headers={b"cookie": quoted}).status_code == 431
+
+
+def test_a_copied_cookie_ends_with_its_session(case: LabCase, assigned: Journal) -> None:
+    person, thief = Person(case, assigned, "ann"), Person(case, assigned)
+    copied = {"cookie": f"porism_session={person.http.cookies['porism_session']}"}
+    assert thief.http.get("/topic/1", headers=copied, follow_redirects=False).status_code == 200
+    person.send(person.get("/"), {}, action="/logout")
+    assert thief.http.get("/topic/1", headers=copied, follow_redirects=False).status_code == 303
+
+
+def test_a_refused_login_says_when_to_come_back(case: LabCase, assigned: Journal) -> None:
+    person = Person(case, assigned)
+    for _ in range(6):
+        answer = person.log_in("ann", "a wrong password")
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) > 0

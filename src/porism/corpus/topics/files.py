@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from porism.corpus.sources.tables import utf8_text
 from porism.corpus.topics.formulas import (
@@ -23,6 +23,7 @@ from porism.corpus.topics.formulas import (
 from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
 from porism.files import atomic_file, lines_of, report_unreadable
+from porism.formula.characters import xml_text
 from porism.records import Topic, TopicFormula
 from porism.text.entities import decode_latex
 
@@ -180,9 +181,9 @@ def write_topics(topics: Iterable[Topic], path: str | Path) -> None:
     with atomic_file(path) as out:
         out.write('<?xml version="1.0" encoding="utf-8"?>\n<Topics>\n')
         for topic in topics:
-            out.write(f'   <Topic number="{escape(topic.id)}">\n')
+            out.write(f"   <Topic number={quoteattr(xml_text(topic.id))}>\n")
             for tag, value in elements(topic):
-                out.write(f"      <{tag}>{escape(value)}</{tag}>\n")
+                out.write(f"      <{tag}>{escape(xml_text(value))}</{tag}>\n")
             out.write("   </Topic>\n")
         out.write("</Topics>\n")
 

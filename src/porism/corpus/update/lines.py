@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from porism.corpus.post import LinkKind
 from porism.corpus.sources.raw import FAULTS, RawComment, RawLink, RawPost, RowError, checked_number
@@ -22,6 +22,7 @@ from porism.limits import limit
 LINE = '{"id": 5, "title": "...", "body": "<p>...</p>", "tags": ["algebra"]}'
 LONGEST_TITLE = 1000
 MOST_TAGS = 50
+MOST_TOKENS = 1000  # strings of a record, and signs of JSON between them; a post with all keys and 50 tags has 150
 TAG = re.compile(r"[^\s<>|]{1,100}")
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 
@@ -176,13 +177,30 @@ def _post(record: Mapping[str, object]) -> RawPost:
     return RawPost(form="html", **values)
 
 
-def read_json_lines(lines: Iterable[str], where: str) -> Changes:
-    """Read changes from JSON Lines. The first wrong line is reported by its number."""
-    changes = Changes()
+def parse_line(line: str) -> object:
+    """Return a line as JSON. One with more values than any record has is refused before anything is built of it."""
+    bare = line.replace("\\\\", "").replace('\\"', "")  # every quote that is left begins or ends a string
+    strings, outside = bare.count('"') // 2, bare.split('"', 2 * MOST_TOKENS)[::2]
+    if strings > MOST_TOKENS or sum(part.count(sign) for part in outside for sign in "[{:,") > MOST_TOKENS:
+        raise RowError(f"a record with more than {MOST_TOKENS:,} strings, numbers or brackets")
+    return json.loads(line)
+
+
+def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Iterator[dict[str, Any]]:
+    """Add the records of JSON Lines to changes, and yield each. The first wrong line is reported by its number."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                take_record(changes, json.loads(line))
+                record = parse_line(line)
+                take_record(changes, record)
             except FAULTS as error:
                 raise PorismError(f"is no change: {error}", where=f"{where}:{number}", fix=f"write {LINE}") from None
+            yield cast(dict[str, Any], record)
+
+
+def read_json_lines(lines: Iterable[str], where: str) -> Changes:
+    """Read changes from JSON Lines."""
+    changes = Changes()
+    for _ in checked_records(lines, where, changes):
+        pass
     return changes

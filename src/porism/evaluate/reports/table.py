@@ -60,6 +60,27 @@ def aligned(table: Table) -> str:
     return "\n".join([*out, *table.notes]) + "\n"
 
 
+# A spreadsheet computes a cell that begins so, also behind quotes, spaces and signs that nobody sees.
+_FORMULA = re.compile(r"[\s\x00-\x1f'\"\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋－＠\t\r\n]")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?")
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Return text for a table that people open in a spreadsheet: what would be computed gets an apostrophe. Numbers stay.
+
+    Files that programs exchange (runs, qrels, topics) have exact cells instead.
+
+    >>> [spreadsheet_cell(text) for text in ("=1+1", "-2.5", "-x", "a=b")]
+    ["'=1+1", '-2.5', "'-x", 'a=b']
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def text_of_cell(cell: str) -> str:
+    """Return the text of which `spreadsheet_cell` made a cell."""
+    return cell[1:] if cell[:1] == "'" and spreadsheet_cell(cell[1:]) == cell else cell
+
+
 def tsv(table: Table) -> str:
     """Render header and rows, separated by tabs. Notes are left out: a program would take them for rows."""
     out = io.StringIO()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.lines import take_record
 from porism.errors import PorismError
-from porism.files import sync_folder
+from porism.files import make_private, sync_folder
 from porism.index.live.beside import open_log, rejected_path
 from porism.index.live.change_log import LogRecord
 from porism.index.manifest import SEARCH, LogPosition, read_manifest
@@ -172,7 +172,7 @@ class LogApplier:
         for one in rejected:
             LOG.warning("change %s is left out: %s", one.sequence, one.why)
         path = rejected_path(self._index)
+        make_private(path)
         with open(path, "a", encoding="utf-8") as out:
-            path.chmod(0o600)
             out.writelines(json.dumps(one._asdict()) + "\n" for one in rejected)
         sync_folder(path.parent)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from porism.errors import PorismError
+from porism.evaluate.reports.table import text_of_cell
 from porism.lab.judging.assign import assign_items
 from porism.lab.judging.assignments import (
     AssignedItem,
@@ -129,7 +130,7 @@ def _entries(cells: dict[str, str], item: AssignedItem, screen: str) -> Iterator
             raise PorismError(f"relevance{suffix} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
         yield Entry(item.key, number, "grade", value)
         if comment := cells.get(f"Answer.comment{suffix}", ""):
-            yield Entry(item.key, number, "comment", comment)
+            yield Entry(item.key, number, "comment", text_of_cell(comment))
 
 
 def _result(row: ResultRow, journal: Journal, assessors: set[str]) -> Result:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.errors import PorismError
+from porism.files import make_private
 from porism.locks import only_writer
 from porism.search.analytics.privacy import MINIMUM_COUNT, keyed_hash, recordable
 from porism.search.reading.parts import split_query
@@ -80,7 +81,9 @@ def open_database(path: Path, *, create: bool = False) -> sqlite3.Connection:
     if not create and not path.is_file():
         raise PorismError("there is no such file", where=str(path), fix=fix)
     try:
-        mode = "rwc" if create else "ro"
+        if create:
+            make_private(path)
+        mode = "rw" if create else "ro"
         database = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS)
         try:
             identity = database.execute("PRAGMA application_id").fetchone()[0]
@@ -91,7 +94,7 @@ def open_database(path: Path, *, create: bool = False) -> sqlite3.Connection:
             database.close()
             raise
         return database
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise PorismError(
             f"cannot be opened as a file of search analytics ({error})", where=str(path), fix=fix
         ) from None

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
 from porism.lab.judging.people.accounts import log_in, log_out
+from porism.lab.judging.people.login_limits import TooManyGuesses
+from porism.web.api.request_headers import cookie_of
 from porism.web.assess.requests import COOKIE, LOGIN_COOKIE, RequestContext
 
 START_PAGES = {"organiser": "/organise", "team": "/submissions"}
@@ -58,8 +59,10 @@ def login(context: RequestContext) -> Response:
     address = context.request.client.host if context.request.client else ""
     try:
         token = log_in(context.app.journal, context.text("name").strip(), context.text("password"), address)
-    except PorismError as error:
-        return _login_form(context, f"{error.message}: {error.fix}", 429)
+    except TooManyGuesses as error:
+        form = _login_form(context, f"{error.message}: {error.fix}", 429)
+        form.headers["retry-after"] = str(error.seconds)
+        return form
     if token is None:
         return _login_form(context, "Name or password is wrong.", 401)
     page = RedirectResponse("/", 303)
@@ -70,7 +73,7 @@ def login(context: RequestContext) -> Response:
 
 def logout(context: RequestContext) -> Response:
     """End the session."""
-    log_out(context.app.journal, context.request.cookies.get(COOKIE, ""))
+    log_out(context.app.journal, cookie_of(context.request.headers.raw, COOKIE))
     page = RedirectResponse("/login", 303)
     page.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=context.app.secure)
     return page

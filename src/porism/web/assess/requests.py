@@ -17,6 +17,7 @@ from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment
 from porism.lab.judging.people.accounts import Session, session_of
 from porism.lab.judging.record import own_assignment
+from porism.web.api.request_headers import cookie_of
 from porism.web.assess.context import AppContext
 from porism.web.server.middleware import SECURITY_HEADERS
 
@@ -102,7 +103,7 @@ def protected(handler: Handler, *roles: str) -> Callable[[Request], Awaitable[Re
 def _refusal(roles: tuple[str, ...], request: Request) -> Response | None:
     """Return the answer to someone who may not send this form; None if the form is welcome."""
     app: AppContext = request.app.state.context
-    session = session_of(app.journal, request.cookies.get(COOKIE, ""))
+    session = session_of(app.journal, cookie_of(request.headers.raw, COOKIE))
     if session is None:
         return RedirectResponse("/login", 303)
     if session.role not in roles:
@@ -113,7 +114,7 @@ def _refusal(roles: tuple[str, ...], request: Request) -> Response | None:
 
 def _answer(handler: Handler, roles: tuple[str, ...], request: Request, form: FormData) -> Response:
     app: AppContext = request.app.state.context
-    session = session_of(app.journal, request.cookies.get(COOKIE, ""))
+    session = session_of(app.journal, cookie_of(request.headers.raw, COOKIE))
     context = RequestContext(app, request, session, form)
     try:
         if roles and session is None:
@@ -131,7 +132,7 @@ def _answer(handler: Handler, roles: tuple[str, ...], request: Request, form: Fo
 
 def _check_csrf_token(context: RequestContext) -> None:
     """Compare the form's token with the session's or, before login, with the cookie of the login page."""
-    expected = context.session.csrf if context.session else context.request.cookies.get(LOGIN_COOKIE, "")
+    expected = context.session.csrf if context.session else cookie_of(context.request.headers.raw, LOGIN_COOKIE)
     given = context.text("csrf") or context.request.headers.get("X-CSRF", "")
     if not expected or not hmac.compare_digest(expected.encode(), given.encode()):
         raise Refused(403, "The form is out of date: load the page again.")

@@ -70,4 +70,4 @@ def serve(settings: AssessmentSettings, host: str, port: int, server: ServerSett
         def announce(title: str) -> None:
             log_address(f"assessment at {address}", address, server.log_format)
 
-        supervise(open_service, (settings,), listener, announce, server)
+        supervise(open_service, (settings,), (listener,), announce, server)

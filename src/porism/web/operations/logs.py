@@ -84,9 +84,9 @@ def log_request(request_id: str, method: str, path: str, status: int, seconds: f
     LOG.info("%s %s %s %s %.1f ms", request_id, method, shown, status, milliseconds, extra={"fields": fields})
 
 
-def log_address(line: str, address: str, log_format: LogFormat) -> None:
+def log_address(line: str, address: str, log_format: LogFormat, event: str = "serving") -> None:
     """Say where a server answers: as a line for people, or as a record."""
     if log_format == "json":
-        LOG.info("%s", line, extra={"fields": {"event": "serving", "address": address}})
+        LOG.info("%s", line, extra={"fields": {"event": event, "address": address}})
     else:
         print(line, file=sys.stderr, flush=True)

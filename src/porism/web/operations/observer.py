@@ -148,7 +148,7 @@ def observe(app: Starlette, settings: Operations, shared: SharedCounters) -> Obs
         """Return the metrics of all processes."""
         from porism import __version__
 
-        check_operator(request, settings.open_pages)
+        check_operator(request, settings)
         observer.update()
         return Response(exposition(observer.counters, __version__), media_type=CONTENT_TYPE)
 

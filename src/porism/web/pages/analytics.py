@@ -44,7 +44,7 @@ def click_rates(report: Report) -> list[tuple[PositionCount, float]]:
 async def analytics_page(request: Request) -> Response:
     """Show the operator what is searched and clicked."""
     settings: Operations = request.app.state.operations
-    check_operator(request, settings.open_pages)
+    check_operator(request, settings)
     recorder: Recorder = request.app.state.recorder
     await run_in_threadpool(recorder.flush, everything=False)
     report = await run_in_threadpool(read_report, recorder.path)

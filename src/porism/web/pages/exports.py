@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -13,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from porism.evaluate.reports.table import spreadsheet_cell
+from porism.formula.characters import xml_text
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import HighlightedSegment, Results, SearchHit
 from porism.search.engine import Engine
@@ -28,6 +31,7 @@ from porism.web.site.look import public_root
 FORMAT = Parameter("format", "the form of the file", default="json", choices=("bibtex", "csv", "json"))
 FEED_SIZE, EXPORT_SIZE, SUGGESTIONS = 50, 100, 8
 EPOCH = "1970-01-01T00:00:00Z"
+_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}:[0-9]{2}))?")
 COLUMNS = ("rank", "id", "thread_id", "kind", "score", "votes", "accepted", "created", "tags", "title", "address")
 
 
@@ -59,28 +63,35 @@ async def feed(request: Request) -> Response:
     updated = max((_time(hit.created) for hit in found.hits), default=EPOCH)
     body = (
         '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>{_text(values['q'][:200])} · {_text(request.app.state.look.title)}</title>\n<id>{escape(address)}</id>\n<updated>{updated}</updated>\n"
-        f'<link href={quoteattr(address)}/>\n<link rel="self" href={quoteattr(str(request.url))}/>\n'
+        f"<title>{_text(values['q'][:200])} · {_text(request.app.state.look.title)}</title>\n<id>{_text(address)}</id>\n<updated>{updated}</updated>\n"
+        f'<link href={_attribute(address)}/>\n<link rel="self" href={_attribute(str(request.url))}/>\n'
         f"<author><name>{_text(request.app.state.engine.name)}</name></author>\n{entries}</feed>\n"
     )
-    return Response(body.encode("utf-8", "replace"), media_type="application/atom+xml")
+    return Response(body, media_type="application/atom+xml")
 
 
 def _entry(hit: SearchHit, root: str) -> str:
     address = f"{root}/posts/{hit.id}"
     return (
-        f"<entry><title>{_text(plain_line(hit.title))}</title><id>{escape(address)}</id><link href={quoteattr(address)}/>"
+        f"<entry><title>{_text(plain_line(hit.title))}</title><id>{_text(address)}</id><link href={_attribute(address)}/>"
         f"<updated>{_time(hit.created)}</updated><summary>{_text(plain_line(hit.snippet))}</summary></entry>\n"
     )
 
 
 def _time(created: str) -> str:
-    return f"{created[:19]}Z" if len(created) >= 19 else f"{created[:10]}T00:00:00Z" if created else EPOCH
+    """Return the date of a post as a time of Atom; a source may give one without a time, or none that can be read."""
+    found = _DATE.match(created)
+    return f"{found[1]}T{found[2] or '00:00:00'}Z" if found else EPOCH
 
 
 def _text(text: str) -> str:
-    """Return text for XML: escaped, without control characters."""
-    return escape("".join(sign for sign in text if sign >= " " or sign in "\t\n"))
+    """Return text for XML: escaped, without the characters that XML forbids."""
+    return escape(xml_text(text))
+
+
+def _attribute(text: str) -> str:
+    """Return text as an attribute of XML, with its quotes."""
+    return quoteattr(xml_text(text))
 
 
 async def export(request: Request) -> Response:
@@ -115,14 +126,10 @@ def _csv(found: Results, root: str) -> str:
     writer.writerow(COLUMNS)
     for rank, hit in enumerate(found.hits, 1):
         scores = (f"{hit.score:.4f}", "" if hit.votes is None else hit.votes, str(hit.accepted).lower(), hit.created)
-        texts = (" ".join(hit.tags), _cell(plain_line(hit.title)), f"{root}/posts/{hit.id}")
-        writer.writerow((rank, hit.id, hit.thread_id, hit.kind, *scores, *texts))
+        texts = (" ".join(hit.tags), plain_line(hit.title), f"{root}/posts/{hit.id}")
+        cells = (rank, hit.id, hit.thread_id, hit.kind, *scores, *texts)
+        writer.writerow([spreadsheet_cell(str(cell)) for cell in cells])
     return out.getvalue()
-
-
-def _cell(text: str) -> str:
-    """Return text that no spreadsheet reads as a formula of its own."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def _file(body: bytes, suffix: str, media_type: str) -> Response:
@@ -139,10 +146,10 @@ async def search_engine(request: Request) -> Response:
 <ShortName>{_text(request.app.state.look.title[:16])}</ShortName>
 <Description>{_text(f"Search mathematics in {name} by words and formulas")}</Description>
 <InputEncoding>UTF-8</InputEncoding>
-<Image width="16" height="16" type="image/svg+xml">{escape(root)}/static/icon.svg</Image>
-<Url type="text/html" template="{escape(root)}/search?q={{searchTerms}}"/>
-<Url type="application/atom+xml" template="{escape(root)}/search.atom?q={{searchTerms}}"/>
-<Url type="application/x-suggestions+json" template="{escape(root)}/suggest?q={{searchTerms}}"/>
+<Image width="16" height="16" type="image/svg+xml">{_text(root)}/static/icon.svg</Image>
+<Url type="text/html" template={_attribute(f"{root}/search?q={{searchTerms}}")}/>
+<Url type="application/atom+xml" template={_attribute(f"{root}/search.atom?q={{searchTerms}}")}/>
+<Url type="application/x-suggestions+json" template={_attribute(f"{root}/suggest?q={{searchTerms}}")}/>
 </OpenSearchDescription>
 """
     return Response(body, media_type="application/opensearchdescription+xml")

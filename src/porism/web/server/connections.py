@@ -1,4 +1,4 @@
-"""Limits of connections: time for headers, body and idle connections, and how many connections there may be.
+"""Limits of connections: time for headers, body and idle connections, size of headers, and how many connections there may be.
 
 uvicorn has a time limit for idle connections after a response, and none for others. Here every connection is in a phase that may last only so
 long. When there are too many connections, the oldest idle one is closed; if none is idle, the new one is refused.
@@ -9,14 +9,18 @@ from __future__ import annotations
 import asyncio
 import http
 import os
+import re
 import resource
+import sys
 import time
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import h11
+from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from porism.web.api.request_headers import MOST_HEADER_BYTES, MOST_HEADERS
 from porism.web.server.middleware import SECURITY_HEADERS
 
 Phase = Literal["headers", "body", "answer", "idle", "closing"]
@@ -25,6 +29,9 @@ RESERVED_FILES = 64  # of the files that a process may open, for everything but 
 FEWEST_CONNECTIONS = 16
 MOST_FILES = 65_536  # that a serving process may open, if the system allows as many
 CLOSE_SECONDS = 5.0  # for what is left to send when a connection is closed
+MOST_LINES_BYTES = MOST_HEADER_BYTES + 4 * MOST_HEADERS  # with the colon and the end of each line
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+TOO_LARGE = "The headers of the request are too large: remove the cookies of this site, or send fewer headers.\n"
 REFUSAL = "The server has too many connections. Try again in a few seconds.\n"
 
 
@@ -59,6 +66,23 @@ def allow_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+class HeaderBuffer(ReceiveBuffer):
+    """What a connection has received. Headers, and the trailers of a body, that are too many or too large are refused before they are parsed.
+
+    h11 limits only what is incomplete, and takes about 5 µs for each header.
+    """
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Return the request line and the headers, once all of them have arrived."""
+        start = self._data.find(b"\n") + 1  # the request line has a limit of its own
+        if start:
+            blank = _BLANK_LINE.search(self._data, start - 1)
+            end = blank.start() if blank else len(self._data)
+            if end - start > MOST_LINES_BYTES or self._data.count(b"\n", start, end) >= MOST_HEADERS:
+                raise h11.RemoteProtocolError("the headers are too large", error_status_hint=431)
+        return super().maybe_extract_lines()
+
+
 class LimitedProtocol(H11Protocol):
     """A connection that is in one phase at a time, each of which may last only so long."""
 
@@ -68,6 +92,10 @@ class LimitedProtocol(H11Protocol):
     received: int = 0
     sending_since: float = 0.0
     sending_bytes: int = 0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn._receive_buffer = HeaderBuffer()
 
     def _enter(self, phase: Phase) -> None:
         if phase != self.phase or not self.since:
@@ -95,7 +123,10 @@ class LimitedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP. No application sees it, so the security headers are added here."""
-        self._answer(400, f"{msg}\n", {})
+        if getattr(sys.exc_info()[1], "error_status_hint", 400) == 431:  # uvicorn calls this while it handles the error
+            self._answer(431, TOO_LARGE, {})
+        else:
+            self._answer(400, f"{msg}\n", {})
 
     def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
         """Send a whole response without the application, and close the connection."""

@@ -14,11 +14,16 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.web.api.errors import error_body
-from porism.web.api.lengths import announced_length
+from porism.web.api.request_headers import announced_length, headers_fit
 from porism.web.operations.logs import REQUEST_ID, log_request
 
 LOG = logging.getLogger("porism.web")
 MAX_BODY = 256 * 1024
+# What is too large, and what to do, by the status of the response.
+TOO_LARGE = {
+    413: ("request is", "send less"),
+    431: ("headers of the request are", "remove the cookies of this site, or send fewer headers"),
+}
 CLIENT_LEFT = 499  # in the log: the client left before its request was complete
 MAX_TARGET = 256 * 1024  # path and query string: a query of 20,000 characters of any script fits, percent-encoded
 
@@ -42,7 +47,11 @@ REMOTE_IMAGES = {
 
 
 class TooLarge(Exception):
-    """A request exceeded its size limit."""
+    """A request exceeded its size limit: 413, or 431 if its headers did."""
+
+    def __init__(self, status: int = 413) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 class RequestMiddleware:
@@ -73,7 +82,8 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request_id = request_id_of(Headers(scope=scope).get("x-request-id", ""))
+        fit = headers_fit(scope["headers"])
+        request_id = request_id_of(Headers(scope=scope).get("x-request-id", "") if fit else "")
         scope.setdefault("state", {})["request_id"] = request_id
         REQUEST_ID.set(request_id)
         started, status = time.perf_counter(), 0
@@ -86,10 +96,13 @@ class RequestMiddleware:
             await send(message)
 
         try:
+            if not fit:
+                raise TooLarge(431)
             await self._call_within_limits(scope, receive, send_with_headers)
-        except TooLarge:
+        except TooLarge as error:
             if not status:  # nothing was sent yet
-                await too_large_response(scope["path"], request_id)(scope, receive, send_with_headers)
+                response = too_large_response(scope["path"], request_id, error.status)
+                await response(scope, receive, send_with_headers)
         except ClientDisconnect:
             status = status or CLIENT_LEFT
         except Exception as error:
@@ -138,9 +151,10 @@ def request_id_of(given: str) -> str:
     return given if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", given) else uuid.uuid4().hex[:16]
 
 
-def too_large_response(path: str, request_id: str) -> Response:
+def too_large_response(path: str, request_id: str, status: int = 413) -> Response:
     """Return the response to a request that is too large: JSON for the API, text for a page."""
-    message, fix = "the request is too large", "send less"
+    what, fix = TOO_LARGE[status]
+    message = f"the {what} too large"
     if path.startswith("/v1/"):
-        return JSONResponse(error_body("too_large", message, "", fix, request_id), status_code=413)
-    return PlainTextResponse(f"{message.capitalize()}: {fix}. (Request {request_id})", 413)
+        return JSONResponse(error_body("too_large", message, "", fix, request_id), status_code=status)
+    return PlainTextResponse(f"{message.capitalize()}: {fix}. (Request {request_id})", status)

@@ -6,8 +6,9 @@ import contextlib
 import gc
 import importlib
 import os
+import socket
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,6 +34,7 @@ from porism.web.site.settings import SiteSettings
 from porism.web.writing.access import WriteAccess, WriteSettings
 
 MOST_WORKERS = 4
+OPERATOR_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +134,36 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
     return (Job("applier", run_applier, (writing.index,)), Job("merger", run_merger, (writing.index,)))
 
 
+def operator_listener(operations: Operations, site_port: int) -> socket.socket:
+    """Return the socket for the pages of the operator: on this machine only, at the chosen port or the one after that of the site."""
+    port = operations.port if operations.port is not None else site_port and site_port + 1
+    try:
+        return bind(OPERATOR_HOST, port)
+    except PorismError as error:
+        fix = "choose another port for the pages of the operator with --operator-port, or 0 for a free one"
+        raise PorismError(error.message, where=error.where, fix=fix) from None
+
+
 def serve(settings: Settings) -> None:
     """Serve an index on its address from several processes; print the address to stderr."""
     host, port, server = settings.site.server.host, settings.site.server.port, server_settings(settings.site)
     importlib.import_module("numba")  # the workers are forked from this process, so that they need not import it
-    with bind(host, port) as listener:
-        address = address_of(listener, host)
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(bind(host, port))]
+        address, own = address_of(listeners[0], host), ""
+        if settings.operations.has_own_port:
+            listeners.append(stack.enter_context(operator_listener(settings.operations, port)))
+            own = address_of(listeners[1], OPERATOR_HOST)
+            chosen = replace(settings.operations, port=listeners[1].getsockname()[1])
+            settings = replace(settings, operations=chosen)
 
         def announce(name: str) -> None:
             line = f"Porism serves {name} at {address}  (Ctrl-C to stop)"
             log_address(line, address, server.log_format)
+            if own:
+                log_address(
+                    f"Pages of the operator, for this machine only, at {own}", own, server.log_format, "operator"
+                )
 
         shared, verification = SharedCounters(server.processes), SharedVerification()
 
@@ -150,4 +172,4 @@ def serve(settings: Settings) -> None:
             shared.count_restart()
 
         jobs = write_jobs(settings.writing)
-        supervise(open_service, (settings, shared, verification), listener, announce, server, replaced, jobs)
+        supervise(open_service, (settings, shared, verification), tuple(listeners), announce, server, replaced, jobs)

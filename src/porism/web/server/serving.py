@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 import uvicorn
 from starlette.applications import Starlette
 
+from porism.doctor.environment import interpreter
 from porism.errors import PorismError
-from porism.web.operations.logs import LogFormat, configure_logging
+from porism.web.api.request_headers import MOST_HEADER_BYTES
+from porism.web.operations.logs import LOG, LogFormat, configure_logging
 from porism.web.server.accepting import Acceptor, ConnectionCounts
 from porism.web.server.connections import ConnectionLimits, allow_files, check_connections, protocol_with
 from porism.web.server.middleware import MAX_TARGET
 from porism.web.server.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
+Listeners = tuple[socket.socket, ...]
 BACKLOG = 1024  # connections that may wait to be accepted
-MAX_HEADERS = 64 * 1024
 SWITCH_SECONDS = 0.001  # after which another thread may run: a short query does not wait long for a long one
 TICKS = 5  # between two looks at the connections; uvicorn ticks ten times a second
 
@@ -86,18 +88,20 @@ class WorkerServer(uvicorn.Server):
     """
 
     def __init__(
-        self, config: uvicorn.Config, service: Service, beats: Beats, listener: socket.socket, counts: ConnectionCounts
+        self, config: uvicorn.Config, service: Service, beats: Beats, listeners: Listeners, counts: ConnectionCounts
     ) -> None:
         super().__init__(config)
-        self._service, self._beats, self._listener, self._counts = service, beats, listener, counts
-        self._acceptor: Acceptor | None = None
+        self._service, self._beats, self._listeners, self._counts = service, beats, listeners, counts
+        self._acceptors: list[Acceptor] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, without sockets of uvicorn: the acceptor takes the connections."""
+        """Start, without sockets of uvicorn: acceptors take the connections."""
         await super().startup([])
-        self._acceptor = Acceptor(self._listener, self._protocol, self._counts, self._beats.worker)
-        self._acceptor.update(0)
-        self._acceptor.start()
+        for listener in self._listeners:
+            acceptor = Acceptor(listener, self._protocol, self._counts, self._beats.worker)
+            acceptor.update(0)
+            acceptor.start()
+            self._acceptors.append(acceptor)
         self._beats.ready(self._service.title)
 
     def _protocol(self) -> asyncio.Protocol:
@@ -107,17 +111,17 @@ class WorkerServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests finish, then stop the service."""
-        if self._acceptor:
-            self._acceptor.close()
-        await super().shutdown([self._listener])
+        for acceptor in self._acceptors:
+            acceptor.close()
+        await super().shutdown(list(self._listeners))
         self._service.on_stop()
 
     async def on_tick(self, counter: int) -> bool:
         """Give a sign of life, and look after the connections. No thread does so: while this loop stands still, nothing is answered."""
         if self._service.is_well():
             self._beats.beat()
-        if self._acceptor:
-            self._acceptor.update(len(self.server_state.connections))
+        for acceptor in self._acceptors:
+            acceptor.update(len(self.server_state.connections))
         if counter % TICKS == 0:
             check_connections(self.server_state.connections)
             self._service.on_beat()
@@ -128,7 +132,7 @@ def run_worker(
     beats: Beats,
     open_service: Callable[..., Service],
     arguments: tuple[Any, ...],
-    listener: socket.socket,
+    listeners: Listeners,
     settings: ServerSettings,
     counts: ConnectionCounts,
 ) -> None:
@@ -145,38 +149,51 @@ def run_worker(
         http=protocol_with(limits),
         ws="none",
         # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
-        h11_max_incomplete_event_size=MAX_TARGET + MAX_HEADERS,
+        h11_max_incomplete_event_size=MAX_TARGET + MOST_HEADER_BYTES,
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
         server_header=False,
         proxy_headers=settings.trust_proxy,
         forwarded_allow_ips="127.0.0.1",
     )
-    WorkerServer(config, service, beats, listener, counts).run(sockets=[])
+    WorkerServer(config, service, beats, listeners, counts).run(sockets=[])
+
+
+def warn_of_holes() -> None:
+    """Name the published weaknesses of the interpreter that is about to serve, and the remedy."""
+    for finding in interpreter():
+        if finding.fix:
+            LOG.warning("%s %s; %s", finding.subject, finding.fact, finding.fix)
 
 
 def supervise(
     open_service: Callable[..., Service],
     arguments: tuple[Any, ...],
-    listener: socket.socket,
+    listeners: Listeners,
     announce: Callable[[str], None],
     settings: ServerSettings = DEFAULTS,
     on_replace: Callable[[], None] = lambda: None,
     beside: tuple[Job, ...] = (),
 ) -> None:
-    """Serve `open_service(*arguments)` on a socket until SIGTERM or Ctrl-C.
+    """Serve `open_service(*arguments)` on sockets until SIGTERM or Ctrl-C.
 
     `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is replaced. `beside` are jobs that
     run in a process each.
     """
     configure_logging(settings.log_format)
+    warn_of_holes()
     allow_files()
+
+    def close() -> None:
+        for listener in listeners:
+            listener.close()
+
     supervisor = Supervisor(
         settings.processes,
         run_worker,
-        (open_service, arguments, listener, settings, ConnectionCounts(settings.processes)),
+        (open_service, arguments, listeners, settings, ConnectionCounts(settings.processes)),
         on_ready=announce,
-        on_stop=listener.close,
+        on_stop=close,
         on_replace=on_replace,
         frozen_seconds=settings.frozen_seconds,
         stop_seconds=settings.stop_seconds,

@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -22,17 +23,19 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
+from porism.lab.judging.people.login_limits import TooManyGuesses, place_for_login
 from porism.web.api.errors import LOG, error_body
-from porism.web.api.lengths import announced_length
-from porism.web.site.sessions import PasswordChecker, basic_credentials, new_session, session_user, sign
+from porism.web.api.request_headers import announced_length, cookie_of
+from porism.web.site.sessions import NamePassword, PasswordChecker, basic_credentials, new_session, session_user, sign
 from porism.web.site.settings import SiteSettings
-from porism.web.site.users import UserFile
+from porism.web.site.users import UserFile, end_sessions
 
 # Everyone gets these: probes of the server, and the files that the login page shows.
 OPEN = ("/v1/health", "/health", "/ready", "/metrics", "/static/", "/theme.css", "/logo.")
 COOKIE, LOGIN_COOKIE = "porism_reader", "porism_login"
 LOGIN, LOGOUT = "/login", "/logout"
 LONGEST_FORM = 10_000
+NOT_ENDED = "This browser is logged out, but your other sessions could not be ended. Tell the operator of the site."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +74,40 @@ class AccessGate:
         try:
             if self._users is not None and scope["path"] in (LOGIN, LOGOUT):
                 response = await (self._login if scope["path"] == LOGIN else self._logout)(request)
-            elif reader := await run_in_threadpool(self._reader, request):
+            elif reader := self._known(request) or await self._by_password(request):
                 scope.setdefault("state", {})["reader"] = reader
                 await self.app(scope, receive, _private(send))
                 return
             else:
                 response = self._refusal(request)
-        except PorismError as error:  # too many guesses, or a user file that cannot be read
-            LOG.warning("access: %s", error.message)
-            response = _error(
-                request, 429 if error.fix else 503, error.message if error.fix else "nobody can log in now", error.fix
-            )
+        except TooManyGuesses as error:
+            response = _error(request, 429, error.message, error.fix, {"retry-after": str(error.seconds)})
+        except PorismError as error:  # a user file that cannot be read
+            LOG.error("access: %s", error)
+            response = _error(request, 503, "nobody can log in now", "the operator finds the reason in the log")
         await response(scope, receive, _private(send))
 
-    def _reader(self, request: Request) -> Reader | None:
-        """Return who sends a request, or None if that is not known."""
+    def _known(self, request: Request) -> Reader | None:
+        """Return who sends a request, if that costs no check of a password: readers who are in wait for nobody who guesses."""
         if self._header and self._is_proxy(request):
             name = request.headers.get(self._header, "").strip()
             if name:
                 return Reader(name[:200])
         if self._users is None or self._passwords is None:
             return None
-        users, cookie = self._users.current(), request.cookies.get(COOKIE, "")
+        users, cookie = self._users.current(), cookie_of(request.headers.raw, COOKIE)
         if name := session_user(users, cookie, time.time()):
             return Reader(name, sign(users, "logout", cookie))
         given = basic_credentials(request.headers.get("authorization", ""))
-        return Reader(given.name) if given and self._passwords.check(given.name, given.password) else None
+        return Reader(given.name) if given and self._passwords.remembers(given) else None
+
+    async def _by_password(self, request: Request) -> Reader | None:
+        """Return who sends a request by HTTP Basic, or None if name or password is wrong or missing."""
+        given = basic_credentials(request.headers.get("authorization", ""))
+        if given is None or self._passwords is None:
+            return None
+        with place_for_login():  # here, so that a flood of guesses takes no thread
+            return Reader(given.name) if await run_in_threadpool(self._passwords.check, given) else None
 
     def _is_proxy(self, request: Request) -> bool:
         """Return whether a request comes from one of the proxies. The header of anyone else is worth nothing."""
@@ -122,15 +133,18 @@ class AccessGate:
         if request.method != "POST":
             return self._form(request, "", 200)
         given = await _credentials(request)
-        expected = request.cookies.get(LOGIN_COOKIE, "")
+        expected = cookie_of(request.headers.raw, LOGIN_COOKIE)
         if given is None or not expected or not hmac.compare_digest(expected.encode(), given.token.encode()):
             return self._form(request, "The form is out of date: try again.", 403)
         assert self._users is not None
         assert self._passwords is not None
         try:
-            matches = await run_in_threadpool(self._passwords.check, given.name, given.password)
-        except PorismError as error:
-            return self._form(request, f"{error.message}: {error.fix}.", 429)
+            with place_for_login():
+                matches = await run_in_threadpool(self._passwords.check, NamePassword(given.name, given.password))
+        except TooManyGuesses as error:
+            form = self._form(request, f"{error.message}: {error.fix}.", 429)
+            form.headers["retry-after"] = str(error.seconds)
+            return form
         if not matches:
             return self._form(request, "Name or password is wrong.", 401)
         page = RedirectResponse(local_target(request.query_params.get("next", "")), 303)
@@ -153,11 +167,17 @@ class AccessGate:
 
     async def _logout(self, request: Request) -> Response:
         assert self._users is not None
-        cookie = request.cookies.get(COOKIE, "")
+        cookie = cookie_of(request.headers.raw, COOKIE)
         given = str((await request.form()).get("csrf", "")) if request.method == "POST" else ""
         if not hmac.compare_digest(sign(self._users.current(), "logout", cookie).encode(), given.encode()):
             return RedirectResponse("/", 303)
-        page = RedirectResponse(LOGIN, 303)
+        page: Response = RedirectResponse(LOGIN, 303)
+        if name := session_user(self._users.current(), cookie, time.time()):
+            try:
+                await run_in_threadpool(end_sessions, self._users.path, name)
+            except PorismError as error:
+                LOG.error("sessions of %s cannot be ended: %s", name, error)
+                page = self._form(request, NOT_ENDED, 503)
         page.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax", secure=self._secure)
         return page
 
@@ -191,10 +211,10 @@ def local_target(target: str) -> str:
     return target if usable else "/"
 
 
-def _error(request: Request, status: int, message: str, fix: str) -> Response:
+def _error(request: Request, status: int, message: str, fix: str, headers: Mapping[str, str] | None = None) -> Response:
     codes = {401: "unauthorized", 403: "forbidden", 429: "busy"}
     body = error_body(codes.get(status, "unavailable"), message, "", fix, getattr(request.state, "request_id", ""))
-    return JSONResponse(body, status_code=status)
+    return JSONResponse(body, status, headers)
 
 
 def _private(send: Send) -> Send:

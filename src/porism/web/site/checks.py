@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,14 @@ def _plain_http(reading: SettingsReading) -> Iterator[Problem]:
         yield Problem(_place(reading, "access.users"), "passwords would travel unencrypted", fix)
 
 
+def _lasting_sessions(reading: SettingsReading) -> Iterator[Problem]:
+    path = reading.settings.access.users
+    if path and not os.access(Path(path).absolute().parent, os.W_OK):
+        fact = f"the folder of {path} cannot be written, so that logging out does not end copied sessions"
+        fix = "let the server write that folder (with systemd: ReadWritePaths=)"
+        yield Problem(_place(reading, "access.users"), fact, fix)
+
+
 def _private_cors(reading: SettingsReading) -> Iterator[Problem]:
     site = reading.settings
     if site.server.cors and (site.access.users or site.access.header):
@@ -102,4 +111,4 @@ def _is_loopback(host: str) -> bool:
 
 Check = Callable[[SettingsReading], Iterator[Problem]]
 PROBLEMS: tuple[Check, ...] = (_logo, _experiment, _licence, _users)
-WARNINGS: tuple[Check, ...] = (_contrast, _plain_http, _private_cors)
+WARNINGS: tuple[Check, ...] = (_contrast, _plain_http, _lasting_sessions, _private_cors)

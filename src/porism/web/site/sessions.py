@@ -12,9 +12,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import NamedTuple
 
-from porism.errors import PorismError
 from porism.lab.judging.people.accounts import dummy_hash, password_matches
-from porism.lab.judging.people.login_limits import password_check
+from porism.lab.judging.people.login_limits import TooManyGuesses, password_check
 from porism.web.site.users import UserFile, Users
 
 SESSION_SECONDS = 12 * 3600
@@ -29,19 +28,30 @@ def sign(users: Users, purpose: str, *parts: str) -> str:
 
 
 def new_session(users: Users, name: str, now: float) -> str:
-    """Return the value of a session cookie. It ends with a new password, as the hash of the password is signed, too."""
+    """Return the value of a session cookie. It ends with a new password or by logging out, as both are signed."""
     expires = str(int(now + SESSION_SECONDS))
-    return f"{expires}.{name}.{sign(users, 'session', expires, name, users.hashes[name])}"
+    return f"{expires}.{name}.{_signature(users, expires, name)}"
 
 
 def session_user(users: Users, cookie: str, now: float) -> str:
-    """Return the name in a session cookie, or "" if it is forged, too old, or its user or password has changed."""
+    """Return the name in a session cookie, or "" if it is forged, too old, or its user has another password or has logged out."""
     expires, _, rest = cookie.partition(".")
     name, _, signature = rest.rpartition(".")
     if name not in users.hashes or not (expires.isascii() and expires.isdigit()) or len(expires) > 12:
         return ""
-    expected = sign(users, "session", expires, name, users.hashes[name])
-    return name if hmac.compare_digest(expected.encode(), signature.encode()) and int(expires) > now else ""
+    is_right = hmac.compare_digest(_signature(users, expires, name).encode(), signature.encode())
+    return name if is_right and int(expires) > now else ""
+
+
+def _signature(users: Users, expires: str, name: str) -> str:
+    return sign(users, "session", expires, name, users.hashes[name], str(users.generation(name)))
+
+
+class NamePassword(NamedTuple):
+    """The name and the password of a request."""
+
+    name: str
+    password: str
 
 
 class Delays:
@@ -63,7 +73,7 @@ class Delays:
             if len(self._failures) > REMEMBERED:
                 self._failures.popitem(last=False)
         if wait > 0:
-            raise PorismError("too many wrong passwords", fix=f"wait {int(wait) + 1} seconds and try again")
+            raise TooManyGuesses("too many wrong passwords", wait)
 
     def forget(self, name: str) -> None:
         """Forget the failures of someone whose password was right."""
@@ -77,34 +87,31 @@ class PasswordChecker:
     def __init__(self, file: UserFile) -> None:
         self._file, self._delays, self._lock = file, Delays(), Lock()
         self._key = secrets.token_bytes(32)
-        self._right: OrderedDict[bytes, str] = (
-            OrderedDict()
-        )  # a keyed hash of the credentials: the hash that they matched
+        # By a keyed hash of name and password: the stored hash that they matched.
+        self._right: OrderedDict[bytes, str] = OrderedDict()
 
-    def check(self, name: str, password: str) -> bool:
-        """Return whether the password is that of the user. An unknown name takes as long as a known one."""
-        stored = self._file.current().hashes.get(name)
-        mark = hmac.digest(self._key, f"{name}\0{password}".encode("utf-8", "replace"), hashlib.sha256)
+    def remembers(self, given: NamePassword) -> bool:
+        """Return whether name and password were right before and still are. This takes no time, whatever others guess."""
+        stored, mark = self._file.current().hashes.get(given.name), self._mark(given)
         with self._lock:
-            if stored is not None and self._right.get(mark) == stored:
-                return True
-        self._delays.check(name)
+            return stored is not None and self._right.get(mark) == stored
+
+    def check(self, given: NamePassword) -> bool:
+        """Return whether the password is that of the user. An unknown name takes as long as a known one. The caller has a place for a login."""
         with password_check():
-            matches = password_matches(password, stored or dummy_hash()) and stored is not None
+            self._delays.check(given.name)
+            stored = self._file.current().hashes.get(given.name)
+            matches = password_matches(given.password, stored or dummy_hash()) and stored is not None
         if matches and stored is not None:
-            self._delays.forget(name)
+            self._delays.forget(given.name)
             with self._lock:
-                self._right[mark] = stored
+                self._right[self._mark(given)] = stored
                 if len(self._right) > REMEMBERED:
                     self._right.popitem(last=False)
         return matches
 
-
-class NamePassword(NamedTuple):
-    """The name and the password of a request."""
-
-    name: str
-    password: str
+    def _mark(self, given: NamePassword) -> bytes:
+        return hmac.digest(self._key, f"{given.name}\0{given.password}".encode("utf-8", "replace"), hashlib.sha256)
 
 
 def basic_credentials(header: str) -> NamePassword | None:

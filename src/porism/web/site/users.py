@@ -24,10 +24,15 @@ WAIT_SECONDS = 10.0  # for another process that changes the file
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """The hashes of passwords by name, and the secret of the site."""
+    """The hashes of passwords by name, the secret of the site, and how often each user has logged out."""
 
     secret: str = ""
     hashes: Mapping[str, str] = field(default_factory=dict)
+    generations: Mapping[str, int] = field(default_factory=dict)
+
+    def generation(self, name: str) -> int:
+        """Return the number that the sessions of a user carry. Logging out raises it, which ends them all, copied ones included."""
+        return self.generations.get(name, 0)
 
 
 def read_users(path: Path) -> Users:
@@ -44,7 +49,8 @@ def read_users(path: Path) -> Users:
         hashes = {str(name): str(text) for name, text in document["users"].items()}
         if not all(NAME.fullmatch(name) and text.startswith("scrypt$") for name, text in hashes.items()):
             raise ValueError
-        return Users(str(document["secret"]), hashes)
+        generations = {str(name): int(number) for name, number in document.get("generations", {}).items()}
+        return Users(str(document["secret"]), hashes, generations)
     except OSError as error:
         raise PorismError(f"cannot be read: {error.strerror}", where=str(path), fix=fix) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -53,7 +59,8 @@ def read_users(path: Path) -> Users:
 
 def write_users(path: Path, users: Users) -> None:
     """Write a file of users that only this account can read; readers see the old one or the new one."""
-    document = {"secret": users.secret, "users": dict(sorted(users.hashes.items()))}
+    generations = {name: number for name, number in sorted(users.generations.items()) if name in users.hashes}
+    document = {"secret": users.secret, "users": dict(sorted(users.hashes.items())), "generations": generations}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # for this account only
@@ -92,21 +99,28 @@ def remove_user(path: Path, name: str) -> None:
         write_users(path, replace(users, hashes={one: text for one, text in users.hashes.items() if one != name}))
 
 
+def end_sessions(path: Path, name: str) -> None:
+    """End all sessions of a user, also for other processes and after a restart."""
+    with only_writer(path, wait=WAIT_SECONDS):
+        users = read_users(path)
+        write_users(path, replace(users, generations={**users.generations, name: users.generation(name) + 1}))
+
+
 class UserFile:
     """The users of a running site: the file is read again when it has changed, so that a removed user is out at once."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._version: tuple[int, int, int] | None = None
         self._users = Users()
 
     def current(self) -> Users:
         """Return the users as the file has them now. A file that cannot be read is an error: nobody gets in."""
         try:
-            state = self._path.stat()
+            state = self.path.stat()
         except OSError as error:
-            raise PorismError(f"cannot be read: {error.strerror}", where=str(self._path)) from None
+            raise PorismError(f"cannot be read: {error.strerror}", where=str(self.path)) from None
         version = (state.st_ino, state.st_mtime_ns, state.st_size)
         if version != self._version:
-            self._users, self._version = read_users(self._path), version
+            self._users, self._version = read_users(self.path), version
         return self._users

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from porism.index.live.beside import open_log
 from porism.index.live.change_log import ChangeLog
 from porism.index.manifest import SEARCH, LogPosition, read_manifest
 from porism.web.api.errors import LOG, BadRequest
+from porism.web.api.run_view import busy
 from porism.web.writing.served import ServedPositions
 from porism.web.writing.tokens import Token, TokenFile, tokens_path
 
+MOST_BULK_REQUESTS = 2  # with many changes each, that a process reads and checks at the same time
 READ_ONLY = BadRequest(
     "this server takes no changes",
     fix="the operator starts it with: porism serve INDEX --writable",
@@ -50,6 +53,18 @@ class WriteAccess:
         self.tokens = TokenFile(settings.tokens)
         self.served = settings.served
         self._log = self.log.state().log
+        self._bulk = 0
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """Take a place for a request with many changes, whose body may be large; without one, answer 429 before it is read."""
+        if self._bulk >= MOST_BULK_REQUESTS:
+            raise busy()
+        self._bulk += 1
+        try:
+            yield
+        finally:
+            self._bulk -= 1
 
     def position(self) -> LogPosition:
         """Return the position of the newest commit of the index in this log."""

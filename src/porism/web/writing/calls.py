@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from starlette.requests import Request
 
-from porism.corpus.update.lines import LINE, read_json_lines
+from porism.corpus.sources.raw import FAULTS
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.lines import LINE, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
-from porism.files import lines_of
 from porism.index.live.beside import merge_request, rejected_path
 from porism.index.live.change_log import LogFullError, LogWriteError
 from porism.index.manifest import SEARCH, read_manifest
@@ -26,8 +29,9 @@ from porism.web.writing.tokens import Token
 
 T = TypeVar("T")
 MOST_BULK = 16 << 20  # bytes of a request with many changes
+MOST_LINES = 50_000  # of such a request; empty ones count, too
 LOOK_SECONDS = 0.05  # between two looks whether a change is searchable
-SHOWN_REJECTED = 20
+SHOWN_REJECTED, SHOWN_BYTES = 20, 4 << 20
 RETRY_SECONDS = 5
 
 
@@ -73,24 +77,30 @@ class MergeRequested:
 
 async def put_post(request: Request, access: WriteAccess, token: Token, id: int, wait: int) -> Accepted:
     """Add a post, or replace the one with this id."""
-    text = decoded(await request.body())
+    body = await request.body()
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        record = parse_line(decoded(body))
+    except FAULTS as error:
         raise BadRequest(f"the body is not JSON: {error}", where="body", fix=f"send {LINE}") from None
     if not isinstance(record, dict) or record.get("id", id) != id or record.keys() & OTHER_RECORDS:
         raise BadRequest(f"the body is not the post {id}", where="body", fix=f"send {LINE}")
-    return await accept(request, access, [json.dumps({**record, "id": id})], wait)
+    return await accept(request, access, json.dumps({**record, "id": id}).encode(), wait)
 
 
 async def delete_post(request: Request, access: WriteAccess, token: Token, id: int, wait: int) -> Accepted:
     """Delete a post: an answer, or a question with its answers. A post that is not there is no error."""
-    return await accept(request, access, [json.dumps({"delete": id})], wait)
+    return await accept(request, access, json.dumps({"delete": id}).encode(), wait)
 
 
 async def change_posts(request: Request, access: WriteAccess, token: Token, wait: int) -> Accepted:
     """Make many changes at once, given as JSON Lines. All are applied together, or none if a line is wrong."""
-    return await accept(request, access, lines_of(decoded(await request.body())), wait)
+    with access.bulk():
+        body = await request.body()
+        if body.count(b"\n") > MOST_LINES:
+            fix = "send the changes in several requests"
+            raise BadRequest(f"the body has more than {MOST_LINES:,} lines", where="body", fix=fix, status=413)
+        stored = await store(request, access, body)
+    return await searchable(access, stored, wait)
 
 
 async def request_merge(request: Request, access: WriteAccess, token: Token) -> MergeRequested:
@@ -107,10 +117,9 @@ async def log_status(request: Request, access: WriteAccess, token: Token) -> Log
 def _status(access: WriteAccess) -> LogStatus:
     state, manifest = access.log.state(), read_manifest(access.index, SEARCH)
     applied = access.position().sequence
-    path = rejected_path(access.index)
-    lines = path.read_text("utf-8").splitlines()[-SHOWN_REJECTED:] if path.exists() else []
     rejected = tuple(
-        RejectedChange(one["sequence"], json.dumps(one["change"])[:500], one["why"]) for one in map(json.loads, lines)
+        RejectedChange(one["sequence"], json.dumps(one["change"])[:500], one["why"])
+        for one in map(json.loads, last_lines(rejected_path(access.index)))
     )
     return LogStatus(
         state.last,
@@ -124,31 +133,57 @@ def _status(access: WriteAccess) -> LogStatus:
     )
 
 
+def last_lines(path: Path) -> list[bytes]:
+    """Return the last whole lines of a file that only grows, of which no more than SHOWN_BYTES are read."""
+    if not path.exists():
+        return []
+    with open(path, "rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - SHOWN_BYTES - 1))
+        if stream.tell():
+            stream.readline()  # the rest of a line
+        return stream.read().splitlines()[-SHOWN_REJECTED:]
+
+
 OTHER_RECORDS = {"delete", "delete_comment", "link", "comment"}
 DELETING = {"delete", "delete_comment"}
 
 
-async def accept(request: Request, access: WriteAccess, lines: list[str], wait: int) -> Accepted:
-    """Check changes and store them on disk. Wait up to `wait` seconds until they are searchable.
+class Stored(NamedTuple):
+    """Changes on disk: their number in the change log, and how many they are."""
+
+    sequence: int
+    changes: int
+
+
+async def accept(request: Request, access: WriteAccess, body: bytes, wait: int) -> Accepted:
+    """Check changes, JSON Lines, and store them on disk. Wait up to `wait` seconds until they are searchable."""
+    return await searchable(access, await store(request, access, body), wait)
+
+
+async def store(request: Request, access: WriteAccess, body: bytes) -> Stored:
+    """Check changes and store them on disk.
 
     The token is checked again: a body may take long to arrive, and the operator may have revoked the token meanwhile.
     """
 
-    def store() -> tuple[int, int]:
-        read_json_lines(lines, "body")
-        records = [json.loads(line) for line in lines if line.strip()]
+    def work() -> Stored:
+        records = list(checked_records(lines_in(body), "body", Changes()))
         if not records:
             raise BadRequest("the body has no changes", where="body", fix=f"send {LINE}")
         deleting = any(record.keys() & DELETING for record in records)
         writing = any(not record.keys() & DELETING for record in records)
         access.authorise(request, [scope for scope, used in (("write", writing), ("delete", deleting)) if used])
-        return access.log.append(records), len(records)
+        return Stored(access.log.append(records), len(records))
 
-    sequence, number = await in_slot(request, store)
+    return await in_slot(request, work)
+
+
+async def searchable(access: WriteAccess, stored: Stored, wait: int) -> Accepted:
+    """Wait up to `wait` seconds until changes are searchable."""
     end = time.monotonic() + wait
-    while access.served.least() < sequence and time.monotonic() < end:
+    while access.served.least() < stored.sequence and time.monotonic() < end:
         await asyncio.sleep(LOOK_SECONDS)
-    return Accepted(sequence, number, access.served.least() >= sequence)
+    return Accepted(stored.sequence, stored.changes, access.served.least() >= stored.sequence)
 
 
 async def in_slot(request: Request, work: Callable[[], T]) -> T:
@@ -169,10 +204,16 @@ async def in_slot(request: Request, work: Callable[[], T]) -> T:
         raise BadRequest(error.message, where=error.where, fix=error.fix) from None
 
 
-def decoded(body: bytes) -> str:
-    """Return the text of a body, which must be UTF-8."""
+def lines_in(body: bytes) -> Iterator[str]:
+    """Yield the lines of a body, one at a time: as text, all of them could take four times as much memory."""
+    for number, line in enumerate(body.split(b"\n"), 1):
+        yield decoded(line, number)
+
+
+def decoded(body: bytes, line: int = 1) -> str:
+    """Return the text of a body, or of a line of one, which must be UTF-8."""
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        raise BadRequest("the body is not UTF-8", where=f"body:{line}", fix="send UTF-8") from None
+        place = line + body.count(b"\n", 0, error.start)
+        raise BadRequest("the body is not UTF-8", where=f"body:{place}", fix="send UTF-8") from None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.errors import PorismError
-from porism.lab.judging.people.login_limits import forget_attempts, password_check, record_attempt
+from porism.lab.judging.people.login_limits import forget_attempts, password_check, place_for_login, record_attempt
 from porism.lab.judging.people.models import MODEL_PREFIX
 from porism.lab.judging.storage.journal import Journal
 
@@ -102,11 +102,11 @@ def _store_account(journal: Journal, name: str, role: str, password: str) -> Non
 def log_in(journal: Journal, name: str, password: str, address: str = "") -> str | None:
     """Return the token of a new session, or None if the name or password is wrong.
 
-    Raise an error after too many failed logins.
+    Raise TooManyGuesses after too many failed logins, or while too many are under way.
     """
-    record_attempt(journal, name, address)
-    rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
-    with password_check():
+    with place_for_login(), password_check():
+        record_attempt(journal, name, address)
+        rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))
         matches = password_matches(password, rows[0]["password_hash"] if rows else dummy_hash())
     if not matches or not rows:
         return None

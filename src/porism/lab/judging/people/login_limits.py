@@ -1,5 +1,7 @@
 """Rate limiting of logins: each attempt is recorded before its password is checked, so that simultaneous guesses are counted, too.
 
+Few attempts are under way at a time, and one more is refused at once: a flood of guesses keeps no threads and no journal from other people.
+
 Someone who mistypes a password waits a little longer each time. Guesses from other addresses delay an account by at most
 MAX_NAME_DELAY, so that nobody can lock out another person.
 """
@@ -10,7 +12,7 @@ import math
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 from porism.errors import PorismError
@@ -36,9 +38,18 @@ LIMITS = (
     Limit("name = :name", MAX_NAME_FAILURES, MAX_NAME_DELAY),
 )
 # A password check takes 16 MiB and a fifth of a second of a core; a flood of logins must not starve other pages.
-SIMULTANEOUS_CHECKS = 2
-CHECK_WAIT_SECONDS = 5.0
+SIMULTANEOUS_CHECKS, WAITING_CHECKS = 1, 4
+_places = threading.BoundedSemaphore(SIMULTANEOUS_CHECKS + WAITING_CHECKS)
 _checks = threading.BoundedSemaphore(SIMULTANEOUS_CHECKS)
+BUSY_SECONDS = 2
+
+
+class TooManyGuesses(PorismError):
+    """An attempt to log in that is refused without a look at its password; it may be repeated after `seconds`."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message, fix=f"wait {_duration(seconds)} and try again")
+        self.seconds = math.ceil(seconds)
 
 
 def record_attempt(journal: Journal, name: str, address: str) -> None:
@@ -49,7 +60,7 @@ def record_attempt(journal: Journal, name: str, address: str) -> None:
         connection.execute("DELETE FROM login_failure WHERE at > ? OR at < ?", (now, now - WINDOW_SECONDS))
         wait = max(_remaining(connection, limit, name, address, now) for limit in LIMITS)
         if wait > 0:
-            raise PorismError("too many wrong passwords", fix=f"wait {_duration(wait)} and try again")
+            raise TooManyGuesses("too many wrong passwords", wait)
         connection.execute("INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address))
 
 
@@ -73,11 +84,16 @@ def forget_attempts(connection: sqlite3.Connection, name: str, address: str) -> 
 
 
 @contextmanager
-def password_check() -> Iterator[None]:
-    """Wait for a free slot to check a password; if none becomes free soon, raise an error."""
-    if not _checks.acquire(timeout=CHECK_WAIT_SECONDS):
-        raise PorismError("too many people log in at the same time", fix="wait a few seconds and try again")
+def place_for_login() -> Iterator[None]:
+    """Take a place among the few logins that are under way; without one, refuse at once. It never waits."""
+    if not _places.acquire(blocking=False):
+        raise TooManyGuesses("too many people log in at the same time", BUSY_SECONDS)
     try:
         yield
     finally:
-        _checks.release()
+        _places.release()
+
+
+def password_check() -> AbstractContextManager[bool]:
+    """Wait for a turn to check a password. Only who has a place waits, so that never many do."""
+    return _checks

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
 from typing import NamedTuple
 
+from porism.evaluate.reports.table import spreadsheet_cell
 from porism.lab.judging.agreement.model_agreement import model_agreements
 from porism.lab.judging.agreement.pairs import mean_agreement, overall_alpha, pair_agreements
 from porism.lab.judging.assessments import assessments, extra_answers
@@ -31,11 +32,11 @@ class ExportTable(NamedTuple):
 
 
 def to_tsv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return tab-separated text with a header; line ends and tabs in cells become spaces."""
+    """Return tab-separated text for a spreadsheet, with a header; line ends and tabs in cells become spaces."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None)
     writer.writerow(columns)
-    writer.writerows([[" ".join(str(value).split()) for value in row] for row in rows])
+    writer.writerows([[spreadsheet_cell(" ".join(str(value).split())) for value in row] for row in rows])
     return out.getvalue()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from porism.errors import PorismError
+from porism.evaluate.reports.table import spreadsheet_cell
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments
 from porism.lab.judging.storage.journal import FieldKey, Journal, Values
 from porism.lab.pooling.formulas import INSTANCES
@@ -63,7 +64,8 @@ def results_csv(journal: Journal) -> str:
     writer = csv.DictWriter(out, COLUMNS, restval="", quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writeheader()
     for assignment in assignments(journal):
-        writer.writerows(_rows(journal, assignment))
+        for row in _rows(journal, assignment):
+            writer.writerow({column: spreadsheet_cell(text) for column, text in row.items()})
     return out.getvalue()
 
 
