@@ -31,7 +31,7 @@ class EncoderSimilarity(Feature):
 
     # Which threads have their formulas compared does not depend on the model: it only adds to the score of the engine without one.
     stage: ClassVar[int] = 1
-    fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
+    fitted_for: tuple[Kind, ...] = ("questions",)
 
     def __init__(self, field: EncodedField, level: Level) -> None:
         self.name = f"encoder.{field}"
@@ -59,7 +59,7 @@ class SameQuestion(EncoderSimilarity):
     Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md).
     """
 
-    fitted_for: ClassVar[tuple[Kind, ...]] = ("answers",)
+    fitted_for: tuple[Kind, ...] = ("answers",)
 
     def __init__(self) -> None:
         super().__init__("questions", "thread")

@@ -44,7 +44,7 @@ class Feature:
     vectors: Sequence[str] = ()
     of_formulas: bool = False
     unit_of: str = ""
-    fitted_for: ClassVar[tuple[Kind, ...]] = KINDS
+    fitted_for: tuple[Kind, ...] = KINDS
     least_weight: ClassVar[float] = 0.0
 
     def reads(self, context: QueryContext) -> Sequence[str]:

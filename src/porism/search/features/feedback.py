@@ -33,7 +33,7 @@ class Feedback(Feature):
 
     stage: ClassVar[int] = 2
     # It did not help to find answers to topics of both years that it was not fitted on (docs/results).
-    fitted_for: ClassVar[tuple[Kind, ...]] = ("questions",)
+    fitted_for: tuple[Kind, ...] = ("questions",)
 
     def __init__(self, family: str) -> None:
         self.name = f"feedback.{family}"

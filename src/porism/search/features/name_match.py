@@ -9,7 +9,7 @@ import numpy as np
 from porism.index.schema import NAME_FAMILY, View
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import score_batch, view_table
-from porism.search.features.feature import Feature
+from porism.search.features.feature import Feature, Kind
 
 PRESENCE = 0.0  # k1: a name counts once
 TEXTS = {"title": "the title is what you search for", "question": "defines what you search for"}
@@ -21,6 +21,7 @@ class NameMatch(Feature):
 
     families = (NAME_FAMILY,)
     unit_of = "thread.words"
+    fitted_for: tuple[Kind, ...] = ("questions",)
 
     def __init__(self, name: str, field: str) -> None:
         self.name = f"name.{name}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from porism.index.schema import FORMULA_FAMILIES
 from porism.search.answers.context import CandidateBatch, Values
-from porism.search.features.feature import Feature
+from porism.search.features.feature import KINDS, Feature
 
 TEXTS = {"words": "about a similar subject", "tuples": "with formulas of a similar kind"}
 
@@ -17,6 +17,8 @@ class VectorSimilarity(Feature):
     def __init__(self, family: str) -> None:
         self.name = f"vectors.{family}"
         self.vectors = (family,)
+        # Vectors of formulas did not help to find questions that they were not fitted on (docs/results).
+        self.fitted_for = KINDS if family == "words" else ("answers",)
         self.of_formulas = family in FORMULA_FAMILIES
         self._family = family
 
