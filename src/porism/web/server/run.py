@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 import threading
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 
+from porism.compiled import load_numba
 from porism.errors import PorismError
 from porism.parallel import cores
 from porism.search.engine import Engine
@@ -135,7 +135,7 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
 def serve(settings: Settings) -> None:
     """Serve an index on its address from several processes; print the address to stderr."""
     host, port, server = settings.site.server.host, settings.site.server.port, server_settings(settings.site)
-    importlib.import_module("numba")  # the workers are forked from this process, so that they need not import it
+    load_numba()  # the workers are forked from this process, so that they need not import it
     with bind(host, port) as listener:
         address = address_of(listener, host)
 
