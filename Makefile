@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom
+.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom hashes
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/index/analysis/flat.py src/porism/index/analysis/features.py
@@ -65,6 +65,10 @@ audit:
 
 sbom:
 	$(PYTHON) -m attack.packages bill
+
+# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt and deploy/build.txt.
+hashes:
+	$(PYTHON) -m attack.packages hashes
 
 # A wheel with compiled modules for this machine, and one of Python alone for any machine, in dist.
 wheel: $(CORE)

@@ -1,6 +1,6 @@
-"""What the product is made of: a bill of materials (CycloneDX), and an audit of its packages for published vulnerabilities.
+"""What the product is made of: a bill of materials (CycloneDX), an audit of its packages for published vulnerabilities, and their hashes.
 
-Both look at an environment with the product alone, as a user installs it, without what the tests need. Their tools are in an environment of
+Bill and audit look at an environment with the product alone, as a user installs it, without what the tests need. Their tools are in an environment of
 their own (attack/tools.txt).
 """
 
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVICES = ("pypi", "osv")  # where pip-audit finds vulnerabilities
+HASHES_MADE_BY = "# Written by `make hashes`; pip refuses a file with another hash."
 UNKNOWN = 2  # exit code: nothing is proven
 
 
@@ -64,6 +65,36 @@ def write_bill(target: Path) -> int:
         return 1
     print(f"{target}: CycloneDX {bill['specVersion']}, {len(bill['components'])} components")
     return 0
+
+
+def write_hashes(folder: Path) -> int:
+    """Write the packages of the image, and those that build it, in the pinned versions and with the hashes of their files.
+
+    The files are those that pip chooses on this machine: make the lists on a machine of the kind that builds the image.
+    """
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    needed = {"requirements": project["project"]["dependencies"], "build": project["build-system"]["requires"]}
+    with tempfile.TemporaryDirectory(prefix="porism-hashes-") as name:
+        pip = str(environment(Path(name) / "empty", "pip") / "pip")
+        for target, requirements in needed.items():
+            options = ["--dry-run", "--ignore-installed", "--only-binary=:all:", "--report", f"{name}/report.json"]
+            command = [pip, "install", "--quiet", "--disable-pip-version-check", *options, "-c", "constraints.txt"]
+            subprocess.run([*command, *requirements], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            lines = hashed(json.loads(Path(name, "report.json").read_text("utf-8")))
+            (folder / f"{target}.txt").write_text("\n".join([HASHES_MADE_BY, *lines, ""]), "utf-8")
+            print(f"{folder.name}/{target}.txt: {len(lines)} packages")
+    return 0
+
+
+def hashed(report: Mapping[str, Any]) -> list[str]:
+    """Return the packages of a report of pip as requirements with hashes."""
+    return sorted(
+        f"{_plain(one['metadata']['name'])}=={one['metadata']['version']} "
+        f"--hash=sha256:{one['download_info']['archive_info']['hashes']['sha256']}"
+        for one in report["install"]
+    )
 
 
 def dependencies(pyproject: str) -> list[str]:
@@ -144,11 +175,13 @@ def report(found: Audit, service: str) -> int:
 
 
 def main() -> int:
-    """Run `bill` or `audit`."""
+    """Run `bill`, `audit` or `hashes`."""
     parser = argparse.ArgumentParser(prog="python -m attack.packages", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("action", choices=("bill", "audit"))
+    parser.add_argument("action", choices=("bill", "audit", "hashes"))
     parser.add_argument("-o", "--output", type=Path, default=Path("build/porism.cdx.json"), help="the file of the bill")
     options = parser.parse_args()
+    if options.action == "hashes":
+        return write_hashes(ROOT / "deploy")
     return write_bill(options.output) if options.action == "bill" else audit()
 
 

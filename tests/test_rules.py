@@ -17,6 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Imports go down only: a package may import those of a lower level, and itself. The first ones, up to `parallel`, are the ground.
 LEVELS = (
+    "safe_path",
     "errors",
     "deadline",
     "records",
@@ -121,6 +122,22 @@ def test_light_core(arguments: list[str]) -> None:
         if line.startswith("import time:")
     }
     assert not loaded & set(HEAVY)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_processes_are_started_with_the_safe_path(path: Path) -> None:
+    """What Porism starts gets `safe_environment()`. Workers come from `porism.parallel`, or are forked."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if called.startswith("subprocess."):
+            given = {option.arg: ast.unparse(option.value) for option in node.keywords}
+            assert given.get("env") == "safe_environment()", f"{path}:{node.lineno}: pass env=safe_environment()"
+        spawns = called == "multiprocessing.get_context" and ast.unparse(node.args[0]) != "'fork'"
+        refused = ("os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn", "ProcessPoolExecutor", "Popen")
+        assert not spawns, f"{path}:{node.lineno}: use porism.parallel"
+        assert not called.startswith(refused), f"{path}:{node.lineno}: use subprocess or porism.parallel"
+        searches = called == "shutil.which" and path.stem != "safe_path"
+        assert not searches, f"{path}:{node.lineno}: use porism.safe_path.program"
 
 
 def test_compiled_modules_exist() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import clients, damage, disk, judging, kills, load, servers
+from attack.chaos import clients, damage, disk, folders, judging, kills, load, servers
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
@@ -24,6 +24,7 @@ KINDS: tuple[Kind, ...] = (
     *disk.KINDS,
     *clients.KINDS,
     *load.KINDS,
+    *folders.KINDS,
 )
 HEADER = ("| attack | what must hold | tried | held | worst |", "|---|---|--:|--:|--:|")
 

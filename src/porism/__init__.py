@@ -1,9 +1,11 @@
 """Porism: a math-aware search engine and the lab that measures it."""
 
-from __future__ import annotations
+from porism.safe_path import guard_imports  # isort: skip
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+guard_imports()  # before any other import, and so without `from __future__`, which is one
+
+from pathlib import Path  # noqa: E402
+from typing import TYPE_CHECKING  # noqa: E402
 
 if TYPE_CHECKING:
     from porism.datasets.dataset import Dataset
@@ -14,7 +16,7 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "dataset", "open"]
 
 
-def open(path: str | Path, model: str | Path | None = None, verify: Verify = "quick") -> Engine:
+def open(path: str | Path, model: str | Path | None = None, verify: "Verify" = "quick") -> "Engine":
     """Open an index that `porism index` made; `model` names a file that `porism train` made, instead of the shipped one.
 
     `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none").
@@ -24,7 +26,7 @@ def open(path: str | Path, model: str | Path | None = None, verify: Verify = "qu
     return Engine.open(path, model, verify)
 
 
-def dataset(name: str, folder: str | Path = ".") -> Dataset:
+def dataset(name: str, folder: str | Path = ".") -> "Dataset":
     """Return an edition of ARQMath, such as "arqmath/2022/task1", over a folder with the official files."""
     from porism.datasets.dataset import open_dataset
 

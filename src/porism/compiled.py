@@ -6,7 +6,11 @@ in order to compile is skipped when the function is in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import update_wrapper
 from threading import RLock
 from types import FunctionType
@@ -52,12 +56,42 @@ class _Compiled:
             return self._native
 
 
+def load_numba() -> Any:
+    """Import numba without the file `.numba_config.yaml` of the current folder, which could name a cache with machine code of others."""
+    with _LOADING, _without_yaml():
+        import numba
+        from numba.core import config
+
+        if getattr(config, "_config_fname", ""):  # read by now if another module imported numba before
+            config._config_fname = ""
+            config._env_reloader.reset()
+    return numba
+
+
+@contextmanager
+def _without_yaml() -> Iterator[None]:
+    """Let numba find no reader for such a file where there is one."""
+    if not os.path.exists(".numba_config.yaml"):
+        yield
+        return
+    before = sys.modules.pop("yaml", None)
+    sys.modules["yaml"] = None  # type: ignore[assignment]
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A Numba config file is found")
+            yield
+    finally:
+        del sys.modules["yaml"]
+        if before is not None:
+            sys.modules["yaml"] = before
+
+
 def _numba_function(function: FunctionType) -> Callable[..., object]:
     """Return the function as numba's, which compiles it for each combination of argument types."""
-    from numba import njit
+    numba = load_numba()
     from numba.core.runtime import rtsys
 
-    made: Any = njit(cache=True, nogil=True)(function)
+    made: Any = numba.njit(cache=True, nogil=True)(function)
     cache = made._cache
 
     def load(signature: Any, context: Any) -> Any:

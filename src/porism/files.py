@@ -48,12 +48,15 @@ def open_bytes(path: str | Path) -> IO[bytes]:
         ) from None
 
 
-def read_regular(path: Path, limit: int) -> bytes:
-    """Return the content of a regular file of at most `limit` bytes. Symbolic links, pipes and devices are an OSError."""
+def read_regular(path: Path, limit: int, links: int = sys.maxsize) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes and `links` names. Symbolic links, pipes and devices are an OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(handle, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if state.st_nlink > links:
+            raise OSError(errno.EMLINK, "hard link", str(path))
         content = stream.read(limit + 1)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit:,} bytes", str(path))
@@ -163,24 +166,34 @@ def _decodes(text: bytes) -> bool:
 def atomic_file(path: str | Path) -> Iterator[IO[str]]:
     """Write text to a temporary file beside `path`, then rename it: readers see the whole file or none."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for work in _unfinished(target.parent, target.name):
-        if work.is_file() and _is_abandoned(work):
-            work.unlink(missing_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}{UNFINISHED}")
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as out:
+        with unfinished_file(target) as work, io.TextIOWrapper(work, encoding="utf-8", newline="") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
+            os.chmod(work.name, 0o644)
+            os.replace(work.name, target)
     except OSError as error:
         raise disk_error(error, target) from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+
+
+@contextlib.contextmanager
+def unfinished_file(target: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file beside `target`, to be renamed to it; after the block nothing is left under the file's first name.
+
+    It is locked as long as it is open. What killed processes have left of the same target is removed.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for left in _unfinished(target.parent, target.name):
+        if left.is_file() and _is_abandoned(left):
+            left.unlink(missing_ok=True)
+    prefix = f".{target.name}{UNFINISHED}"
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=prefix, delete=False) as work:
+        try:
+            fcntl.flock(work, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield cast(IO[bytes], work)
+        finally:
+            Path(work.name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -196,7 +209,9 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
         with only_writer(target):
             if target.exists():  # another process finished it a moment ago
                 raise already_exists(target)
-            _remove_litter(target)
+            for left in _unfinished(target.parent, target.name):  # nobody writes it: this process has the lock
+                shutil.rmtree(left, ignore_errors=True)
+            remove_litter(target.parent)
             work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}{UNFINISHED}"))
             try:
                 yield work
@@ -213,6 +228,15 @@ def litter(folder: Path) -> list[Path]:
     return [work for work in _unfinished(folder) if _is_abandoned(work)]
 
 
+def remove_litter(folder: Path) -> None:
+    """Remove what killed processes have left in a folder."""
+    for work in litter(folder):
+        if work.is_dir():
+            shutil.rmtree(work, ignore_errors=True)
+        else:
+            work.unlink(missing_ok=True)
+
+
 def _unfinished(folder: Path, name: str = "") -> list[Path]:
     """Return the unfinished files and directories in a folder, of one target or of all."""
     there = sorted(folder.glob(f".{glob.escape(name) or '?*'}{UNFINISHED}*"))
@@ -227,13 +251,6 @@ def _is_abandoned(work: Path) -> bool:
         return time.time() - work.stat().st_mtime > JUST_CREATED and not is_locked(work)
     except OSError:
         return False
-
-
-def _remove_litter(target: Path) -> None:
-    """Remove what killed processes have left of `target`, whose lock this process holds, and of other targets beside it."""
-    for work in _unfinished(target.parent):
-        if work.is_dir() and (work in _unfinished(target.parent, target.name) or _is_abandoned(work)):
-            shutil.rmtree(work, ignore_errors=True)
 
 
 def already_exists(target: Path) -> PorismError:

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from porism.errors import PorismError
+from porism.safe_path import safe_environment, safe_path
 
 __all__ = ["Pool", "TaskQueue", "cores", "ordered", "start", "workers"]
 
@@ -31,6 +34,35 @@ TASKS = 100  # tasks between two searches for reference cycles in a worker
 Label = TypeVar("Label")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+_STARTING = threading.Lock()
+
+
+class _SafeProcess(SpawnProcess):
+    """A process with the safe path, which runs the program of this process and nothing else.
+
+    multiprocessing gives it the path of this process. The program of `python < script` is called `<stdin>`; a file of this name in the
+    current folder would run.
+    """
+
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:
+        main = vars(sys.modules["__main__"])
+        with _STARTING:
+            before, sys.path = sys.path, safe_path()
+            hidden = {} if os.path.isabs(main.get("__file__") or "/") else {"__file__": main.pop("__file__")}
+            try:
+                return SpawnProcess._Popen(process_obj)
+            finally:
+                sys.path = before
+                main.update(hidden)
+
+
+class _SafeContext(SpawnContext):
+    """Starts processes with the safe path."""
+
+    Process = _SafeProcess
 
 
 class Pool(ProcessPoolExecutor):
@@ -60,33 +92,35 @@ def cores() -> int:
 def workers(processes: int) -> Iterator[Pool | None]:
     """Start a pool of worker processes, or none (`None`) where one process is enough.
 
-    When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks.
+    When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks. Python with `-E` hides
+    the environment from its workers, also that they need a safe path. So there are none.
     """
-    if processes <= 1:
+    if processes <= 1 or (sys.flags.ignore_environment and not sys.flags.safe_path):
         yield None
         return
     others = set(multiprocessing.active_children())
     thresholds = gc.get_threshold()
     gc.set_threshold(OBJECTS, *thresholds[1:])
-    pool = Pool(processes, multiprocessing.get_context("spawn"), initializer=_prepare_worker)
-    try:
-        with _one_thread_each():
+    with _environment_of_workers():
+        pool = Pool(processes, _SafeContext(), initializer=_prepare_worker)
+        try:
             yield pool
-    except BaseException:
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
-        raise
-    finally:
-        gc.set_threshold(*thresholds)
-        pool.shutdown(cancel_futures=True)
+        except BaseException:
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+            raise
+        finally:
+            gc.set_threshold(*thresholds)
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Start processes whose linear algebra uses one thread. There are as many workers as cores, so that more threads would only wait for
-    each other, which takes processor time."""
-    before = {name: os.environ.get(name) for name in THREAD_LIMITS}
-    os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
+def _environment_of_workers() -> Iterator[None]:
+    """Start processes that have the safe path, among them the one by which multiprocessing tracks resources, and whose linear algebra uses one
+    thread. There are as many workers as cores, so that more threads would only wait for each other, which takes processor time."""
+    changed = safe_environment() | dict.fromkeys(THREAD_LIMITS, "1")
+    before = {name: os.environ.get(name) for name, value in changed.items() if os.environ.get(name) != value}
+    os.environ.update({name: changed[name] for name in before})
     try:
         yield
     finally:

@@ -22,6 +22,14 @@ def test_a_bill_must_name_every_dependency() -> None:
     assert packages.missing_packages({"components": bill["components"][1:]}, needed) == needed[:1]
 
 
+def test_hashes_are_those_of_the_files_that_pip_chose() -> None:
+    chosen = {
+        "metadata": {"name": "Some_Thing", "version": "1.2"},
+        "download_info": {"archive_info": {"hashes": {"sha256": "ab"}}},
+    }
+    assert packages.hashed({"install": [chosen]}) == ["some-thing==1.2 --hash=sha256:ab"]
+
+
 CHECKED = {"name": "lxml", "version": "6.1.3", "vulns": []}
 SKIPPED = {"name": "nh3", "skip_reason": "Dependency not found on PyPI and could not be audited: nh3 (0.3.7)"}
 BAD = {"name": "x", "version": "1", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2"]}]}

@@ -184,6 +184,14 @@ def test_a_missing_model_is_reported_with_a_fix(tmp_path: Path) -> None:
         local_encoder(tmp_path)
 
 
+def test_pickled_weights_of_a_model_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"architectures": ["BertModel"], "model_type": "bert"}')
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch ran'\ntR.")
+    with pytest.raises(PorismError, match=r"pytorch_model\.bin is a pickle, which can run code when it is read"):
+        local_encoder(tmp_path)
+
+
 def test_the_table_names_its_measures_honestly() -> None:
     answers = {"T-task3-x-auto-both-extract-P": {"A.1": "d_1"}, "U-task3-y-auto-both-extract-P": {"A.1": "d_2"}}
     runs = [

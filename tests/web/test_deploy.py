@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -54,6 +55,7 @@ def parse_command(words: list[str]) -> object:
 
 
 KNOWN = {
+    "ARG",
     "FROM",
     "RUN",
     "WORKDIR",
@@ -88,6 +90,42 @@ def test_the_image_copies_what_the_wheel_needs() -> None:
         assert (ROOT / name).exists()
     ignored = (ROOT / ".dockerignore").read_text().split()
     assert not {"src", "sample", "constraints.txt"} & set(ignored)
+
+
+def requirements(name: str) -> dict[str, str]:
+    """Return the packages of a list with their versions; each line must have a hash."""
+    lines = [line for line in (DEPLOY / name).read_text().splitlines() if not line.startswith("#")]
+    found = [re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    assert all(found), [line for line, one in zip(lines, found, strict=True) if not one]
+    return {one[1]: one[2] for one in found if one}
+
+
+def test_the_packages_of_the_image_have_hashes_and_are_the_pinned_ones() -> None:
+    pinned = {
+        re.sub(r"[-_.]+", "-", name).lower(): version
+        for name, version in (line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    needed = {"requirements.txt": project["project"]["dependencies"], "build.txt": project["build-system"]["requires"]}
+    for file, names in needed.items():
+        listed = requirements(file)
+        assert {re.split(r"[<>=]", name)[0].lower() for name in names} <= set(listed)
+        assert {name: pinned[name] for name in listed if name in pinned} == {
+            name: version for name, version in listed.items() if name in pinned
+        }, "run `make hashes`"
+        assert set(listed) - set(pinned) <= {"setuptools"}
+    steps = " ".join(rest for name, rest in instructions() if name == "RUN").split("&&")
+    installs = [step for step in steps if "pip install" in step]
+    assert all("--require-hashes" in step or "--no-index" in step for step in installs)
+    assert all("--no-build-isolation" in step for step in steps if "pip wheel" in step)
+
+
+def test_the_base_image_is_an_argument() -> None:
+    made = instructions()
+    assert [rest.split()[0] for name, rest in made if name == "FROM"] == ["${BASE}", "${BASE}"]
+    default = dict(made)["ARG"].partition("=")[2]
+    built = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["porism"]["build"]
+    assert built["args"]["BASE"] == f"${{BASE:-{default}}}"
 
 
 def test_the_image_runs_a_command_that_exists_and_checks_its_health() -> None:

@@ -49,6 +49,6 @@ def test_only_the_program_its_fonts_and_its_licence_are_unpacked(
 
 
 def test_without_npm_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(editor.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(PorismError, match="npm is not installed"):
         editor.fetch_package()

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from porism import __version__
 from porism.errors import PorismError
+from porism.safe_path import protect_process
 
 # The commands by use, as `porism --help` lists them. Each is a module of this package with HELP (one line), EXAMPLE (tested),
 # arguments(parser) and run(args) -> exit code, and perhaps EXAMPLES (an example for each of its actions). A command whose work can be continued after Ctrl-C sets `resume`
@@ -127,6 +128,8 @@ def _add_example(parser: argparse.ArgumentParser, action: str, example: str) -> 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Return 0 for success, 1 for a problem in the data, 2 for wrong use."""
+    if argv is None:
+        protect_process()
     if argv is not None or sys.argv[1:2] == [] or sys.argv[1] not in QUICK:
         return run_command(sys.argv[1:] if argv is None else argv)
     gc.disable()

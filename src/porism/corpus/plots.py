@@ -16,6 +16,7 @@ def plot(distributions: list[Distribution], folder: Path) -> list[Path]:
         import matplotlib
     except ImportError:
         raise PorismError("plots need matplotlib", fix="pip install 'porism[plots]'") from None
+    matplotlib.rcdefaults()  # not those of a file `matplotlibrc` in the current folder
     matplotlib.use("svg")
     # Without these, the file holds the date and random names.
     matplotlib.rcParams.update({"svg.hashsalt": "porism", "text.parse_math": False})

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
-from porism.models.loading import CHUNK_BATCHES, check_weights, chunks, computing, finite, limited, loaded
+from porism.models.loading import CHUNK_BATCHES, SAFE, check_weights, chunks, computing, finite, limited, loaded
 
 BATCH = 16
 
@@ -33,9 +33,7 @@ class CrossEncoder:
         self.cut = 0
         sentence_transformers = library("sentence_transformers")
         path = str(directory.path)
-        self._model = loaded(
-            directory, lambda: sentence_transformers.CrossEncoder(path, device="cpu", local_files_only=True)
-        )
+        self._model = loaded(directory, lambda: sentence_transformers.CrossEncoder(path, device="cpu", **SAFE))
         check_weights(directory, self._model, pooler=True)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 

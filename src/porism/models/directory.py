@@ -253,7 +253,7 @@ class ModelDirectory:
     def _check_pickles(self) -> None:
         """Refuse weights that are stored as pickles only. Libraries prefer safetensors where a folder has both."""
         for path in sorted(self.path.rglob(PICKLED)):
-            if not any(path.parent.glob("*.safetensors")):
+            if not any((path.parent / name).is_file() for name in WEIGHTS):
                 raise self._error(
                     f"{path.relative_to(self.path)} is a pickle, which can run code when it is read",
                     f"convert it to safetensors, which runs no code of it: porism models convert {self.path}",

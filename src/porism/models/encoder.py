@@ -14,6 +14,7 @@ from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
 from porism.models.loading import (
     CHUNK_BATCHES,
+    SAFE,
     check_vocabulary,
     check_weights,
     chunks,
@@ -115,7 +116,7 @@ def _load(directory: ModelDirectory, length: int | None) -> Any:
     sentence_transformers = library("sentence_transformers")
     model = loaded(
         directory,
-        lambda: sentence_transformers.SentenceTransformer(str(directory.path), device="cpu", local_files_only=True),
+        lambda: sentence_transformers.SentenceTransformer(str(directory.path), device="cpu", **SAFE),
     )
     check_weights(directory, model, pooler=False)
     check_vocabulary(directory, model.tokenizer.get_vocab())

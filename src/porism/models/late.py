@@ -13,7 +13,17 @@ import numpy.typing as npt
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import Role
 from porism.models.libraries import library
-from porism.models.loading import CHUNK_BATCHES, check_weights, chunks, computing, count_longer, finite, limited, loaded
+from porism.models.loading import (
+    CHUNK_BATCHES,
+    SAFE,
+    check_weights,
+    chunks,
+    computing,
+    count_longer,
+    finite,
+    limited,
+    loaded,
+)
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -32,7 +42,7 @@ class LateInteraction:
         self._own = directory.kind == "late interaction"
         library_class = "MultiVectorEncoder" if self._own else "SentenceTransformer"
         maker = getattr(library("sentence_transformers"), library_class)
-        self._model: Any = loaded(directory, lambda: maker(str(directory.path), device="cpu", local_files_only=True))
+        self._model: Any = loaded(directory, lambda: maker(str(directory.path), device="cpu", **SAFE))
         check_weights(directory, self._model, pooler=False)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 

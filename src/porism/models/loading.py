@@ -21,6 +21,14 @@ CHUNK_BATCHES = 8  # batches that are sorted by length together; progress is rep
 Item = TypeVar("Item")
 
 
+# What sentence-transformers must not do: ask a server, run code of the directory, or read pickled weights.
+SAFE: dict[str, Any] = {
+    "local_files_only": True,
+    "trust_remote_code": False,
+    "model_kwargs": {"use_safetensors": True},
+}
+
+
 class Transformer(NamedTuple):
     """A tokenizer and a model of the library transformers."""
 
@@ -29,7 +37,13 @@ class Transformer(NamedTuple):
 
 
 def load_transformer(
-    directory: ModelDirectory, model_class: str, path: Path | None = None, *, new_head: bool = False, **options: Any
+    directory: ModelDirectory,
+    model_class: str,
+    path: Path | None = None,
+    *,
+    new_head: bool = False,
+    tokenizer_options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Transformer:
     """Load the tokenizer of a directory, and its model as a class of transformers such as AutoModelForCausalLM.
 
@@ -47,7 +61,8 @@ def load_transformer(
         "local_files_only": True,
         "trust_remote_code": False,
     }  # no code of the directory, and no question whether to run it
-    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **safe))
+    own = {**(tokenizer_options or {}), **safe}
+    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **own))
     maker = getattr(transformers, model_class)
     model, info = loaded(directory, lambda: _with_info(maker, place, **safe, **options))
     base = f"{model.base_model_prefix}." if new_head else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 from porism.errors import PorismError
 from porism.progress import Progress, Silent
+from porism.safe_path import import_own
 from porism.search.answers.model import Model
 from porism.search.default import porism, porism_formulas
 from porism.search.features.feature import Kind
@@ -104,11 +103,8 @@ def _own_system(name: str, index: Index) -> Retriever:
 def own_object(name: str, index: Index) -> object:
     """Import a user's class or function, `my_module:name`, and call it with the index."""
     module_name, _, class_name = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:  # a file in the current folder is found, as `python -m` finds it
-        sys.path.insert(0, here)
     try:
-        module = importlib.import_module(module_name)
+        module = import_own(module_name)
     except ImportError as error:
         fix = f"run the command in the folder of {module_name.replace('.', '/')}.py, or install the package"
         raise PorismError(f"cannot import {module_name}: {error}", where=name, fix=fix) from None

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from porism.corpus.sources.documents.folder import documents
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown
 from porism.corpus.sources.documents.notebook import read_notebook
 from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.section import Section
+from porism.files import read_regular
 
 from ..small import built, examples, tally
 
@@ -169,15 +172,46 @@ def test_only_regular_files_inside_the_folder_are_read(tmp_path: Path) -> None:
     (folder / "link.md").symlink_to(outside / "secret.md")
     (folder / "inner.md").symlink_to(folder / "own.md")
     (folder / "folder").symlink_to(outside)
+    os.link(outside / "secret.md", folder / "hard.md")
     os.mkfifo(folder / "pipe.md")
     Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")).write_text("# Café\n$c$")
     made = built(tmp_path / "c", folder)
     assert [formula.latex for formula in made.formulas()] == ["o"]
     counts = tally(made)
     assert counts["documents", "symbolic link"] == 3
+    assert counts["documents", "hard link"] == 1
     assert counts["documents", "not a regular file"] == 1
     assert counts["documents", "name is not UTF-8"] == 1
     assert examples(made, "documents", "name is not UTF-8") == [f"{folder}/caf\\xe9.md"]
+
+
+def test_hard_links_are_read_where_the_user_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/one.md").write_text("# One\n$o$")
+    os.link(tmp_path / "notes/one.md", tmp_path / "snapshot.md")
+    monkeypatch.setenv("PORISM_DOCUMENT_LINKS", "2")
+    assert built(tmp_path / "c", tmp_path / "notes").count("posts") == 1
+
+
+def test_a_hard_link_that_is_made_after_the_look_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("# One\n$o$")
+    os.link(tmp_path / "one.md", tmp_path / "two.md")
+    with pytest.raises(OSError, match="hard link"):
+        read_regular(tmp_path / "one.md", 1000, 1)
+    assert read_regular(tmp_path / "one.md", 1000).startswith(b"# One")
+
+
+def test_folders_inside_each_other_are_read_at_any_depth(tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        here, above = os.open("d", os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    found = [path.name for path in documents(tmp_path)]
+    subprocess.run(["rm", "-r", str(tmp_path / "d")], check=True)  # Python itself would remove it by recursion
+    assert found == ["deep.md"]
 
 
 def test_a_damaged_notebook_does_not_end_the_build(tmp_path: Path) -> None:

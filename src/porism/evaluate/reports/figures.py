@@ -22,6 +22,7 @@ def _pyplot() -> Any:
         import matplotlib
     except ImportError:
         raise PorismError("plots need matplotlib", fix="pip install 'porism[plots]'") from None
+    matplotlib.rcdefaults()  # not those of a file `matplotlibrc` in the current folder
     matplotlib.use("Agg")
     matplotlib.rcParams.update(
         {

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from porism.errors import PorismError
-from porism.evaluate.task3.overlap import is_mathberta, model_folder
+from porism.evaluate.task3.overlap import is_mathberta
+from porism.models.directory import ModelDirectory
 from porism.models.libraries import library
+from porism.models.loading import load_transformer
 
 LAYER = 10
 
@@ -68,21 +69,14 @@ def similarity(
 
 
 def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
-    """Load the encoder of a local model directory; nothing is downloaded."""
-    folder = model_folder(directory)
-    if not (folder / "config.json").is_file():
-        raise PorismError(
-            "has no config.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
-        )
-    torch, transformers = library("torch"), library("transformers")
-    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-        str(folder), local_files_only=True, add_prefix_space=True
-    )
-    model: Any = transformers.AutoModel.from_pretrained(str(folder), local_files_only=True).eval()
+    """Load the encoder of a local model directory; nothing is downloaded, and nothing in it is run."""
+    found = ModelDirectory.open(directory)
+    tokenizer, model = load_transformer(found, "AutoModel", tokenizer_options={"add_prefix_space": True})
+    torch = library("torch")
     special = set(tokenizer.all_special_ids)
     # Only the lab's own model gives the measure called CS. A model with fewer layers uses its last one.
     depth = min(layer, int(model.config.num_hidden_layers))
-    named = is_mathberta(folder) and depth == LAYER
+    named = is_mathberta(found.path) and depth == LAYER
 
     def encode(text: str) -> Encoded:
         batch = tokenizer(text, return_tensors="pt", truncation=True)

@@ -21,6 +21,7 @@ import time
 from typing import NamedTuple
 
 from porism.deadline import remaining
+from porism.safe_path import safe_environment, safe_path
 
 PROCESSES = 2
 CPU_SECONDS = 0.5  # for each formula
@@ -73,9 +74,11 @@ class _Process:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
-            command = [sys.executable, "-c", _START, json.dumps(sys.path)]
+            command = [sys.executable, "-P", "-c", _START, json.dumps(safe_path())]
             pipe = subprocess.PIPE
-            self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+            self._child = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=safe_environment()
+            )
             self._owner = os.getpid()  # after a fork, the parent's processes belong to the parent
         return self._child
 

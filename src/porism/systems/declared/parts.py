@@ -9,14 +9,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import sys
 import typing
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from porism.errors import PorismError
+from porism.safe_path import import_own
 from porism.search.retriever import Reranker, Retriever
 from porism.systems.answerer import Answerer
 
@@ -72,11 +71,9 @@ def part_factory(name: str) -> Factory:
         near = get_close_matches(name, PARTS, 1)
         fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(PARTS)}, or my_module:function"
         raise PorismError(f"no part is named {name}", fix=fix)
-    here = str(Path.cwd())
-    if name not in PARTS and here not in sys.path:  # a file in the current folder is found, as `python -m` finds it
-        sys.path.insert(0, here)
+    load = importlib.import_module if name in PARTS else import_own
     try:
-        return typing.cast(Factory, getattr(importlib.import_module(module_name), function))
+        return typing.cast(Factory, getattr(load(module_name), function))
     except (ImportError, AttributeError) as error:
         raise PorismError(f"cannot import part {name}: {error}", fix="check module and function") from None
 

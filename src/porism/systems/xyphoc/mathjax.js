@@ -1,6 +1,6 @@
 // Reads one LaTeX formula per line (a JSON string), writes one JSON list per line: [code point, left, bottom, right, top] of each glyph.
 const readline = require("readline");
-const paths = [process.cwd(), ...(process.env.NODE_PATH || "").split(":").filter(Boolean)];
+const paths = (process.env.NODE_PATH || "").split(":").filter((folder) => folder.startsWith("/"));
 const MathJaxNode = require(require.resolve("mathjax", { paths }));
 
 // The box of a path of MathJax's fonts: absolute M, L, Q, T, H, V and Z. The control points of curves count, too.

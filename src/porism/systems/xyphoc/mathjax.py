@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -14,16 +13,17 @@ from importlib.resources.abc import Traversable
 
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.safe_path import program, safe_environment
 from porism.systems.tangent.trees import visual_trees
 from porism.systems.xyphoc.index import FormulaBoxes
 from porism.systems.xyphoc.typeset import GlyphBox
 
-_FIX = "npm install mathjax@3 in the current folder, or use boxes=layout"
+_FIX = "npm install mathjax@3, set NODE_PATH to its folder node_modules, or use boxes=layout"
 
 
 def check() -> None:
     """Refuse to start without node and mathjax."""
-    if shutil.which("node") is None:
+    if program("node") is None:
         raise PorismError("boxes=mathjax needs node, which is not installed", fix="install node, or use boxes=layout")
     if not formula_boxes("x"):
         raise PorismError("boxes=mathjax needs the npm package mathjax", fix=_FIX)
@@ -62,9 +62,12 @@ def _typeset(formulas: Iterable[str]) -> Iterator[list[GlyphBox]]:
     with as_file(_script()) as path, tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
         lines.writelines(json.dumps(latex) + "\n" for latex in formulas)
         lines.seek(0)
-        command = ["node", str(path)]
+        pipe = subprocess.PIPE
+        command = [program("node") or "node", str(path)]
         try:
-            process = subprocess.Popen(command, stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                command, stdin=lines, stdout=pipe, stderr=pipe, text=True, env=safe_environment()
+            )
         except OSError as error:
             raise PorismError(f"node cannot be started: {error}", fix=_FIX) from None
         with process:

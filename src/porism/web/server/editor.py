@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from porism.errors import PorismError
+from porism.safe_path import program, safe_environment
 
 PACKAGE = "mathlive@0.111.1"
 DIGEST = "RVaC7NO02Lmx3ZNUxOHR2xCRpcvTfBb2BtdgV60cTanAMufaUkWcPPB2VxChcsNeL+0rTQKqOPDYxXLPOXJI+A=="
@@ -38,13 +39,15 @@ def has_editor() -> bool:
 
 def fetch_package(seconds: float = SECONDS) -> bytes:
     """Return the npm package. Give up after this many seconds."""
-    npm = shutil.which("npm")
+    npm = program("npm")
     if npm is None:
         raise PorismError("npm is not installed", fix="install Node.js with npm, then run the command again")
     with tempfile.TemporaryDirectory() as folder:
         command = [npm, "pack", "--silent", PACKAGE]
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=seconds, env=safe_environment()
+            )
         except subprocess.TimeoutExpired:
             raise PorismError(
                 f"npm did not answer within {seconds:.0f} s", fix="check the connection to the registry"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 import socket
 import threading
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 
+from porism.compiled import load_numba
 from porism.errors import PorismError
 from porism.parallel import cores
 from porism.search.engine import Engine
@@ -147,7 +147,7 @@ def operator_listener(operations: Operations, site_port: int) -> socket.socket:
 def serve(settings: Settings) -> None:
     """Serve an index on its address from several processes; print the address to stderr."""
     host, port, server = settings.site.server.host, settings.site.server.port, server_settings(settings.site)
-    importlib.import_module("numba")  # the workers are forked from this process, so that they need not import it
+    load_numba()  # the workers are forked from this process, so that they need not import it
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(bind(host, port))]
         address, own = address_of(listeners[0], host), ""

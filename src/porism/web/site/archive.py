@@ -7,13 +7,25 @@ import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 from xxhash import xxh3_128
 
 from porism.integrity import BLOCK, WRONG, Damage, FileChecksum, damaged_files
 
 AGAIN = "make the backup again"
+# Tar files: the unit of length, and the kinds of headers.
+TAR_BLOCK = 512
+LONGEST_EXTENSION = 1 << 16
+REGULAR = (b"0", b"\0", b"7")
+WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")  # links, devices, folders, pipes
+EXTENSIONS = (
+    b"x",
+    b"g",
+    b"L",
+    b"K",
+)  # of POSIX: for the next file, for all; of GNU: long names of files and of what they link to
+SPARSE = b"S"
 
 
 class Archive(Protocol):
@@ -103,10 +115,9 @@ class FolderArchive:
 class TarArchive:
     """A backup in one tar file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self.is_complete = path, False
-        self._file = open(path, "wb")  # noqa: SIM115
-        self._tar = tarfile.open(fileobj=self._file, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.is_complete = file, False
+        self._tar = tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115
 
     def add_file(self, name: str, source: Path) -> FileChecksum:
         """Copy a file. Its size is fixed when the copy begins: a log may grow meanwhile."""
@@ -126,15 +137,13 @@ class TarArchive:
 
     def close(self) -> None:
         """Write the end of the file, and wait until it is on disk."""
-        if not self._file.closed:
-            self._tar.close()
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
+        self._tar.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
     def damages(self, files: Mapping[str, FileChecksum], advance: Callable[[int], None]) -> Iterator[Damage]:
         """Read the tar file again."""
-        return tar_damages(self._path, files, advance)
+        return tar_damages(Path(self._file.name), files, advance)
 
 
 def tar_damages(
@@ -142,15 +151,141 @@ def tar_damages(
 ) -> Iterator[Damage]:
     """Read the files of a tar file, and yield those that are missing or differ from their checksums."""
     found = set()
-    with tarfile.open(path, "r:") as tar:
-        for info in tar:
-            stream = tar.extractfile(info) if info.isreg() else None
-            if stream is None or info.name not in files:
-                continue
-            found.add(info.name)
-            reader = HashingReader(stream)
-            while block := reader.read(BLOCK):
-                advance(len(block))
-            if reader.checksum != files[info.name]:
-                yield Damage(info.name, WRONG, AGAIN)
+    with open(path, "rb") as tar:
+        for stored in tar_files(tar):
+            if stored.name in files:
+                found.add(stored.name)
+                reader = HashingReader(stored.stream)
+                while block := reader.read(BLOCK):
+                    advance(len(block))
+                if reader.checksum != files[stored.name]:
+                    yield Damage(stored.name, WRONG, AGAIN)
     yield from (Damage(name, "is missing", AGAIN) for name in files if name not in found)
+
+
+class StoredFile(NamedTuple):
+    """A file of a backup: its name, its rights, its size and its content, which must be read before the next one."""
+
+    name: str
+    mode: int
+    size: int
+    stream: IO[bytes]
+
+
+class BadTar(Exception):
+    """A tar file that cannot be read; the message says why."""
+
+
+class _Header(NamedTuple):
+    """A header of a tar file: a name, rights, a size, and the kind of what follows."""
+
+    name: str
+    mode: int
+    size: int
+    kind: bytes
+
+
+def tar_files(tar: IO[bytes]) -> Iterator[StoredFile]:
+    """Yield the regular files of a tar file in the formats of POSIX and GNU; leave links, folders and devices out.
+
+    Python's own reader trusts headers: a negative size makes it read the same header again, and long headers take it quadratic time. Here
+    every header is checked, and every step leads forward, so that reading takes time in proportion to the file.
+    """
+    end = tar.seek(0, os.SEEK_END)
+    at = 0
+    name, size = "", -1  # what a header before the next one says of it
+    while at < end:
+        tar.seek(at)
+        block = tar.read(TAR_BLOCK)
+        if not block.strip(b"\0"):
+            return
+        header = _header(block)
+        at += TAR_BLOCK
+        of_itself = size < 0 or header.kind in EXTENSIONS
+        length = 0 if header.kind in WITHOUT_CONTENT else header.size if of_itself else size
+        if length > end - at:
+            raise BadTar("it is cut off")
+        if header.kind in EXTENSIONS:
+            name, size = _extended(header, tar, name, size)
+        elif header.kind == SPARSE:
+            raise BadTar("it has files with holes")
+        else:
+            if header.kind in REGULAR:
+                window = io.BufferedReader(_Window(tar, at, length), BLOCK)
+                yield StoredFile(name or header.name, header.mode & 0o777, length, window)
+            name, size = "", -1
+        at += -(-length // TAR_BLOCK) * TAR_BLOCK
+
+
+def _header(block: bytes) -> _Header:
+    """Read a header of 512 bytes."""
+    if len(block) < TAR_BLOCK or _number(block[148:156]) != sum(block[:148]) + sum(block[156:]) + 8 * ord(" "):
+        raise BadTar("a header is damaged")
+    name, prefix = (_text(block[start:stop]) for start, stop in ((0, 100), (345, 500)))
+    if prefix and block[257:263] == b"ustar\0":
+        name = f"{prefix}/{name}"
+    kind = b"5" if name.endswith("/") and block[156:157] in REGULAR else block[156:157]
+    return _Header(name, _number(block[100:108]), _number(block[124:136]), kind)
+
+
+def _extended(header: _Header, tar: IO[bytes], name: str, size: int) -> tuple[str, int]:
+    """Read a header that extends the next one; return the name and the size that it says, or those that were said before."""
+    if header.size > LONGEST_EXTENSION:
+        raise BadTar("a header is too long")
+    content = tar.read(header.size)
+    if header.kind == b"L":
+        return _text(content), size
+    records = dict(_records(content)) if header.kind == b"x" else {}
+    if any(key.startswith("GNU.sparse") for key in records):
+        raise BadTar("it has files with holes")
+    said = records.get("size", str(max(size, 0)))
+    if not (said.isascii() and said.isdecimal() and len(said) < 20):
+        raise BadTar("a size is no number")
+    return records.get("path", name), int(said) if "size" in records else size
+
+
+def _records(content: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the records `LENGTH KEY=VALUE` of an extended header of POSIX; the length is that of the whole record with its line end."""
+    at = 0
+    while content[at : at + 1].strip(b"\0"):
+        digits, _, _ = content[at : at + 20].partition(b" ")
+        length = int(digits) if digits.isdigit() else 0
+        record = content[at + len(digits) + 1 : at + length]
+        key, equals, value = record[:-1].partition(b"=")
+        if not equals or not record.endswith(b"\n"):
+            raise BadTar("a header is damaged")
+        yield key.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+        at += length
+
+
+def _number(field: bytes) -> int:
+    """Read a number: octal digits or, with the first bit set, base 256. None is negative."""
+    if field[0] == 0x80:
+        return int.from_bytes(field[1:], "big")
+    digits = field.strip(b" \0")
+    if digits.strip(b"01234567"):
+        raise BadTar("a header is damaged")
+    return int(digits or b"0", 8)
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+
+
+class _Window(io.RawIOBase):
+    """A part of a file as a stream."""
+
+    def __init__(self, stream: IO[bytes], start: int, size: int) -> None:
+        self._stream, self._at, self._end = stream, start, start + size
+
+    def readable(self) -> bool:
+        """Return true."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes into a buffer."""
+        self._stream.seek(self._at)
+        data = self._stream.read(min(len(buffer), self._end - self._at))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)

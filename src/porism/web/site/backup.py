@@ -20,7 +20,7 @@ from porism import __version__
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import MANIFEST
 from porism.errors import PorismError
-from porism.files import UNFINISHED, already_exists, atomic_directory, disk_error
+from porism.files import already_exists, atomic_directory, disk_error, remove_litter, unfinished_file
 from porism.index.live.beside import log_path, rejected_path
 from porism.index.manifest import SEARCH, read_manifest
 from porism.integrity import DamageError, FileChecksum, seal
@@ -99,19 +99,17 @@ def _new_archive(target: Path) -> Iterator[Archive]:
                 raise _Dropped
         return
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}{UNFINISHED}")
-        os.close(handle)
-        try:
-            archive = TarArchive(Path(name))
+        remove_litter(
+            target.parent
+        )  # the file of a backup that was killed may be large, and its name may never come again
+        with unfinished_file(target) as file:
+            archive = TarArchive(file)
             yield archive
             archive.close()
             if archive.is_complete:
                 if target.exists():
                     raise already_exists(target)
-                os.replace(name, target)
-        finally:
-            Path(name).unlink(missing_ok=True)
+                os.replace(file.name, target)
     except OSError as error:
         raise disk_error(error, target) from error
 

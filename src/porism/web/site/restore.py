@@ -6,29 +6,22 @@ import contextlib
 import os
 import re
 import shutil
-import tarfile
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 
 from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.integrity import BLOCK, WRONG, DamageError, FileChecksum, read_sealed
 from porism.progress import Progress, Silent
-from porism.web.site.archive import HashingReader
+from porism.web.site.archive import BadTar, HashingReader, StoredFile, tar_files
 from porism.web.site.backup import FORMAT, KIND, LIST, BackupList
 
 OTHER = "restore another backup"
 LARGEST_LIST = 100_000_000
+LONGEST_NAME, DEEPEST = 4096, 200  # characters and folders of a name
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can bring them, and no name of a file has them
-
-
-class StoredFile(NamedTuple):
-    """A file of a backup: its name, its rights and its content."""
-
-    name: str
-    mode: int
-    stream: IO[bytes]
 
 
 def restore(backup: Path, target: Path, progress: Progress | None = None) -> Path:
@@ -62,8 +55,7 @@ def read_list(backup: Path) -> BackupList:
     files, index = _files(document.get("files")), document.get("index")
     if files is None or not isinstance(index, str):
         raise DamageError("is not a list of files", where=f"{backup}: {LIST}", fix=OTHER)
-    for name in (*files, index):
-        _check_name(name, files, backup)
+    _check_names(files, index, backup)
     return BackupList(index, files)
 
 
@@ -87,11 +79,10 @@ def _check_space(folder: Path, made: BackupList, backup: Path) -> None:
 @contextlib.contextmanager
 def _list_file(backup: Path) -> Iterator[Path]:
     """Yield the list of a backup as a file."""
+    none = PorismError(f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism backup made")
     if backup.is_dir():
-        if not (backup / LIST).is_file():
-            raise PorismError(
-                f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism backup made"
-            )
+        if not (backup / LIST).is_file() or (backup / LIST).stat().st_size > LARGEST_LIST:
+            raise none
         yield backup / LIST
         return
     import tempfile
@@ -99,35 +90,42 @@ def _list_file(backup: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / LIST
         with _opened(backup) as tar:
-            info = next((one for one in tar if one.name == LIST and one.isreg()), None)
-            stream = tar.extractfile(info) if info is not None and info.size <= LARGEST_LIST else None
-            if stream is None:
-                raise PorismError(
-                    f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism backup made"
-                )
-            copy.write_bytes(stream.read())
+            found = next((one for one in tar_files(tar) if one.name == LIST), None)
+            if found is None or found.size > LARGEST_LIST:
+                raise none
+            copy.write_bytes(found.stream.read())
         yield copy
 
 
 @contextlib.contextmanager
-def _opened(backup: Path) -> Iterator[tarfile.TarFile]:
+def _opened(backup: Path) -> Iterator[IO[bytes]]:
+    """Open a tar file; what cannot be read of it is reported."""
+    if not backup.is_file():
+        raise PorismError("does not exist", where=str(backup), fix="name what porism backup made")
     try:
-        with tarfile.open(backup, "r:") as tar:
+        with open(backup, "rb") as tar:
             yield tar
-    except (tarfile.TarError, EOFError) as error:
+    except BadTar as error:
         raise DamageError(f"is not a tar file that can be read: {error}", where=str(backup), fix=OTHER) from None
-    except FileNotFoundError:
-        raise PorismError("does not exist", where=str(backup), fix="name what porism backup made") from None
 
 
-def _check_name(name: str, files: Container[str], backup: Path) -> None:
-    """Refuse names that lead out of the target, or into a file."""
-    path = PurePosixPath(name)
-    inside = any(str(folder) in files for folder in path.parents)
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name or inside or _SURROGATE.search(name):
+def _check_names(files: Iterable[str], index: str, backup: Path) -> None:
+    """Refuse names that lead out of the target, or into a file. Sorted by their parts, a file comes right before what is inside it."""
+    names = sorted(name.split("/") for name in files)
+    inside = ("/".join(name) for one, name in pairwise(names) if name[: len(one)] == one)
+    around = (index for name in files if index.startswith(f"{name}/"))
+    bad = next(chain(filter(_is_bad, (*files, index)), inside, around), None)
+    if bad is not None:
         raise PorismError(
-            f"holds a file with the name {name[:80]!r}", where=str(backup), fix="restore only your own backups"
+            f"holds a file with the name {bad[:80]!r}", where=str(backup), fix="restore only your own backups"
         )
+
+
+def _is_bad(name: str) -> bool:
+    if len(name) > LONGEST_NAME or "\0" in name or _SURROGATE.search(name):
+        return True
+    path = PurePosixPath(name)
+    return path.is_absolute() or ".." in path.parts or str(path) != name or not 0 < len(path.parts) <= DEEPEST
 
 
 def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
@@ -137,15 +135,15 @@ def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
             path = backup / name
             if path.is_file() and path.resolve() == backup.resolve() / name:  # no symbolic link on the way
                 with open(path, "rb") as stream:
-                    yield StoredFile(name, os.fstat(stream.fileno()).st_mode & 0o777, stream)
+                    state = os.fstat(stream.fileno())
+                    yield StoredFile(name, state.st_mode & 0o777, state.st_size, stream)
         return
     seen = set()
     with _opened(backup) as tar:
-        for info in tar:
-            stream_or_none = tar.extractfile(info) if info.isreg() and info.name in made.files else None
-            if stream_or_none is not None and info.name not in seen:
-                seen.add(info.name)
-                yield StoredFile(info.name, info.mode & 0o777, stream_or_none)
+        for stored in tar_files(tar):
+            if stored.name in made.files and stored.name not in seen:
+                seen.add(stored.name)
+                yield stored
 
 
 def _write(folder: Path, stored: StoredFile, expected: FileChecksum, advance: Callable[[int], None]) -> None:

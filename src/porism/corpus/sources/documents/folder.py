@@ -65,25 +65,49 @@ def documents(path: Path) -> Iterator[Path]:
 
 def _entries(path: Path) -> Iterator[Path | Dropped]:
     """Yield the documents of a folder, and those that are left out because they are not plain files inside it."""
+    waiting = [_listed(path)]  # no recursion: folders may be inside each other as deep as their names allow
+    while waiting:
+        entry = next(waiting[-1], None)
+        if entry is None:
+            waiting.pop()
+        elif isinstance(entry, Dropped):
+            yield entry
+        elif entry.is_dir(follow_symlinks=False):
+            waiting.append(_listed(Path(entry.path)))
+        else:
+            yield from _document(entry)
+
+
+def _listed(path: Path) -> Iterator[os.DirEntry[str] | Dropped]:
+    """Yield what is in a folder, in order, without hidden entries."""
     try:
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
     except OSError as error:
         yield Dropped("documents", f"folder cannot be read ({error.strerror})", printable(path))
         return
-    for entry in entries:
-        place = Path(entry.path)
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _entries(place)
-        elif entry.is_symlink() and (place.suffix.lower() in READERS or entry.is_dir()):
-            yield Dropped("documents", "symbolic link", printable(place))
-        elif place.suffix.lower() in READERS:
-            reason = "" if entry.is_file(follow_symlinks=False) else "not a regular file"
-            reason = reason or ("" if _is_utf8(entry.path) else "name is not UTF-8")
-            yield Dropped("documents", reason, printable(place)) if reason else place
-        elif place.suffix.lower() not in SUFFIXES:
-            yield Dropped("other files", _unread(place.suffix.lower()), printable(place))
+    yield from (entry for entry in entries if not entry.name.startswith("."))
+
+
+def _document(entry: os.DirEntry[str]) -> Iterator[Path | Dropped]:
+    place = Path(entry.path)
+    if entry.is_symlink() and (place.suffix.lower() in READERS or entry.is_dir()):
+        yield Dropped("documents", "symbolic link", printable(place))
+    elif place.suffix.lower() in READERS:
+        reason = _why_not(entry)
+        yield Dropped("documents", reason, printable(place)) if reason else place
+    elif place.suffix.lower() not in SUFFIXES:
+        yield Dropped("other files", _unread(place.suffix.lower()), printable(place))
+
+
+def _why_not(entry: os.DirEntry[str]) -> str:
+    """Return why a document is left out, or nothing."""
+    if not entry.is_file(follow_symlinks=False):
+        return "not a regular file"
+    try:
+        has_others = entry.stat(follow_symlinks=False).st_nlink > limit("document_links")
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    return "hard link" if has_others else "" if _is_utf8(entry.path) else "name is not UTF-8"
 
 
 def _unread(suffix: str) -> str:
@@ -151,7 +175,7 @@ class Folder:
 
     def _file(self, file: Path, images: ImageReader) -> Iterator[Record]:
         try:
-            content = read_regular(file, limit("document_bytes"))
+            content = read_regular(file, limit("document_bytes"), limit("document_links"))
         except OSError as error:
             yield Dropped("documents", f"cannot be read ({error.strerror})", str(file))
             return

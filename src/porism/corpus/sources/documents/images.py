@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from porism.corpus.sources.raw import Dropped, RawImage
 from porism.files import read_regular
+from porism.limits import limit
 
 LARGEST_IMAGE = 5_000_000
 MOST_BYTES = 1_000_000_000  # of all pictures of one folder
@@ -86,7 +87,7 @@ class ImageReader:
         """Return the picture at an address relative to a document; an OSError says why there is none."""
         path = unquote(re.split(r"[?#]", address, maxsplit=1)[0])
         for candidate in self._candidates(path, file):
-            content = read_regular(candidate, LARGEST_IMAGE)
+            content = read_regular(candidate, LARGEST_IMAGE, limit("document_links"))
             kind = image_kind(content)
             if not kind:
                 raise OSError(None, "not a picture that pages can show")
