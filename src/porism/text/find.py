@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from porism.formula.latex.macros import Budget
 from porism.text.codeblocks import Ranges
 from porism.text.delimiters import (
     DEEPEST,
@@ -96,12 +97,13 @@ class Match:
 class Extracted:
     """A field with a placeholder in place of each formula, numbered in the order of `latex`.
 
-    `displayed` holds the numbers of the formulas on a line of their own.
+    `displayed` holds the numbers of the formulas on a line of their own. `unexpanded` formulas use macros that would write too much.
     """
 
     text: str
     latex: tuple[str, ...]
     displayed: frozenset[int] = frozenset()
+    unexpanded: int = 0
 
 
 def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = (), first: int = 0) -> Extracted:
@@ -119,7 +121,11 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
         last = formula.end
     pieces.append(text[last:])
     displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
-    return Extracted("".join(pieces), self_contained([found[at].latex for at in order]), displayed)
+    budget = Budget(len(text))
+    latex = tuple(found[at].latex for at in order)
+    if scope == "all":  # a reader of documents, which marks formulas by spans, has expanded their macros
+        latex = self_contained(latex, budget)
+    return Extracted("".join(pieces), latex, displayed, budget.refused)
 
 
 def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = ()) -> Iterator[Match]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from porism.corpus.sources.raw import FAULTS, Form
+from porism.corpus.sources.raw import FAULTS, Dropped, Form
+from porism.formula.latex.macros import UNEXPANDED
 from porism.text.entities import decode_entities
 from porism.text.find import find_formulas
 from porism.text.lab import lab_formulas
@@ -33,12 +35,14 @@ class Field:
 
     `order` lists the positions of the formulas in the order in which they are numbered. `lost` are formulas whose position did not
     survive the cleaning (inside a tag or a dropped element). `fault` says why a field could not be segmented: it is kept as plain text.
+    `unexpanded` formulas use macros that would write too much, and stay as they are typed.
     """
 
     text: Text = EMPTY
     order: tuple[int, ...] = ()
     lost: tuple[str, ...] = ()
     fault: str = ""
+    unexpanded: int = 0
 
 
 def make_field_of_any_text(text: str, form: Form, compat: bool) -> Field:
@@ -47,6 +51,14 @@ def make_field_of_any_text(text: str, form: Form, compat: bool) -> Field:
         return make_field(text, form, compat)
     except FAULTS as error:
         return Field(Text.of([Segment("text", text)]), fault=type(error).__name__)
+
+
+def field_remarks(field: Field, where: str) -> Iterator[Dropped]:
+    """Yield what a ledger says of a field that is kept in another way than it should be."""
+    if field.fault:
+        yield Dropped("texts", f"formulas cannot be found ({field.fault}), kept as plain text", where)
+    if field.unexpanded:
+        yield Dropped("formulas with macros", UNEXPANDED, f"{where}: {field.unexpanded} formulas")
 
 
 def make_field(text: str, form: Form, compat: bool) -> Field:
@@ -68,7 +80,7 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     # The lab has ids for formulas without a position, too.
     placed = frozenset(segmented.numbers)
     lost = [latex for at, latex in enumerate(found.latex) if at not in placed] if compat else ()
-    return _field(segmented, tuple(lost))
+    return _field(segmented, tuple(lost), found.unexpanded)
 
 
 def text_to_html(text: str) -> str:
@@ -92,6 +104,7 @@ def _decoded_to_html(text: str) -> str:
     return text_to_html(decode_entities(text))
 
 
-def _field(segmented: Segmented, lost: tuple[str, ...] = ()) -> Field:
+def _field(segmented: Segmented, lost: tuple[str, ...] = (), unexpanded: int = 0) -> Field:
     numbers = segmented.numbers
-    return Field(segmented.text, tuple(sorted(range(len(numbers)), key=numbers.__getitem__)), lost)
+    order = tuple(sorted(range(len(numbers)), key=numbers.__getitem__))
+    return Field(segmented.text, order, lost, unexpanded=unexpanded or segmented.unexpanded)

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from porism.corpus.build.expressions import ExpressionIds
-from porism.corpus.build.fields import Field, make_field_of_any_text
+from porism.corpus.build.fields import Field, field_remarks, make_field_of_any_text
 from porism.corpus.build.given import known_formulas, top_id
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.locate import Locator
@@ -289,9 +289,8 @@ class Segmenter:
     def _text(self, read: ReadField, place: Place) -> Text:
         """Number the formulas of a field."""
         field, formulas = read
-        if field.fault:
-            why = f"formulas cannot be found ({field.fault}), kept as plain text"
-            self.ledger.drop("texts", why, f"post {place.post_id}")
+        for remark in field_remarks(field, f"post {place.post_id}"):
+            self.ledger.drop(remark.what, remark.why, remark.where)
         for at in field.order:
             formulas[at] = self._numbered(formulas[at], place)
         for latex in field.lost:

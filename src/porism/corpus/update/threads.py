@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from porism.corpus.build.fields import make_field_of_any_text
+from porism.corpus.build.fields import field_remarks, make_field_of_any_text
 from porism.corpus.build.threads import BODY_KIND, Place
 from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
 from porism.corpus.post import Link
-from porism.corpus.sources.raw import TITLE_FORM, Form, RawComment, RawPost
+from porism.corpus.sources.raw import TITLE_FORM, Dropped, Form, RawComment, RawPost
 from porism.corpus.store.parts import Parts
 from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.corpus.update.changes import Changes
@@ -84,6 +84,7 @@ class ThreadEditor:
         self._next = first_formula
         self._source = source
         self._compat = compat
+        self.remarks: list[Dropped] = []  # on fields that are kept in another way than they should be
         self._posts: defaultdict[int, list[RawPost]] = defaultdict(list)  # of each thread
         for post in changes.posts.values():
             self._posts[post.id if post.kind == "question" else post.parent_id or 0].append(post)
@@ -179,6 +180,7 @@ class ThreadEditor:
         if before is not None and same_text(found.text, Text(before)):
             new.formulas += formulas.get(place, [])
             return before
+        self.remarks += field_remarks(found, f"post {place.post_id}")
         segments = found.text.formulas
         ids = self._expressions.intern([segments[at].text for at in found.order])
         where = Place(place.post_id, thread, place.kind, place.comment_id)

@@ -19,6 +19,7 @@ from porism.corpus.sources.documents.restructured import read_rst
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
 from porism.files import read_regular
+from porism.formula.latex.macros import UNEXPANDED
 from porism.limits import limit
 from porism.text.sanitize import TAG
 
@@ -182,3 +183,5 @@ class Folder:
             yield RawPost(0, "question", None, title, body, "spans", " ".join(tags), line=at, file=inside.as_posix())
         if not kept:
             yield Dropped("documents", "without text", str(file))
+        if document.unexpanded:
+            yield Dropped("formulas with macros", UNEXPANDED, f"{file}: {document.unexpanded} formulas")

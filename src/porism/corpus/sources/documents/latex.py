@@ -10,7 +10,7 @@ from importlib.resources import files
 from unicodedata import normalize
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
-from porism.formula.latex.macros import definitions
+from porism.formula.latex.macros import Budget, definitions
 from porism.text.find import find_formulas
 from porism.text.macros import expand
 from porism.text.sanitize import clean, without_placeholders
@@ -79,12 +79,13 @@ def read_latex(text: str) -> Document:
     title = _argument_of(text, "title") or _argument_of(text, "pmtitle")
     document = DOCUMENT.search(text)
     found = find_formulas(DEFINITION.sub("", document[1] if document else text), "latex")
-    latex = tuple(expand(formula, macros) for formula in found.latex)
+    budget = Budget(len(text))
+    latex = tuple(expand(formula, macros, budget) for formula in found.latex)
     sections = [
         Section(with_spans(_inline(heading), found, latex), with_spans(clean(_blocks(body)), found, latex))
         for heading, body in _split(found.text)
     ]
-    return Document(_inline(title), (), sections)
+    return Document(_inline(title), (), sections, budget.refused)
 
 
 def _argument_of(text: str, command: str) -> str:

@@ -33,7 +33,7 @@ def read_markdown(text: str) -> Document:
     text = without_placeholders(text)
     found = find_formulas(text, "text", code=code_blocks(text))
     sections = list(_sections(found))
-    return Document(title, tuple(tag for tag in tags if tag), sections)
+    return Document(title, tuple(tag for tag in tags if tag), sections, found.unexpanded)
 
 
 def _value(pattern: re.Pattern[str], text: str) -> str:

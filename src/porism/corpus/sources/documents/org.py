@@ -39,7 +39,7 @@ def read_org(text: str) -> Document:
     root = orgparse.loads(found.text)
     title = with_spans(html.escape(str(root.get_file_property("TITLE") or ""), quote=False), found)
     tags = (tag for line in root.get_file_property_list("FILETAGS") for tag in re.split(r"[\s:]+", line))
-    return Document(title, tuple(tag for tag in tags if tag), list(_sections(root, found)))
+    return Document(title, tuple(tag for tag in tags if tag), list(_sections(root, found)), found.unexpanded)
 
 
 def _sections(root: OrgBaseNode, found: Extracted) -> Iterator[Section]:
