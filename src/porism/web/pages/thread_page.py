@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from porism.corpus.post import Comment
-from porism.formula.latex.macros import Budget, Macros
+from porism.formula.latex.macros import Budget
 from porism.formula.mathml.highlight import highlight
 from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.parsed_formulas import mathml_of
@@ -93,8 +93,7 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)
     )
     bodies = [view.post.body for view in (thread.question, *answers)]
-    macros, budget = defined_macros(bodies), Budget(sum(len(body.stored) for body in bodies))
-    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None, macros, budget)
+    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None, bodies)
     return ThreadPage(
         Markup(renderer.title.render(with_unmarked(question.title))) or escape(f"Thread {question.id}"),
         plain_text(question.title, lambda formula: readable_latex(formula.text)),
@@ -105,19 +104,18 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
 
 
 class ThreadRenderer:
-    """Renders the posts of one thread."""
+    """Renders the posts of one thread; macros that its bodies define hold for all of it."""
 
     def __init__(
         self,
         engine: Engine,
         options: ThreadOptions,
         highlights: SnippetBuilder | None,
-        macros: Macros,
-        budget: Budget,
+        bodies: Sequence[Text] = (),
     ) -> None:
         self._engine = engine
-        self._macros = macros
-        self._budget = budget
+        self._macros = defined_macros(bodies)
+        self._budget = Budget(sum(len(body.stored) for body in bodies))
         self._options = options
         self._highlights = highlights
         self._compared = 0
