@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from porism.corpus.sources.raw import FAULTS, Dropped, Form
+from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula.latex.macros import UNEXPANDED
 from porism.text.entities import decode_entities
 from porism.text.find import find_formulas
@@ -16,6 +18,9 @@ from porism.text.read import segment_official
 from porism.text.sanitize import Segmented, clean, segment_html, without_placeholders
 from porism.text.segment import EMPTY, Segment, Text
 
+SECONDS = (
+    20.0  # of processor time, for a batch of fields and then for each of them; the longest post of a site takes 0.1
+)
 MARK = re.compile(r"[`*\[]")
 # The marks that the site supports in comments.
 COMMENT_MARKS = (
@@ -45,8 +50,26 @@ class Field:
     unexpanded: int = 0
 
 
+class RawField(NamedTuple):
+    """A field as its source has it."""
+
+    text: str
+    form: Form
+
+
+def make_fields(fields: Sequence[RawField], compat: bool) -> list[Field]:
+    """Segment fields, and keep one that cannot be segmented, or not in time, as plain text: one text must not end a build."""
+    try:
+        with processor_limit(SECONDS):
+            return [make_field_of_any_text(field.text, field.form, compat) for field in fields]
+    except ProcessorLimitExceeded as error:
+        if len(fields) > 1:
+            return [made for field in fields for made in make_fields([field], compat)]
+        return [Field(Text.of([Segment("text", fields[0].text)]), fault=error.message)]
+
+
 def make_field_of_any_text(text: str, form: Form, compat: bool) -> Field:
-    """Segment a field, and keep one that cannot be segmented as plain text: one text must not end a build."""
+    """Segment a field, and keep one that cannot be segmented as plain text."""
     try:
         return make_field(text, form, compat)
     except FAULTS as error:

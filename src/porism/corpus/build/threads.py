@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from porism.corpus.build.expressions import ExpressionIds
-from porism.corpus.build.fields import Field, field_remarks, make_field_of_any_text
+from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields
 from porism.corpus.build.given import known_formulas, top_id
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.locate import Locator
@@ -37,7 +37,7 @@ from porism.corpus.build.work import (
     rows,
     top,
 )
-from porism.corpus.sources.raw import TITLE_FORM, Form
+from porism.corpus.sources.raw import TITLE_FORM
 from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.parallel import Pool, ordered
 from porism.text.segment import Segment, Text
@@ -83,13 +83,6 @@ class Batch:
     last: int
 
 
-class RawField(NamedTuple):
-    """A field as its source has it."""
-
-    text: str
-    form: Form
-
-
 class FieldsTask(NamedTuple):
     """The fields of a batch, for a worker."""
 
@@ -125,9 +118,9 @@ class SourceIds(NamedTuple):
 Item = TypeVar("Item", PostRow, CommentRow)
 
 
-def make_fields(task: FieldsTask) -> list[Field]:
+def _make_fields(task: FieldsTask) -> list[Field]:
     """Segment all fields of a batch: the work of one worker."""
-    return [make_field_of_any_text(field.text, field.form, task.compat) for field in task.fields]
+    return make_fields(task.fields, task.compat)
 
 
 class Segmenter:
@@ -167,7 +160,7 @@ class Segmenter:
         self.following = max(self.first_own_id, top_id(self.work) + 1)
         batches = chain(self._threads(), self._late_answers(), self._late_comments())
         tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
-        for batch, fields in ordered(pool, make_fields, tasks, window):
+        for batch, fields in ordered(pool, _make_fields, tasks, window):
             self._write(batch, fields, compat)
             note(self.work, batch.stage, batch.last)
             self.ledger.save()

@@ -22,7 +22,7 @@ from porism.corpus.store.rows import Visual
 from porism.corpus.store.schema import DATABASE, MANIFEST, REMOVED_TABLE, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.formulas import Expressions, highest
-from porism.corpus.update.threads import ThreadEditor, ThreadRows, read_thread
+from porism.corpus.update.threads import SlowChange, ThreadEditor, ThreadRows, read_thread
 from porism.files import atomic_file
 from porism.integrity import describe_file, seal
 from porism.text.segment import Text
@@ -69,7 +69,7 @@ class DeltaWriter:
         titles_changed = []
         for question in sorted(self._affected()):
             old = read_thread(self._parts, question)
-            new = self._editor.apply(question, old)
+            new = self._edited(question, old)
             if new != old:
                 self._old[question], self._new[question] = old, new
             if _title(question, new) != _title(question, old):
@@ -80,6 +80,14 @@ class DeltaWriter:
         self._describe()
         self.delta.remarks = self._editor.remarks
         return self.delta
+
+    def _edited(self, question: int, old: ThreadRows) -> ThreadRows:
+        """Return a thread after the changes; those that take too long are left out."""
+        while True:
+            try:
+                return self._editor.apply(question, old)
+            except SlowChange as change:
+                self.delta.skipped += self._editor.leave_out(change, question, old)
 
     def _thread_of(self, post: int) -> int | None:
         row = self._parts.one("SELECT thread_id FROM posts WHERE id = ?", (post,))
