@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+import math
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
@@ -34,15 +36,17 @@ CATEGORIES = {
 }
 SEARCHING = frozenset(("sub", "subn", "search", "finditer", "findall", "split"))
 INLINE = SEARCHING | {"compile", "match", "fullmatch"}
+USED = re.compile(r"\b(\w+)\.(\w+)\(")
 FLAGS = {"I": re.I, "M": re.M, "S": re.S, "X": re.X, "A": re.A, "IGNORECASE": re.I, "MULTILINE": re.M, "DOTALL": re.S, "VERBOSE": re.X, "ASCII": re.A}  # fmt: skip
 
 
 class OwnPattern(NamedTuple):
-    """A pattern of the package, the module that defines it, and its name there ("" for one inside a function or a table)."""
+    """A pattern of the package, the module that defines it, its name there ("" inside a function), and whether it searches in a text."""
 
     module: str
     name: str
     pattern: re.Pattern[Any]
+    searches: bool
 
 
 class Pump(NamedTuple):
@@ -61,18 +65,24 @@ class Pump(NamedTuple):
 def own_patterns() -> tuple[OwnPattern, ...]:
     """Return all patterns of the package: those of modules and their tables, and those that are written inside functions."""
     found: dict[tuple[object, int], OwnPattern] = {}
+    sources = "\n".join(path.read_text("utf-8") for path in sorted(Path(porism.__path__[0]).rglob("*.py")))
+    searched = {name for name, method in USED.findall(sources) if method in SEARCHING}
     for module in pkgutil.walk_packages(porism.__path__, "porism."):
         if module.name.endswith("__main__"):
             continue
         loaded = importlib.import_module(module.name)
-        named = [(name, one) for name, value in vars(loaded).items() for one in _patterns_in(value)]
-        for name, pattern in (*named, *(("", one) for one in _inline(loaded.__file__ or ""))):
-            found.setdefault((pattern.pattern, pattern.flags), OwnPattern(module.name, name, pattern))
+        own = [
+            OwnPattern(module.name, name, one, name in searched or not isinstance(value, re.Pattern))
+            for name, value in vars(loaded).items()
+            for one in _patterns_in(value)
+        ]
+        for one in (*own, *_inline(module.name, _source(loaded.__file__))):
+            found.setdefault((one.pattern.pattern, one.pattern.flags), one)
     from porism.formula.latex.repair import pattern_repairs
 
     for row in pattern_repairs():
-        key = row.pattern.pattern, row.pattern.flags
-        found.setdefault(key, OwnPattern("porism.formula.latex.repair", "repairs.tsv", row.pattern))
+        one = OwnPattern("porism.formula.latex.repair", "repairs.tsv", row.pattern, True)
+        found.setdefault((row.pattern.pattern, row.pattern.flags), one)
     return tuple(found.values())
 
 
@@ -88,12 +98,16 @@ def _patterns_in(value: object, depth: int = 3) -> Iterator[re.Pattern[Any]]:
             yield from _patterns_in(part, depth - 1)
 
 
-def _inline(path: str) -> Iterator[re.Pattern[Any]]:
-    """Yield the patterns that functions of a file write as literals: `re.split(r"...", text)`."""
-    if not path.endswith(".py") and not Path(path.split(".")[0]).with_suffix(".py").is_file():
-        return
-    source = Path(path) if path.endswith(".py") else Path(path.split(".")[0]).with_suffix(".py")
-    for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+def _source(path: str | None) -> str:
+    """Return the source of a module, which may be compiled."""
+    place = Path(path or "")
+    place = place.with_name(f"{place.name.partition('.')[0]}.py")
+    return place.read_text("utf-8") if place.is_file() else ""
+
+
+def _inline(module: str, source: str) -> Iterator[OwnPattern]:
+    """Yield the patterns that functions of a module write as literals: `re.split(r"...", text)`."""
+    for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -104,7 +118,10 @@ def _inline(path: str) -> Iterator[re.Pattern[Any]]:
             and isinstance(node.args[0], ast.Constant)
         ):
             names = {part.attr for one in (*node.args[1:], *node.keywords) for part in ast.walk(one) if isinstance(part, ast.Attribute)}  # fmt: skip
-            yield re.compile(node.args[0].value, sum((FLAGS[name] for name in names & FLAGS.keys()), re.RegexFlag(0)))
+            pattern = re.compile(
+                node.args[0].value, sum((FLAGS[name] for name in names & FLAGS.keys()), re.RegexFlag(0))
+            )
+            yield OwnPattern(module, "", pattern, node.func.attr in SEARCHING)
 
 
 @cache
@@ -220,3 +237,85 @@ def _has(items: list[Any], character: str) -> bool:
 def _first(items: list[Any]) -> str:
     """Return the first character that a class names."""
     return next((chr(value if kind is sre.LITERAL else value[0]) for kind, value in items if kind in (sre.LITERAL, sre.RANGE)), "")  # fmt: skip
+
+
+# Openers of the formats that libraries read for us: Markdown (markdown-it), reStructuredText (docutils), Org (orgparse), HTML (nh3), XML (lxml, expat).
+LIBRARY_OPENERS = (
+    *("[", "![", "[a](", "[a][", "[a]: b\n", "[a]:\n", "[a\n]:", "](<", "<a", "<a b='", "</", "`", "*a", "**a", "_a_", "*_", "~~a", "> ", "- ", "1. ", "# ", "a\n=\n"),
+    *("|a|\n|-|\n", "|", "&a", "&#", "\\", "```\n", "~~~a\n", "    a\n\n", "\t", "<!--", "<?", "<![CDATA[", "<!A", "http://a.", "a@", "\n\n", "  \n", "* a\n", "---\n", "+\n\n "),
+    *("*a ", "``a", "`a", "|a| ", "a_ ", "`a`_ ", "[1]_ ", "[#]_ ", ".. ", ".. a::\n", ".. _a: b_\n", ".. |a| replace:: |a|\n", "+-", "+-+\n|a|\n", "= =\n", "::\n\n a\n\n", ":a: b\n"),
+    *("a\n b\n", ":a:`b", ".. math:: a\n\n", ".. [1] a\n", "a\n---\n", "-a  b\n", ">>> a\n", "_`a", ".. raw:: html\n\n a\n", ".. csv-table::\n\n a,b\n", ".. role:: a\n", "__ a\n", "a__ "),
+    *("* a:", "* :a:\n", "** a\n", ":a:", ":a: ", "[[", "[[a][", "#+begin_src\n", "#+TITLE: a\n", "#+a: ", "| a ", "|-+", "CLOCK: ", "SCHEDULED: <", "<2020-01-01 ", ":PROPERTIES:\n"),
+    *(":END:\n", "- [ ] a\n", "#+MACRO: a b\n", "{{{a}}} ", "#+INCLUDE: a\n", "* TODO [#A] ", "=a", "~a", "/a", "\\begin{a}\n", "# a\n", ":a:\n:END:\n", "* a\n:PROPERTIES:\n:a: "),
+    *("<a>", "<b><i>", "<p><b>", "<a><b></a>", "<table>", "<table><tr><td>", "<select><option>", "<template>", "<svg>", "<math>", "<math><mi>", "<svg><a>", "<ul><li>", "<dl><dd>"),
+    *("<a href=x>", "<nobr>", "<form>", "<script>", "<style>", "<textarea>", "<title>", "<font>", "<p>", "</p>", "</b>", "<h1>", "<pre>\n", "<a:b ", "<a xmlns:b='c'>", "&lt;", "&amp;"),
+    *("<!DOCTYPE a [", "<!ENTITY a 'b'>", "&a;", "<a b='c' ", "<a b=\"&lt;", "{\"a\":", "[[", '"a",', "{\"cells\":[", "\\u00", "1e9,"),
+    *("\\def\\a{", "\\def\\a#1{", "\\newcommand\\a[1][", "\\let\\a\\b ", "\\a{", "$\\def\\a{\\a\\a}$ ", "$\\a$ ", "\\DeclareMathOperator{\\a}{", "\\begin{verbatim}", "\\begin{a}[", "\\section[", "\\\\["),
+    *("\\left(", "\\right)", "{", "}", "\\cases{", "\\matrix{", "\\text{$", "\\frac", "\\sqrt[", "^", "_", "&", "\\\\", "\\begin{matrix}", "\\end{matrix}", "\\over", "'", "\\not", "\\tag{", "%", "%\n"),
+)  # fmt: skip
+
+
+class Frame(NamedTuple):
+    """How a pumped text is put into an input of a reader: what comes before and after it, and how it is escaped."""
+
+    before: str = ""
+    after: str = ""
+    escape: Callable[[str], str] = str
+
+
+class PumpedInput(NamedTuple):
+    """An input that can be made in any length."""
+
+    frame: Frame
+    pump: Pump
+    shape: str  # run: repeated; stairs: on lines that are indented further and further; nest: with its mirror image behind it
+    length: int
+
+    def data(self, length: int) -> bytes:
+        """Return the input with a text of this length."""
+        before, run, after = self.pump
+        if self.shape == "stairs":
+            text = "".join(f"{' ' * step}{run.strip()}\n" for step in range(max(1, math.isqrt(2 * length))))[:length]
+        elif self.shape == "nest":
+            times = max(1, length // (2 * max(1, len(run))))
+            text = before + run * times + run[::-1].translate(MIRRORED) * times
+        else:
+            text = self.pump.text(length)
+        framed = self.frame.before + self.frame.escape(text + after) + self.frame.after
+        return framed.encode("utf-8", "surrogatepass")
+
+
+MIRRORED = str.maketrans("([{<", ")]}>")
+# Lengths of pumps and how often each is chosen. What grows with the square shows it in a short one; then a long one is read.
+LENGTHS, WEIGHTS = (8_000, 24_000, 80_000, 200_000), (70, 24, 5, 1)
+SHAPES, SHAPE_WEIGHTS = ("run", "stairs", "nest"), (88, 4, 8)
+
+
+@cache
+def all_pumps(tokens: tuple[str, ...]) -> tuple[Pump, ...]:
+    """Return what a reader is pumped with: openers of all our patterns, of libraries, and its own tokens."""
+    ours = openers(("porism.",))
+    others = (Pump("", run, "") for run in (*LIBRARY_OPENERS, *tokens) if run)
+    return tuple(dict.fromkeys((*others, *ours)))
+
+
+@cache
+def in_frames(frames: tuple[Frame, ...], tokens: tuple[str, ...]) -> tuple[tuple[Frame, Pump], ...]:
+    """Return every opener in every frame."""
+    return tuple((frame, pump) for frame in frames for pump in all_pumps(tokens))
+
+
+def pumped_inputs(
+    pumps: Sequence[tuple[Frame, Pump]], seed: str, first: int, count: int, longest: int
+) -> Iterator[PumpedInput]:
+    """Yield some inputs, from number `first` on: every pump in an order of the seed, then two openers together."""
+    every = list(pumps)
+    Random(seed).shuffle(every)
+    for number in range(first, first + count):
+        rng = Random(f"{seed}/{number}")
+        frame, pump = every[number % len(every)]
+        if number >= len(every):
+            other = rng.choice(every)[1]
+            pump = Pump(pump.before, pump.run + other.run, rng.choice(AFTER))
+        length = min(longest, rng.choices(LENGTHS, WEIGHTS)[0])
+        yield PumpedInput(frame, pump, rng.choices(SHAPES, SHAPE_WEIGHTS)[0], length)

@@ -61,8 +61,8 @@ HTML = re.compile(
 # Possessive and bounded: a long run of ticks is not tried in parts.
 TEXT = re.compile(rf"(?P<code>(?P<ticks>`{{1,32}}+)[^`].*?(?P=ticks)) | {OPENERS}", re.VERBOSE | re.DOTALL)
 LATEX = re.compile(
-    rf"""(?P<code>\\begin\{{(?P<name>verbatim|lstlisting|minted)\*?\}}.*?\\end\{{(?P=name)\*?\}} | \\verb\*?(?P<bar>[^\w\s]).*?(?P=bar)
-  | \\\\(?:\[[^\]\n]*\])?)
+    rf"""(?P<verbatim>\\begin\{{(?P<name>verbatim|lstlisting|minted)\*?\}})
+  | (?P<code>\\verb\*?(?P<bar>[^\w\s])[^\n]{{0,500}}?(?P=bar) | \\\\(?:\[[^\]\n]{{0,100}}\])?)
   | {OPENERS}""",
     re.VERBOSE | re.DOTALL,
 )
@@ -78,7 +78,7 @@ INSIDE = re.compile(r"\\.|\$\$?|[{}]", re.DOTALL)
 WORDS_GROUP = re.compile(r"\\(?:text\w*|mbox|hbox|mathrm|fbox|tag)\s*\{[^{}]*$")
 MATH_SIGN = re.compile(r"[\\^_=+<>]")
 LONG_WORD = re.compile(r"(?:^|\s)[^\W\d_]{2,}(?:\s|$)")
-EMPHASIS = re.compile(r"</?(?P<name>[a-zA-Z]+)\b[^>]*>")
+EMPHASIS = re.compile(r"</?(?P<name>[a-zA-Z]+)\b[^<>]*>")
 CLOSERS = {"[": "\\]", "(": "\\)"}
 MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**"}
 
@@ -146,6 +146,7 @@ class _Reader:
         self.searched = without_open_tags(text) if syntax == "html" else text
         self.html = syntax == "html"
         self.has_spans = "span" in self.pattern.groupindex
+        self.has_verbatim = "verbatim" in self.pattern.groupindex
         self.scope = scope
         self.code = iter((*code, (len(text), len(text))))
         self._nexts: dict[str, tuple[int, int]] = {}
@@ -167,7 +168,14 @@ class _Reader:
                 yield formula
                 at = formula.end
             else:
-                at = match.end()
+                at = self._behind(match)
+
+    def _behind(self, match: re.Match[str]) -> int:
+        """Return where to read on behind what is no formula: behind the whole of an environment of code."""
+        if not self.has_verbatim or not match["verbatim"]:
+            return match.end()
+        end = self._next(closing := f"\\end{{{match['name']}", match.end())
+        return end + len(closing) if end < len(self.text) else match.end()
 
     def _is_whole(self, formula: Match) -> bool:
         """Return whether a formula has content, and none of it was cut out before as another formula."""

@@ -14,7 +14,7 @@ from porism.text.segment import Segment, Text
 
 # A formula keeps the sign that follows it on its line.
 FOLLOWING = re.compile(r"[.,;:!?)\]]+")
-OPENING = re.compile(r"<([a-z0-9]+)([^<>]*)>")
+OPENING = re.compile(r"<([a-z0-9]++)([^<>]*)>")
 CLOSING = re.compile(r"</([a-z0-9]+)>")
 ATTRIBUTE = re.compile(r' ([a-z]+)="([^"<>]*)"')
 SAFE_ADDRESS = re.compile(rf"(?:{'|'.join(sorted(SCHEMES))}):|[^:]*(?:[/?#]|$)", re.IGNORECASE)

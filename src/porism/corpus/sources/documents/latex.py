@@ -18,7 +18,8 @@ from porism.text.sanitize import clean, without_placeholders
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 DEFINITION = re.compile(r"^[ \t]*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
-HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*(?:\[[^\]]*\])?\s*\{")
+# Bounded, and no blank is read twice: what opens and never closes must not be searched to the end of the text again and again.
+HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*+(?:\[[^\]]{0,500}\])?\s*+\{")
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
 LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
 QUOTES = {
@@ -41,7 +42,7 @@ SILENT = {
     "thebibliography",
     "tabular",
 }
-ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+)\*?\}(?:\[([^\]]*)\])?")
+ENVIRONMENT = re.compile(r"\\(begin|end)\s*+\{([A-Za-z]+)\*?\}(?:\[([^\]]{0,500})\])?")
 SIGNS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"), ("~", "\u00a0"))
 ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
 LETTER_ACCENTS = {"c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "r": "\u030a"}
@@ -62,6 +63,7 @@ LETTERS = {
 DEEPEST = 40
 BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 LABEL = re.compile(r"\[([^\]]{0,300})\]")
+ACCENTED = re.compile(r"\s*+\{?(\\?[A-Za-z])\}?")
 
 
 @cache
@@ -180,6 +182,6 @@ def _command(text: str, found: re.Match[str], depth: int) -> tuple[str, int]:
 
 def _sign(text: str, sign: str, at: int) -> tuple[str, int]:
     if sign in ACCENTS:
-        bare = re.compile(r"\s*\{?(\\?[A-Za-z])\}?").match(text, at)
+        bare = ACCENTED.match(text, at)
         return (bare[1].lstrip("\\") + ACCENTS[sign], bare.end()) if bare else ("", at)
     return ("<br>" if sign == "\\" else "" if sign in "-/@,;:!()[]" else html.escape(sign, quote=False)), at
