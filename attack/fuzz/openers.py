@@ -65,18 +65,21 @@ class Pump(NamedTuple):
 def own_patterns() -> tuple[OwnPattern, ...]:
     """Return all patterns of the package: those of modules and their tables, and those that are written inside functions."""
     found: dict[tuple[object, int], OwnPattern] = {}
-    sources = "\n".join(path.read_text("utf-8") for path in sorted(Path(porism.__path__[0]).rglob("*.py")))
-    searched = {name for name, method in USED.findall(sources) if method in SEARCHING}
-    for module in pkgutil.walk_packages(porism.__path__, "porism."):
-        if module.name.endswith("__main__"):
-            continue
-        loaded = importlib.import_module(module.name)
+    names = (module.name for module in pkgutil.walk_packages(porism.__path__, "porism."))
+    modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    searched = {
+        vars(module).get(name)
+        for module in modules
+        for name, method in USED.findall(_source(module.__file__))
+        if method in SEARCHING and isinstance(vars(module).get(name), re.Pattern)
+    }
+    for module in modules:
         own = [
-            OwnPattern(module.name, name, one, name in searched or not isinstance(value, re.Pattern))
-            for name, value in vars(loaded).items()
+            OwnPattern(module.__name__, name, one, one in searched or not isinstance(value, re.Pattern))
+            for name, value in vars(module).items()
             for one in _patterns_in(value)
         ]
-        for one in (*own, *_inline(module.name, _source(loaded.__file__))):
+        for one in (*own, *_inline(module.__name__, _source(module.__file__))):
             found.setdefault((one.pattern.pattern, one.pattern.flags), one)
     from porism.formula.latex.repair import pattern_repairs
 

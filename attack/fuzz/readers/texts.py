@@ -16,11 +16,14 @@ from attack.fuzz.readers.text_grammars import DOCUMENT, DUMP, HTML, HTML_TOKENS,
 from porism.corpus.build.fields import make_field
 from porism.corpus.build.parsing import Given, parse_all
 from porism.corpus.sources.documents import folder as folders
+from porism.corpus.sources.documents import limited
 from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.documents.images import image_kind
-from porism.corpus.sources.documents.limited import READERS as DOCUMENT_READERS
+from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.dump import FILES, read_rows
-from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record
+from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, RowError
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.lines import take_record
 from porism.index.analysis.words import stems
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
@@ -29,8 +32,16 @@ from porism.text.page import PageRenderer
 from porism.text.render import escape_text, official_html, plain_text, terminal_text
 from porism.text.segment import Text
 
-# Documents are read in this process, so that their own processor time is measured, and not only that there is a limit.
-folders.read_document = lambda suffix, text: DOCUMENT_READERS[suffix](text)
+LIBRARIES = (".rst", ".org")  # docutils and orgparse promise no bounds: the process that they run in has limits
+limited.SECONDS, limited.SECONDS_OF_BYTE = 0.5, 5e-6
+
+
+def _read_document(suffix: str, text: str) -> Document:
+    """Read a document as the product does; where the time is ours, in this process, so that it is measured."""
+    return limited.read_document(suffix, text) if suffix in LIBRARIES else limited.READERS[suffix](text)
+
+
+folders.read_document = _read_document
 
 FORMS: tuple[Form, ...] = ("html", "text", "placed", "placed-text", "spans")
 _PAGE = PageRenderer(lambda segment: f"<code>{escape_text(segment.text)}</code>")
@@ -58,7 +69,12 @@ def read_html(data: bytes) -> Hashable:
 
 def read_post(data: bytes) -> Hashable:
     """Read a post as a server does that is sent one, and show it on a page."""
-    text = make_field(to_text(data), "html", compat=False).text
+    changes = Changes()
+    try:
+        take_record(changes, {"id": 1, "body": to_text(data)})
+    except RowError:
+        return "refused"
+    text = make_field(changes.posts[1].body, "html", compat=False).text
     parsed = parse_all([Given(latex, None, None) for latex in dict.fromkeys(one.text for one in text.formulas)])
     shown = PageRenderer(lambda segment: page_math(mathml_of(segment.text))).render(with_unmarked(text))
     return len(parsed).bit_length(), len(shown).bit_length()
@@ -178,6 +194,7 @@ READERS = (
         ["{", "}", "[", "]", '"', ",", ":", "null", "`", "$", "\\\\", *HTML_TOKENS[:20]],
         longest=40_000,
         seeds=_notebook,
+        pumped=100_000,
         frames=(
             Frame('{"cells":[{"cell_type":"markdown","source":', "}]}", json.dumps),
             Frame('{"cells":[{"cell_type":"code","source":', "}]}", json.dumps),
@@ -192,6 +209,7 @@ READERS = (
         [*HTML_TOKENS, "#", "> ", "- ", "\n\n", "\\item", "|", "\\begin{", "\\newcommand{\\x}{", "\\x", "---"],
         longest=40_000,
         seeds=lambda: (b"0# A\n\ntext $x$\n",),
+        pumped=100_000,
         frames=(
             Frame("0"),
             Frame("1"),
@@ -208,6 +226,7 @@ READERS = (
         HTML,
         HTML_TOKENS,
         longest=20_000,
+        pumped=80_000,
         seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
         frames=(
             Frame("$", "$"),

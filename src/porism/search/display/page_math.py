@@ -20,7 +20,7 @@ _TAG = re.compile(r"<(/?)([a-z]++)[^<>]*+>")
 # Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
 _WIDE_ACCENT = re.compile("<mo([^<>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
 _UNDERLINE = re.compile("<mo([^<>]*)>\u0332</mo></munder>")
-_ERROR = re.compile(r"<merror[^<>]*><mtext>\\([A-Za-z]*)[^<]*</mtext></merror>")
+_ERROR = re.compile(r"<merror[^<>]*><mtext>\\([A-Za-z]*+)[^<]*+</mtext></merror>")
 # Commands that the converter does not know: of layout, which show nothing, and of spaces, to which an author joined letters (`\\quadx`).
 _LAYOUT = frozenset(
     ("ds", "hfil", "hfill", "small", "large", "Large", "tiny", "normalsize", "nonumber", "notag", "noindent", "par")
