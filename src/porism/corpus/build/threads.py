@@ -42,7 +42,9 @@ from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.parallel import Pool, ordered
 from porism.text.segment import Segment, Text
 
-THREADS = 200
+THREADS = 200  # of a batch
+ROWS = 10  # that are read together: the largest are 2 million characters
+BATCH_TEXT = 2_000_000  # characters of a batch, of which several wait for workers
 BODY_KIND = {"question": QUESTION, "answer": ANSWER}
 
 # What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each batch.
@@ -51,7 +53,7 @@ LATE_ANSWERS = f"""SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source
     (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
 LATE_COMMENTS = f"""SELECT {columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
-NEXT = f" AND seq > ? ORDER BY seq LIMIT {THREADS}"
+NEXT = f" AND seq > ? ORDER BY seq LIMIT {ROWS}"
 ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
 COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
 INSERT_FOUND = insert("found", FoundFormula)
@@ -175,9 +177,20 @@ class Segmenter:
         """Yield rows in the order of `seq`, each with the posts and comments that belong to it."""
         stage = f"{name} {self.source}"
         after = progress(self.work, stage)
+        items: list[ThreadPost | ThreadComment] = []
+        number = characters = 0
         while found := rows(self.work, kind, query + NEXT, self.source, after):
-            after = found[-1].seq
-            yield Batch(stage, [item for row in found for item in gather(row)], after)
+            for row in found:
+                own = list(gather(row))
+                items += own
+                after, number = row.seq, number + 1
+                characters += sum(len(item.row.body) for item in own)
+                # Text is limited as well as the number of threads, so that memory stays flat where posts are large.
+                if number == THREADS or characters > BATCH_TEXT:
+                    yield Batch(stage, items, after)
+                    items, number, characters = [], 0, 0
+        if items:
+            yield Batch(stage, items, after)
 
     def _threads(self) -> Iterator[Batch]:
         return self._batches("threads", PostRow, QUESTIONS, self._thread)

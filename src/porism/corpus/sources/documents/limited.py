@@ -43,7 +43,7 @@ READERS: dict[str, Callable[[str], Document]] = {
     ".org": read_org,
 }
 # Processor time that a document may take, and for each of its bytes; an ordinary one takes a tenth of that.
-SECONDS, SECONDS_OF_BYTE = 10.0, 20e-6
+SECONDS, SECONDS_OF_BYTE = 10.0, 50e-6
 MEMORY_BYTES = 2 << 30
 PATIENCE = 20.0  # times the processor time that the clock may show, on a busy machine
 ENDED = {
