@@ -2,7 +2,8 @@
 
 Each input has 2 seconds of processor time and 1 GB of memory, in a process of its own kind that may be killed. A hang, a crash, an error
 that is no PorismError, too much memory, an open descriptor or a file left behind is a finding: it is shortened, printed with the command
-that repeats it, and kept in attack/corpus, where every later run reads it first. Exit code 1 if there is any.
+that repeats it, and kept in attack/corpus, where every later run reads it first. A fifth of the inputs are pumped: an opener, repeated up to
+200,000 characters without what closes it; there a time that grows faster than the length is a finding, too. Exit code 1 if there is any.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from attack.fuzz.reader import Reader
 from attack.fuzz.worker import Block, Finding
 
 MOST_SHORTENED = 12
+PUMPED = 0.2  # of all inputs
+PUMP_BLOCK = 50
 
 
 def arguments() -> argparse.Namespace:
@@ -61,11 +64,12 @@ def main() -> int:
         deadline = began + 60 * options.minutes if options.minutes else float("inf")
         tallies = run(chosen, plan(chosen, options.inputs, options.seed), options.jobs, Path(folder), show, deadline)
         print("", file=sys.stderr)
-        for line in report.table(report.rows_of(tallies)):
+        for line in (*report.table(report.rows_of(tallies)), "", *report.pump_table(tallies)):
             print(line)
         found = [finding for tally in tallies.values() for finding in tally.examples]
         for finding in found[:MOST_SHORTENED]:
-            tell(finding if options.quick else minimise(chosen[finding.reader], finding), tallies)
+            kept = options.quick or finding.kind == "growth"  # a shorter input would take less time
+            tell(finding if kept else minimise(chosen[finding.reader], finding), tallies)
         report.keep_new(tallies)
     if options.page:
         report.add_to_page(tallies, options.seed)
@@ -80,11 +84,19 @@ def prepare(readers: dict[str, Reader], folder: Path) -> None:
 
 
 def plan(readers: dict[str, Reader], inputs: int, seed: str) -> list[Block]:
-    """Return the corpus of every reader, then blocks of inputs, the readers in turn."""
+    """Return the corpus of every reader, then pumped inputs, a fifth of all, then blocks of other inputs, the readers in turn."""
     total = sum(reader.share for reader in readers.values())
     blocks: list[tuple[float, Block]] = [(-1.0, Block(name, "", 0, corpus=True)) for name in readers]
+    pumped = [reader for reader in readers.values() if reader.frames]
+    for reader in pumped:
+        # Those that cost the most time and are the least looked at elsewhere get as many as the others.
+        pumps = round(inputs * PUMPED / len(pumped))
+        for first in range(0, pumps, PUMP_BLOCK):
+            size = min(PUMP_BLOCK, pumps - first)
+            blocks.append((first / pumps - 1, Block(reader.name, f"{seed}/{reader.name}", size, pumps=first)))
+    rest = inputs * (1 - PUMPED if pumped else 1)
     for name, reader in readers.items():
-        left, number = round(inputs * reader.share / total), 0
+        left, number = round(rest * reader.share / total), 0
         count = -(-left // reader.block)
         while left > 0:
             size = min(reader.block, left)

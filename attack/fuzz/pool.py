@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from attack.fuzz.reader import Reader
-from attack.fuzz.worker import Block, Finding, Outcome, State, serve
+from attack.fuzz.worker import Block, Finding, Outcome, SlowestPump, State, serve
 
 WALL_SECONDS = 90.0  # for one input; the processor may be busy with other work
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
@@ -34,6 +34,8 @@ class Tally:
     causes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     examples: list[Finding] = field(default_factory=list)
     new: list[bytes] = field(default_factory=list)
+    pumps: int = 0
+    slowest: SlowestPump = field(default_factory=lambda: SlowestPump(0.0, ""))
 
     def add(self, outcome: Outcome) -> None:
         """Add the outcome of a block."""
@@ -42,6 +44,9 @@ class Tally:
         self.worst_seconds = max(self.worst_seconds, outcome.worst_seconds)
         self.peak_memory = max(self.peak_memory, outcome.peak_memory)
         self.new += outcome.new
+        if outcome.slowest is not None:
+            self.pumps += outcome.inputs
+            self.slowest = max(self.slowest, outcome.slowest)
         for finding in outcome.findings:
             self.find(finding)
 
@@ -187,4 +192,6 @@ def _lost(worker: Worker, tally: Tally) -> list[Block]:
         return [block._replace(skip=block.skip + number)]
     if number >= block.count:
         return []
+    if block.pumps >= 0:
+        return [block._replace(pumps=block.pumps + number, count=block.count - number)]
     return [block._replace(seed=f"{block.seed}+{number}", count=block.count - number)]

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from attack.fuzz.grammar import Grammar
+from attack.fuzz.openers import Frame, Pump
 
 # A cheap test for mark-up that runs something in a browser; what it finds is parsed.
 _SUSPECT = re.compile(
@@ -79,6 +80,9 @@ class Reader:
         40  # that may be open after a block and were not before it: threads have connections of their own
     )
     block: int = 250  # inputs that are made from one seed, one after another
+    frames: Sequence[Frame] = ()  # how a pumped text becomes an input; none: the reader reads no text
+    pumped: int = 200_000  # characters of the longest pumped text
+    own_pumps: Callable[[], Sequence[tuple[Frame, Pump]]] | None = None  # instead of all openers in all frames
 
 
 def to_text(data: bytes) -> str:

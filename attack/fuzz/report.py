@@ -64,6 +64,17 @@ def table(rows: Sequence[Row]) -> list[str]:
     return [*HEADER, *map(str, rows), str(joined("**all**", rows))]
 
 
+def pump_table(tallies: Mapping[str, Tally]) -> list[str]:
+    """Return the table of pumped inputs as lines of Markdown: which opener cost each reader the most."""
+    rows = [
+        f"| {name} | {tally.pumps:,} | `{tally.slowest.run}` | {tally.slowest.seconds:.2f} s |"
+        for name, tally in tallies.items()
+        if tally.pumps
+    ]
+    head = "| reader | pumped inputs | slowest opener | for 100,000 characters |"
+    return [head, "|---|--:|---|--:|", *rows] if rows else []
+
+
 def keep_new(tallies: Mapping[str, Tally]) -> None:
     """Keep inputs that showed new behaviour, a few hundred for each reader; later runs start from them, too."""
     for name, tally in tallies.items():
@@ -82,7 +93,7 @@ def add_to_page(tallies: Mapping[str, Tally], seed: str) -> None:
     every = [Row(**row) for run in runs for row in run["rows"]]
     names = dict.fromkeys(row.reader for row in every)
     summed = [joined(name, [row for row in every if row.reader == name]) for name in names]
-    write_section("fuzz", [*table(summed), "", *described(runs)])
+    write_section("fuzz", [*table(summed), "", *pump_table(tallies), "", *described(runs)])
 
 
 def described(runs: Sequence[Mapping[str, object]]) -> list[str]:

@@ -18,12 +18,16 @@ from struct import pack_into, unpack_from
 from typing import NamedTuple
 
 from attack.fuzz.inputs import Inputs, corpus_of, grown_of
+from attack.fuzz.openers import PumpedInput, in_frames, pumped_inputs
 from attack.fuzz.reader import Reader, Wrong
 from porism.errors import PorismError
 
 STATE_BYTES = 1 << 20
 MEMORY_BYTES = 2**30  # more than the process had before the first input
 SLOW_SECONDS = 0.5  # of the clock; such an input is measured again, with the processes that it uses
+SUSPECT_SECONDS = 0.02  # of a pumped input, after which its growth is measured
+GROWTH = 2.8  # how many times longer an input of twice the length may take
+GROWN_SECONDS = 0.5  # that the longest pumped input may take anyway
 
 
 class Block(NamedTuple):
@@ -35,6 +39,7 @@ class Block(NamedTuple):
     corpus: bool = False
     skip: int = 0
     alone: bool = False  # only the seeds of the reader itself, not the corpus folder
+    pumps: int = -1  # pumped inputs from this number on; -1: none
 
 
 class Finding(NamedTuple):
@@ -52,6 +57,13 @@ class Finding(NamedTuple):
         return self.reader, self.kind, self.place
 
 
+class SlowestPump(NamedTuple):
+    """The pumped input that took the most time for its length: seconds for 100,000 characters, and what was repeated."""
+
+    seconds: float
+    run: str
+
+
 class Outcome(NamedTuple):
     """What a block of inputs gave."""
 
@@ -62,6 +74,7 @@ class Outcome(NamedTuple):
     peak_memory: int
     findings: list[Finding]
     new: list[bytes]
+    slowest: SlowestPump | None = None
 
 
 class State:
@@ -102,8 +115,51 @@ def set_limits(trace: int) -> None:
     faulthandler.register(signal.SIGPROF, trace, all_threads=True, chain=True)
 
 
+def run_pumps(reader: Reader, block: Block, state: State, folder: Path) -> Outcome:
+    """Read the pumped inputs of a block; where the time grows faster than the length, read a long one."""
+    if reader.start is not None:
+        reader.start()
+    findings: list[Finding] = []
+    slowest = SlowestPump(0.0, "")
+    began, worst, number, descriptors = time.process_time(), 0.0, 0, _descriptors()
+    every = reader.own_pumps() if reader.own_pumps else in_frames(tuple(reader.frames), tuple(reader.tokens))
+    pumps = pumped_inputs(every, block.seed, block.pumps, block.count, reader.pumped)
+    for number, pumped in enumerate(pumps, 1):
+        seconds, fault = _pumped(reader, pumped, state, number)
+        worst = max(worst, seconds)
+        slowest = max(slowest, SlowestPump(seconds * 100_000 / pumped.length, ascii(pumped.pump.run)[:60]))
+        if fault is not None:
+            findings.append(fault)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    findings += _leaks(reader, descriptors, folder, state)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Outcome(block, number, time.process_time() - began, worst, peak, findings, [], slowest)
+
+
+def _pumped(reader: Reader, pumped: PumpedInput, state: State, number: int) -> tuple[float, Finding | None]:
+    """Read a pumped input; return the processor seconds, and the fault if there is one."""
+
+    def read(length: int) -> tuple[float, Finding | None]:
+        data = pumped.data(length)
+        state.set(number, data)
+        seconds, fault, _ = run_input(reader, data)
+        return seconds, fault
+
+    seconds, fault = read(pumped.length)
+    if fault is not None or seconds < SUSPECT_SECONDS or read(pumped.length // 2)[0] * GROWTH > seconds:
+        return seconds, fault
+    seconds, fault = read(reader.pumped)  # what is quadratic exceeds the limit of time here
+    half = min(read(reader.pumped // 2)[0] for _ in range(2))
+    if fault is None and seconds > GROWN_SECONDS and half * GROWTH < seconds:
+        message = f"{seconds:.2f} s for {reader.pumped:,} characters, {half:.2f} s for half of them"
+        fault = Finding(reader.name, "growth", ascii(pumped.pump.run)[:80], message, pumped.data(reader.pumped))
+    return seconds, fault
+
+
 def run_block(reader: Reader, block: Block, state: State, folder: Path) -> Outcome:
     """Read the inputs of a block one after another."""
+    if block.pumps >= 0:
+        return run_pumps(reader, block, state, folder)
     seeds = list(reader.seeds()) if block.alone else corpus_of(reader)
     inputs = Inputs(reader, [*seeds, *grown_of(reader.name)], block.seed)
     if reader.start is not None:

@@ -1,12 +1,14 @@
 """Time limits of a computation: set once for a thread, checked inside loops over many items.
 
 A thread cannot be stopped from outside. Code that may take long calls `check()` at short distances, which raises an error after the time
-limit. Without a time limit nothing is ever raised.
+limit. Without a time limit nothing is ever raised. Only the main thread of a process can be interrupted, by a timer (`processor_limit`).
 """
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,6 +68,49 @@ def time_limit(seconds: float, give_way: Callable[[], None] | None = None) -> It
         yield limit
     finally:
         _current.reset(token)
+
+
+class ProcessorLimitExceeded(PorismError):
+    """The computation took more processor time than it may."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"takes more than {round(seconds, 1):g} seconds of processor time", fix="write a shorter or simpler text"
+        )
+
+
+class _Stop(BaseException):
+    """Raised by the timer, past every handler of errors."""
+
+
+def _stop(*_: object) -> None:
+    raise _Stop
+
+
+@contextmanager
+def processor_limit(seconds: float) -> Iterator[None]:
+    """Limit the processor time of a block that only computes. Raise ProcessorLimitExceeded when it is over, also inside a search for a pattern.
+
+    Only the main thread can be interrupted; in other threads, and inside another such limit, the block is not limited.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGVTALRM) is _stop:
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    try:
+        try:
+            # Again and again: an exception that is raised while an object is destroyed is lost.
+            signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN_SECONDS)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    except _Stop:
+        raise ProcessorLimitExceeded(seconds) from None
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+
+
+_AGAIN_SECONDS = 0.2
 
 
 def remaining() -> float:

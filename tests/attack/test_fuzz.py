@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import pytest
@@ -114,3 +114,53 @@ def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
     assert re.search(r"\| \*\*all\*\* \| [\d,]+ \| 0 \|", ended.stdout)
+
+
+def test_openers_are_derived_from_the_patterns() -> None:
+    from attack.fuzz.openers import pumps_of
+
+    runs = {pump.run for pump in pumps_of(re.compile(r"\\begin\{(?:a|bc)\}\[[^\]]*\]|<!--.*?-->"))}
+    assert {"\\begin{a}[", "\\begin{bc", "<!--", "<!--a--", "a"} <= runs
+    assert {pump.run for pump in pumps_of(re.compile(rb"(?:<!--.*?-->\s*)*<svg"))} >= {"<!--", "<!--a--> "}
+
+
+def test_every_pattern_of_the_package_is_attacked_or_excepted() -> None:
+    from attack.fuzz.openers import own_patterns
+    from attack.fuzz.readers.patterns import EXCEPTIONS, attacked_patterns
+
+    found = own_patterns()
+    assert any(isinstance(own.pattern.pattern, bytes) for own in found)
+    assert len(attacked_patterns()) > 400
+    assert set(EXCEPTIONS) <= {(own.module, own.name) for own in found}
+
+
+def quadratic(data: bytes) -> Hashable:
+    """Read an input as a reader does that searches to the end at every opener."""
+    return sum(1 for _ in re.finditer(r"<!--.*?-->", data.decode(), re.DOTALL))
+
+
+def linear(data: bytes) -> Hashable:
+    """Read an input in proportion to its length."""
+    return sum(1 for _ in re.finditer(r"<!--[^<]*-->", data.decode()))
+
+
+@pytest.mark.parametrize(("read", "kinds"), [(quadratic, {"hang"}), (linear, set())])
+def test_a_time_that_grows_faster_than_the_length_is_found(
+    read: Callable[[bytes], Hashable], kinds: set[str], tmp_path: Path
+) -> None:
+    from attack.fuzz.openers import Frame, Pump
+
+    reader = Reader("grown", 1, read, own_pumps=lambda: [(Frame(), Pump("", "<!--", ""))], frames=(Frame(),))
+    tally = run({"grown": reader}, [Block("grown", "seed", 4, pumps=0)], 1, tmp_path)["grown"]
+    assert {finding.kind for finding in tally.examples} == kinds
+    assert tally.inputs == 4
+
+
+def test_a_fifth_of_the_inputs_are_pumped() -> None:
+    from attack.fuzz.__main__ import plan
+    from attack.fuzz.readers import READERS
+
+    blocks = plan(READERS, 10_000, "1")
+    pumped = sum(block.count for block in blocks if block.pumps >= 0)
+    assert pumped == pytest.approx(2_000, rel=0.02)
+    assert sum(block.count for block in blocks) == pytest.approx(10_000, rel=0.02)

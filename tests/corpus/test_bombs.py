@@ -15,11 +15,16 @@ from pathlib import Path
 import py7zr
 import pytest
 
+from porism.corpus.sources.raw import RawPost
+from porism.corpus.store.collection import Collection
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.delta import DeltaWriter
 from porism.errors import PorismError
 from porism.files import open_bytes
+from porism.formula.latex.macros import FREE, RATIO, UNEXPANDED
 from porism.limits import LIMITS, limit
 
-from .small import built, examples, question, write_dump
+from .small import built, comment, examples, question, tally, write_dump
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "limits.md"
 
@@ -135,3 +140,56 @@ def test_the_page_of_limits_names_all() -> None:
     page = PAGE.read_text("utf-8")
     for name, one in LIMITS.items():
         assert f"| `PORISM_{name.upper()}` | {one.default:,} | {one.meaning} |" in page
+
+
+MACRO = r"\def\a{" + "x+" * 9_000 + "}"
+MANY = MACRO + "$ and " + r"$\a$ " * 3_000
+WITH_MACROS = "formulas with macros"
+
+
+def most(text: str) -> int:
+    """How long a text may become: marks and ids of each formula, and what macros write."""
+    return (1 + RATIO) * len(text) + FREE + 20 * text.count("$")
+
+
+def test_macros_of_a_post_write_no_more_than_a_few_times_its_length(tmp_path: Path) -> None:
+    body = f"<p>${MANY}</p>"
+    dump = write_dump(
+        tmp_path / "dump",
+        Posts=[question(1, body), question(2, title=r"$\def\a{" + "x" * 500 + "}$" + r"$\a$" * 50)],
+        Comments=[comment(1, 1, f"${MANY[:45_000]}")],
+    )
+    made = built(tmp_path / "c", dump)
+    assert len(made.post(1).body.stored) < most(body)
+    assert made.post(1).body.formulas[-1].text == r"\a"
+    assert tally(made)[WITH_MACROS, UNEXPANDED] == 3
+    assert examples(made, WITH_MACROS, UNEXPANDED)[0] == "post 1: 2991 formulas"
+    with made:
+        writer = DeltaWriter(made, _put(RawPost(3, "question", None, "A title", body, "html")), "update")
+        assert [remark.why for remark in writer.apply().remarks] == [UNEXPANDED]
+        writer.write(tmp_path / "part")
+    with Collection.open(tmp_path / "part") as changed:
+        assert tally(changed)[WITH_MACROS, UNEXPANDED] == 4
+        assert len(changed.post(3).body.stored) < most(body)
+
+
+def _put(post: RawPost) -> Changes:
+    changes = Changes()
+    changes.put([post])
+    return changes
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [("a.tex", f"{MACRO}\n"), ("a.md", f"${MACRO}$\n"), ("a.org", f"\\({MACRO}\\)\n"), ("a.rst", f":math:`{MACRO}`\n"), ("a.html", f"${MACRO}$"), ("a.txt", f"${MACRO}$")],
+)  # fmt: skip
+def test_macros_of_a_document_write_no_more_than_a_few_times_its_length(name: str, before: str, tmp_path: Path) -> None:
+    use = ":math:`\\a`\n" if name.endswith("rst") else "\\(\\a\\) "
+    text = before.replace("x+" * 100, "x+" * 100 + "\n") + use * 3_000  # docutils refuses long lines
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / name).write_text(text, "utf-8")
+    made = built(tmp_path / "c", folder)
+    as_html = text + "<span class='math-container'></span>" * 3_000
+    assert sum(len(post.body.stored) for post in made.posts()) < most(as_html) + 20 * 3_000
+    assert tally(made)[WITH_MACROS, UNEXPANDED] == 1

@@ -12,7 +12,7 @@ import pytest
 
 from porism.formula import parse
 from porism.formula.latex import brackets, isolated
-from porism.formula.latex.brackets import has_few_brackets
+from porism.formula.latex.brackets import has_few_brackets, protect_brackets
 from porism.formula.latex.isolated import Refused, Task, TooExpensive, convert_isolated
 
 DEEP = "(" * 40 + r"a\over b" + ")" * 40
@@ -99,3 +99,15 @@ def test_number_of_brackets(latex: str, few: bool) -> None:
 @pytest.mark.parametrize("unit", [r"\{\norm)", r"\cancel)\lang", r"(\frac1)", "(^)", r"[\sqrt]"])
 def test_a_bracket_that_is_an_argument_closes_nothing(unit: str) -> None:
     assert parse(unit * 40).latex == unit * 40  # never ended, in this process
+
+
+@pytest.mark.parametrize("opener", ["\\bigl)", "\\Biggl|", "\\biggl\\rangle ", "\\Bigl /", "("])
+def test_a_sign_that_is_made_an_opening_bracket_is_never_searched_here(opener: str) -> None:
+    """math-core doubles its work with each of these: thirty of them would never end in this process."""
+    assert not has_few_brackets(opener * 24)
+    assert parse(opener * 30 + "x").path in ("math-core", "opaque")
+
+
+def test_brackets_with_sizes_are_pairs() -> None:
+    latex = r"\bigl|a\bigr|+\Bigl(b\Bigr]+\biggl\langle c\biggr\rangle" * 5
+    assert protect_brackets(latex) == latex

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from porism.formula import parse, tangent
-from porism.formula.latex.macros import Macro, definitions
+from porism.formula.latex.editable import EditableLatex
+from porism.formula.latex.macros import FREE, RATIO, Budget, Macro, definitions, expand_macros
+from porism.text.macros import expand
 
 
 def test_definitions_of_a_document() -> None:
@@ -43,3 +45,44 @@ def test_macros_of_a_document_are_expanded(latex: str, same: str) -> None:
 def test_problems_have_positions_in_the_users_text() -> None:
     problem = parse(r"\def\a{\foo}x+\a").problems[0]
     assert (problem.message, problem.start) == (r"unknown command \foo", 14)
+
+
+DOUBLING = r"\def\a{xy}\def\b{\a\a}\def\c{\b\b}\def\d{\c\c}\def\e{\d\d}\def\f{\e\e}\def\g{\f\f}\def\h{\g\g}"
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        DOUBLING + r"\def\i{\h\h}\def\j{\i\i}\def\k{\j\j}\def\l{\k\k}\l",
+        r"\def\a#1{#1#1#1#1#1#1#1#1}\a{\a{\a{\a{\a{\a{\a{\a{x}}}}}}}}",
+        r"\def\a#1{" + "#1" * 3000 + r"}\a{" + "x" * 3000 + "}",
+        r"\def\a{\b}\def\b{\a}\a",
+        r"\let\a\b\let\b\a\a",
+        r"\def\a" + "#1" * 3000 + r"{x}\a",
+    ],
+)
+def test_macros_write_no_more_than_a_few_times_the_length(latex: str) -> None:
+    source = EditableLatex(latex)
+    expand_macros(source)
+    assert len(source.text) <= (1 + RATIO) * len(latex) + FREE
+    assert len(source.positions) == len(source.text) + 1
+    assert set(source.positions) <= set(range(len(latex) + 1))
+
+
+def test_formulas_of_a_text_share_a_budget() -> None:
+    macros = definitions(r"\def\a{" + "x" * 5_000 + "}")
+    budget = Budget(2_000)
+    expanded = [expand(r"\a+" + str(number), macros, budget) for number in range(10)]
+    assert [len(latex) > 5_000 for latex in expanded] == [True, True, *([False] * 8)]
+    assert expanded[2:] == [rf"\a+{number}" for number in range(2, 10)]
+    assert budget.refused == 8
+
+
+def test_many_uses_of_short_macros_are_expanded() -> None:
+    macros = definitions(r"\def\R{\mathbb{R}}\def\eps{\varepsilon}")
+    latex = r"x\in\R,\eps>0, " * 1_000
+    assert expand(latex, macros, Budget(len(latex))) == r"x\in\mathbb{R},\varepsilon>0, " * 1_000
+
+
+def test_a_default_that_is_never_closed_is_read_in_linear_time() -> None:
+    assert definitions("\\newcommand\\a[" * 30_000)["\\a"].body == "["

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.text.delimiters import math_span
-from porism.text.page import PageRenderer
+from porism.text.page import MOST_MATH, MathBudget, PageRenderer
 from porism.text.read import _cut_any, cut_official, read_official
 from porism.text.render import comment_source, plain_text, prose, terminal_text
 from porism.text.sanitize import clean, placeholder, segment_html
@@ -121,3 +121,15 @@ def test_a_page_trusts_no_stored_tag() -> None:
 def test_spans_in_the_usual_form_are_cut_like_any_other(pieces: list[str]) -> None:
     text = "".join(pieces)
     assert cut_official(text) == _cut_any(text)
+
+
+def test_formulas_beyond_the_budget_of_a_page_are_shown_as_latex() -> None:
+    large = f"<math>{'<mi>x</mi>' * 200_000}</math>"
+    text = Text.of([Segment("formula", f"a<{number}") for number in range(100)])
+    shown = PageRenderer(lambda segment: large).render(text)
+    assert len(shown) < MOST_MATH + 2 * len(large)
+    assert shown.count("<math>") == 4
+    assert shown.endswith("<code>a&lt;98</code><code>a&lt;99</code>")
+    assert sum(block.count("<math>") for block in PageRenderer(lambda segment: large).blocks(text)) == 4
+    page = PageRenderer(lambda segment: large, budget=MathBudget().whole_page)
+    assert [page.render(text).count("<math>") for _ in range(2)] == [4, 0]

@@ -8,7 +8,6 @@ import pytest
 from porism.search.display.results import FormulaUse, HighlightedSegment
 from porism.search.display.segments_html import segments_html
 from porism.search.engine import Engine
-from porism.text.macros import defined_macros
 from porism.text.page import PageRenderer, picture_in_words
 from porism.text.read import read_official
 from porism.text.segment import Segment, Text
@@ -75,7 +74,7 @@ def test_punctuation_stays_on_the_line_of_its_formula() -> None:
 def test_macros_of_one_formula_hold_for_the_thread() -> None:
     post = '<p><span class="math-container" id="1">\\newcommand{\\bra}[1]{\\langle#1|}</span><span class="math-container" id="2">\\bra{z}</span></p>'
     text = read_official(post)
-    renderer = ThreadRenderer(cast(Engine, None), ThreadOptions(), None, defined_macros([text]))
+    renderer = ThreadRenderer(cast(Engine, None), ThreadOptions(), None, [text])
     shown = str(renderer.html(text))
     assert shown.count("<math") == 1
     assert "⟨</mo><mi>z</mi>" in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from xml.etree.ElementTree import ParseError, fromstring
 
+from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.formula_grammars import LATEX, MATHML, MATHML_NAMES, latex_tokens
 from attack.fuzz.readers.typed_grammars import MATCH, TYPED, TYPED_TOKENS
@@ -119,7 +120,7 @@ def _packed() -> Sequence[bytes]:
 
 
 READERS = (
-    Reader("latex", 70, read_latex, LATEX, latex_tokens(), longest=20_500),
+    Reader("latex", 70, read_latex, LATEX, latex_tokens(), longest=20_500, frames=(Frame(),), pumped=20_000),
     Reader(
         "mathml",
         100,
@@ -127,8 +128,14 @@ READERS = (
         MATHML,
         [f"<{name}>" for name in MATHML_NAMES] + [f"</{name}>" for name in MATHML_NAMES],
         longest=50_000,
+        frames=(
+            Frame(),
+            Frame("<math>", "</math>"),
+            Frame("<math><mi ", "/></math>"),
+            Frame("<math><mi style='", "'/></math>"),
+        ),
     ),
-    Reader("typed", 25, read_typed, TYPED, TYPED_TOKENS, longest=20_000),
+    Reader("typed", 25, read_typed, TYPED, TYPED_TOKENS, longest=20_000, frames=(Frame(),), pumped=20_000),
     Reader("match", 30, read_match, MATCH, [*latex_tokens()[:140], "\n", "?x", "?y", "x", "x "], longest=4_000),
     Reader("trees", 220, read_trees, binary=True, longest=5_000, seeds=_packed),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from attack.fuzz.grammar import Grammar
+from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader
 from attack.fuzz.readers.text_grammars import HTML, HTML_TOKENS
 from attack.fuzz.readers.texts import read_file
@@ -99,5 +100,13 @@ READERS = (
         [*HTML_TOKENS, ".. ", "::\n\n   ", "|", "_", ":math:`", "`_", "\n===\n", "* ", "#+begin_src\n", ":END:", "[["],
         longest=20_000,
         seeds=lambda: (b"0A\n\ntext $x$\n", b"1A\n=\n\n:math:`x`\n", b"2* A\n\\(x\\)\n"),
+        frames=(
+            Frame("0"),
+            Frame("1"),
+            Frame("2"),
+            Frame("1a\n=\n\n", "\n\nb\n"),
+            Frame("2* "),
+            Frame("2* a\n:PROPERTIES:\n", "\n:END:\n"),
+        ),
     ),
 )

@@ -1,28 +1,42 @@
-"""Every regular expression of the package that searches in a text, on long runs: none may take more than time in proportion to the length."""
+"""Every regular expression of the package, on long runs: none may take more than time in proportion to the length.
+
+Each pattern is pumped with its own openers (attack/fuzz/openers.py), and gets runs of any characters. A pattern that the package searches with
+is searched with; others are matched at the start of the text.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import re
 import zlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from functools import cache
-from pathlib import Path
 
-import porism
 from attack.fuzz.grammar import Grammar
+from attack.fuzz.openers import Frame, OwnPattern, Pump, own_patterns, pumps_of
 from attack.fuzz.reader import Reader, to_text
 
 LENGTH = 60_000  # characters of a run: a search that begins anew at each of them exceeds the limit of time
 SEPARATOR = "¦"
-SEARCHED = re.compile(r"\b(\w+)\.(?:sub|subn|search|finditer|findall|split)\(")
+# Characters of the longest text that the patterns of a package get; of others it is that of the pump.
+LONGEST = {"porism.formula.latex": 40_000, "porism.search.reading": 20_000, "porism.search.display.readable": 40_000}
 # Patterns that get no such text, with the reason.
 EXCEPTIONS = {
+    ("porism.corpus.sources.documents.folder", "TAG"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.sanitize", "TAG"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.sanitize", "TAG_OR_PLACEHOLDER"): "searches sanitised HTML, in which every < starts a tag that ends",
-    ("porism.corpus.sources.documents.org", "PICTURE"): "is matched once, at the start of an address",
-}
+    ("porism.text.find", "HTML"): "searches text in which every < has a > behind it",
+    ("porism.text.lab", "PATTERNS"): "searches text up to the last closing sign",
+    ("porism.corpus.sources.documents.page", "HEADING"): "searches sanitised HTML, in which headings are closed",
+    ("porism.formula.layout.build", ""): "searches MathML that was cleaned or that a converter wrote",
+    ("porism.formula.latex.convert", "_MESSAGES"): "is matched with messages of the converter",
+    ("porism.hashing", "_ENDS"): "searches our own source code",
+    ("porism.cli", "_NO_CHOICE"): "searches a message of argparse on the command line of the user",
+    ("porism.web.site.reading", "HEADER"): "is matched with a line of the operator's settings",
+    ("porism.web.site.reading", "KEY"): "is matched with a line of the operator's settings",
+    ("porism.web.site.reading", "PLACE"): "is matched with a message of the reader of the operator's settings",
+    ("porism.web.site.colours", "RGB"): "is matched with a colour of the operator's settings",
+    ("porism.web.site.colours", "HSL"): "is matched with a colour of the operator's settings",
+    ("porism.web.site.theme", ""): "searches our own style sheet",
+}  # fmt: skip
 RUNS: Grammar = {
     "start": (f"«which»{SEPARATOR}«before»{SEPARATOR}«run»{SEPARATOR}«after»",),
     "which": ("«digit»«digit»«digit»«digit»",),
@@ -37,35 +51,36 @@ RUNS: Grammar = {
 }  # fmt: skip
 
 
-def _module_patterns() -> Iterator[tuple[str, str, re.Pattern[str]]]:
-    """Return all patterns for text that modules of the package define, with module and name."""
-    for found in pkgutil.walk_packages(porism.__path__, "porism."):
-        if not found.name.endswith("__main__"):
-            for name, value in vars(importlib.import_module(found.name)).items():
-                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-                    yield found.name, name, value
-
-
 @cache
-def searching_patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns with which the package searches; others are only matched at one place."""
-    sources = "\n".join(path.read_text("utf-8") for path in sorted(Path(porism.__path__[0]).rglob("*.py")))
-    names = set(SEARCHED.findall(sources))
-    excepted = {getattr(importlib.import_module(module), name) for module, name in EXCEPTIONS}
-    return tuple(dict.fromkeys(one for _, name, one in _module_patterns() if name in names and one not in excepted))
+def attacked_patterns() -> tuple[OwnPattern, ...]:
+    """Return the patterns that texts of others can reach."""
+    return tuple(own for own in own_patterns() if (own.module, own.name) not in EXCEPTIONS)
+
+
+def own_pumps() -> tuple[tuple[Frame, Pump], ...]:
+    """Return each pattern with its own pumps."""
+    found = enumerate(attacked_patterns())
+    return tuple((Frame(f"{at}{SEPARATOR}"), pump) for at, own in found for pump in pumps_of(own.pattern))
 
 
 def search_run(data: bytes) -> Hashable:
     """Search a long run with one of the patterns."""
-    which, before, run, after = (to_text(data).split(SEPARATOR) + [""] * 4)[:4]
-    patterns = searching_patterns()
-    number = zlib.crc32(which.encode("utf-8", "surrogatepass")) % len(patterns)
-    text = before + run * (LENGTH // max(len(run), 1)) + after
-    return number, min(sum(1 for _ in patterns[number].finditer(text)), 3)
+    which, *parts = to_text(data).split(SEPARATOR)
+    patterns = attacked_patterns()
+    number = int(which) if len(parts) == 1 and which.isdecimal() else zlib.crc32(which.encode("utf-8", "surrogatepass"))
+    own = patterns[number % len(patterns)]
+    before, run, after = (*parts, "", "", "")[:3]
+    text = before if len(parts) == 1 else before + run * (LENGTH // max(len(run), 1)) + after
+    text = text[: next((most for package, most in LONGEST.items() if own.module.startswith(package)), len(text))]
+    given = text if isinstance(own.pattern.pattern, str) else text.encode("utf-8", "surrogatepass")
+    if own.searches:
+        return number % len(patterns), min(sum(1 for _ in own.pattern.finditer(given)), 3)
+    return number % len(patterns), own.pattern.match(given) is None, own.pattern.fullmatch(given) is None
 
 
 READERS = (
     Reader(
-        "patterns", 20, search_run, RUNS, list(RUNS["atom"]), longest=200, seeds=lambda: (f"0{SEPARATOR}{SEPARATOR} {SEPARATOR}".encode(),), start=searching_patterns
+        "patterns", 20, search_run, RUNS, list(RUNS["atom"]), longest=200, seeds=lambda: (f"0{SEPARATOR}{SEPARATOR} {SEPARATOR}".encode(),),
+        start=attacked_patterns, own_pumps=own_pumps, frames=(Frame(),),
     ),
 )  # fmt: skip

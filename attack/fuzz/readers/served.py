@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from attack.fuzz.grammar import Grammar
+from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, to_text
 from attack.fuzz.readers.text_grammars import HTML
 from attack.fuzz.readers.typed_grammars import TYPED, TYPED_TOKENS
@@ -260,6 +261,8 @@ READERS = (
         prepare=_prepare,
         start=served,
         block=100,
+        frames=(Frame(), Frame("tag:")),
+        pumped=20_000,
     ),
     Reader(
         "api",

@@ -7,18 +7,41 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Hashable
+from html import escape
 from pathlib import Path
 
+from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.text_grammars import DOCUMENT, DUMP, HTML, HTML_TOKENS, NOTEBOOK
 from porism.corpus.build.fields import make_field
+from porism.corpus.build.parsing import Given, parse_all
+from porism.corpus.sources.documents import folder as folders
+from porism.corpus.sources.documents import limited
 from porism.corpus.sources.documents.folder import Folder
+from porism.corpus.sources.documents.images import image_kind
+from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.dump import FILES, read_rows
-from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record
+from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, RowError
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.lines import take_record
 from porism.index.analysis.words import stems
+from porism.search.display.page_math import page_math
+from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.unmarked import with_unmarked
 from porism.text.page import PageRenderer
 from porism.text.render import escape_text, official_html, plain_text, terminal_text
 from porism.text.segment import Text
+
+LIBRARIES = (".rst", ".org")  # docutils and orgparse promise no bounds: the process that they run in has limits
+limited.SECONDS, limited.SECONDS_OF_BYTE = 0.5, 5e-6
+
+
+def _read_document(suffix: str, text: str) -> Document:
+    """Read a document as the product does; where the time is ours, in this process, so that it is measured."""
+    return limited.read_document(suffix, text) if suffix in LIBRARIES else limited.READERS[suffix](text)
+
+
+folders.read_document = _read_document
 
 FORMS: tuple[Form, ...] = ("html", "text", "placed", "placed-text", "spans")
 _PAGE = PageRenderer(lambda segment: f"<code>{escape_text(segment.text)}</code>")
@@ -42,6 +65,24 @@ def read_html(data: bytes) -> Hashable:
     _shown(field.text)
     counts = Counter(segment.kind for segment in field.text.segments)
     return form, tuple(sorted((kind, count.bit_length()) for kind, count in counts.items())), len(field.lost) > 0
+
+
+def read_post(data: bytes) -> Hashable:
+    """Read a post as a server does that is sent one, and show it on a page."""
+    changes = Changes()
+    try:
+        take_record(changes, {"id": 1, "body": to_text(data)})
+    except RowError:
+        return "refused"
+    text = make_field(changes.posts[1].body, "html", compat=False).text
+    parsed = parse_all([Given(latex, None, None) for latex in dict.fromkeys(one.text for one in text.formulas)])
+    shown = PageRenderer(lambda segment: page_math(mathml_of(segment.text))).render(with_unmarked(text))
+    return len(parsed).bit_length(), len(shown).bit_length()
+
+
+def read_image(data: bytes) -> Hashable:
+    """Read a picture that a document shows."""
+    return image_kind(data)
 
 
 def _kinds(records: list[Record]) -> Hashable:
@@ -116,11 +157,35 @@ def _notebook() -> list[bytes]:
     return [json.dumps({"cells": cells, "nbformat": 4}).encode()]
 
 
+def _rows() -> tuple[Frame, ...]:
+    """Return rows of posts and comments around a text."""
+    post = '0<posts><row Id="1" PostTypeId="1" CreationDate="2015-03-01T10:00:00" {}="'
+    comment = '1<comments><row Id="1" PostId="1" CreationDate="2015-03-01T10:00:00" Text="'
+    found = [Frame(post.format(name), '"/></posts>', escape) for name in ("Body", "Title", "Tags")]
+    return (*found, Frame(comment, '"/></comments>', escape), Frame("0<posts>", "</posts>"))
+
+
 READERS = (
     Reader(
-        "html", 110, read_html, HTML, HTML_TOKENS, longest=60_000, seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",)
+        "html",
+        110,
+        read_html,
+        HTML,
+        HTML_TOKENS,
+        longest=60_000,
+        seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
+        frames=(Frame(), Frame("$", "$"), Frame("<p>", "</p>")),
     ),
-    Reader("dumps", 180, read_dump, DUMP, [*HTML_TOKENS, "<row ", "/>", 'Id="', '"'], binary=True, longest=60_000),
+    Reader(
+        "dumps",
+        180,
+        read_dump,
+        DUMP,
+        [*HTML_TOKENS, "<row ", "/>", 'Id="', '"'],
+        binary=True,
+        longest=60_000,
+        frames=_rows(),
+    ),
     Reader(
         "notebooks",
         25,
@@ -129,6 +194,12 @@ READERS = (
         ["{", "}", "[", "]", '"', ",", ":", "null", "`", "$", "\\\\", *HTML_TOKENS[:20]],
         longest=40_000,
         seeds=_notebook,
+        pumped=100_000,
+        frames=(
+            Frame('{"cells":[{"cell_type":"markdown","source":', "}]}", json.dumps),
+            Frame('{"cells":[{"cell_type":"code","source":', "}]}", json.dumps),
+            Frame(),
+        ),
     ),
     Reader(
         "documents",
@@ -138,5 +209,43 @@ READERS = (
         [*HTML_TOKENS, "#", "> ", "- ", "\n\n", "\\item", "|", "\\begin{", "\\newcommand{\\x}{", "\\x", "---"],
         longest=40_000,
         seeds=lambda: (b"0# A\n\ntext $x$\n",),
+        pumped=100_000,
+        frames=(
+            Frame("0"),
+            Frame("1"),
+            Frame("2"),
+            Frame("0---\ntitle: ", "\n---\na\n"),
+            Frame("1\\begin{document}"),
+            Frame("2<body><h1>a</h1>"),
+        ),
+    ),
+    Reader(
+        "posts",
+        15,
+        read_post,
+        HTML,
+        HTML_TOKENS,
+        longest=20_000,
+        pumped=80_000,
+        seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
+        frames=(
+            Frame("$", "$"),
+            Frame("$$", "$$"),
+            Frame("<p>$a$ ", "</p>"),
+            Frame("<p>$", "$ $a$</p>", lambda text: text.replace("a", "$a$")),
+        ),
+    ),
+    Reader(
+        "pictures",
+        5,
+        read_image,
+        tokens=["<svg ", "<!--", "-->", "<?xml ", "<!DOCTYPE svg", " href=", "url(", " onx", "@import"],
+        binary=True,
+        seeds=lambda: (
+            b"<svg></svg>",
+            b"<?xml version='1.0'?><!-- a --><svg><path d='M0'/></svg>",
+            b"\x89PNG\r\n\x1a\n",
+        ),
+        frames=(Frame(), Frame("<?xml version='1.0'?>"), Frame("<svg>", "</svg>")),
     ),
 )

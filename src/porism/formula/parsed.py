@@ -17,7 +17,7 @@ from porism.formula.problems import Problem
 from porism.formula.tree import Node
 
 # The first element inside the wrappers distinguishes Content from Presentation MathML.
-_FIRST = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^>]*)?>\s*)*<(?:\w+:)?([a-z]+)")
+_FIRST = re.compile(r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^<>]*)?>\s*+)*<(?:\w+:)?([a-z]+)")
 _CONTENT = frozenset(
     (
         "apply",
@@ -36,7 +36,7 @@ _CONTENT = frozenset(
         "vector",
     )
 )
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 
 
 class Origin(NamedTuple):

@@ -10,7 +10,7 @@ _UP = str.maketrans("0123456789+−=()niabcdefghjklmoprstuvwxyzT′*", "⁰¹²�
 _DOWN = str.maketrans("0123456789+−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _TIGHT = frozenset("!%/′∂∇√¬∀∃.:|‖()[]{}⟨⟩")
 _ACCENTS = {"^": "\u0302", "~": "\u0303", "¯": "\u0304", "→": "\u20d7", "˙": "\u0307", "¨": "\u0308"}
-_GROUP = re.compile(r"M!(.*?)(\d+)x(\d+)", re.DOTALL)
+_GROUP = re.compile(r"M!(\D*+)(\d++)x(\d++)", re.DOTALL)
 
 
 def readable(layout: Node) -> str:

@@ -23,7 +23,7 @@ MARKED_ID = re.compile(rf'<span class="{MATH_CLASS}" id="([0-9]{{1,18}})">')
 USUAL_SPAN = re.compile(
     rf'({DISPLAY_OPEN})?<span class="{MATH_CLASS}" id="([0-9]{{1,18}})">([^<]*)</span>(?(1)</span>)'
 )
-SPAN_EDGE = re.compile(r"<(/?)span\b[^>]*>")
+SPAN_EDGE = re.compile(r"<(/?)span\b[^<>]*>")
 SPAN_ID = re.compile(r"""\bid=["']([^"']*)["']""")
 
 # A MathML element: its opening tag with its attributes, and its closing tag.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from porism.formula.latex.macros import Budget
 from porism.text.codeblocks import Ranges
 from porism.text.delimiters import (
     DEEPEST,
@@ -60,8 +61,8 @@ HTML = re.compile(
 # Possessive and bounded: a long run of ticks is not tried in parts.
 TEXT = re.compile(rf"(?P<code>(?P<ticks>`{{1,32}}+)[^`].*?(?P=ticks)) | {OPENERS}", re.VERBOSE | re.DOTALL)
 LATEX = re.compile(
-    rf"""(?P<code>\\begin\{{(?P<name>verbatim|lstlisting|minted)\*?\}}.*?\\end\{{(?P=name)\*?\}} | \\verb\*?(?P<bar>[^\w\s]).*?(?P=bar)
-  | \\\\(?:\[[^\]\n]*\])?)
+    rf"""(?P<verbatim>\\begin\{{(?P<name>verbatim|lstlisting|minted)\*?\}})
+  | (?P<code>\\verb\*?(?P<bar>[^\w\s])[^\n]{{0,500}}?(?P=bar) | \\\\(?:\[[^\]\n]{{0,100}}\])?)
   | {OPENERS}""",
     re.VERBOSE | re.DOTALL,
 )
@@ -77,7 +78,7 @@ INSIDE = re.compile(r"\\.|\$\$?|[{}]", re.DOTALL)
 WORDS_GROUP = re.compile(r"\\(?:text\w*|mbox|hbox|mathrm|fbox|tag)\s*\{[^{}]*$")
 MATH_SIGN = re.compile(r"[\\^_=+<>]")
 LONG_WORD = re.compile(r"(?:^|\s)[^\W\d_]{2,}(?:\s|$)")
-EMPHASIS = re.compile(r"</?(?P<name>[a-zA-Z]+)\b[^>]*>")
+EMPHASIS = re.compile(r"</?(?P<name>[a-zA-Z]+)\b[^<>]*>")
 CLOSERS = {"[": "\\]", "(": "\\)"}
 MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**"}
 
@@ -96,12 +97,13 @@ class Match:
 class Extracted:
     """A field with a placeholder in place of each formula, numbered in the order of `latex`.
 
-    `displayed` holds the numbers of the formulas on a line of their own.
+    `displayed` holds the numbers of the formulas on a line of their own. `unexpanded` formulas use macros that would write too much.
     """
 
     text: str
     latex: tuple[str, ...]
     displayed: frozenset[int] = frozenset()
+    unexpanded: int = 0
 
 
 def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = (), first: int = 0) -> Extracted:
@@ -119,7 +121,11 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
         last = formula.end
     pieces.append(text[last:])
     displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
-    return Extracted("".join(pieces), self_contained([found[at].latex for at in order]), displayed)
+    budget = Budget(len(text))
+    latex = tuple(found[at].latex for at in order)
+    if scope == "all":  # a reader of documents, which marks formulas by spans, has expanded their macros
+        latex = self_contained(latex, budget)
+    return Extracted("".join(pieces), latex, displayed, budget.refused)
 
 
 def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = ()) -> Iterator[Match]:
@@ -140,6 +146,7 @@ class _Reader:
         self.searched = without_open_tags(text) if syntax == "html" else text
         self.html = syntax == "html"
         self.has_spans = "span" in self.pattern.groupindex
+        self.has_verbatim = "verbatim" in self.pattern.groupindex
         self.scope = scope
         self.code = iter((*code, (len(text), len(text))))
         self._nexts: dict[str, tuple[int, int]] = {}
@@ -161,7 +168,14 @@ class _Reader:
                 yield formula
                 at = formula.end
             else:
-                at = match.end()
+                at = self._behind(match)
+
+    def _behind(self, match: re.Match[str]) -> int:
+        """Return where to read on behind what is no formula: behind the whole of an environment of code."""
+        if not self.has_verbatim or not match["verbatim"]:
+            return match.end()
+        end = self._next(closing := f"\\end{{{match['name']}", match.end())
+        return end + len(closing) if end < len(self.text) else match.end()
 
     def _is_whole(self, formula: Match) -> bool:
         """Return whether a formula has content, and none of it was cut out before as another formula."""

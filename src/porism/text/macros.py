@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from porism.formula.latex.editable import EditableLatex
-from porism.formula.latex.macros import DEFINES, Macros, definitions, expand_macros
+from porism.formula.latex.macros import DEFINES, Budget, Macros, definitions, expand_macros
 from porism.text.segment import Text
 
 HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\DeclareMathOperator", "\\let")
 
 
-def expand(latex: str, macros: Macros) -> str:
-    """Expand these macros in a formula."""
+def expand(latex: str, macros: Macros, budget: Budget) -> str:
+    """Expand these macros in a formula; one that the budget of its text does not allow stays as it is typed, and is counted there."""
     if not macros or "\\" not in latex:
         return latex
     source = EditableLatex(latex)
-    expand_macros(source, macros)
-    return source.text
+    if budget.left > 0 and expand_macros(source, macros, budget):
+        return source.text
+    budget.refused += 1
+    return latex
 
 
 def defined_macros(texts: Iterable[Text]) -> Macros:
@@ -26,11 +28,11 @@ def defined_macros(texts: Iterable[Text]) -> Macros:
     return definitions("\n".join(formula.text for text in marked for formula in text.formulas))
 
 
-def self_contained(latex: Sequence[str]) -> tuple[str, ...]:
+def self_contained(latex: Sequence[str], budget: Budget) -> tuple[str, ...]:
     """Expand in each formula of a field the macros that other formulas of it define; a formula that defines macros stays as it is."""
     defining = [formula for formula in latex if any(hint in formula for hint in HINTS) and DEFINES.search(formula)]
     if not defining:
         return tuple(latex)
     macros = definitions("\n".join(defining))
     kept = set(defining)
-    return tuple(formula if formula in kept else expand(formula, macros) for formula in latex)
+    return tuple(formula if formula in kept else expand(formula, macros, budget) for formula in latex)

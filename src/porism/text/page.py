@@ -14,13 +14,16 @@ from porism.text.segment import Segment, Text
 
 # A formula keeps the sign that follows it on its line.
 FOLLOWING = re.compile(r"[.,;:!?)\]]+")
-OPENING = re.compile(r"<([a-z0-9]+)([^<>]*)>")
+OPENING = re.compile(r"<([a-z0-9]++)([^<>]*)>")
 CLOSING = re.compile(r"</([a-z0-9]+)>")
 ATTRIBUTE = re.compile(r' ([a-z]+)="([^"<>]*)"')
 SAFE_ADDRESS = re.compile(rf"(?:{'|'.join(sorted(SCHEMES))}):|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 VOID = frozenset(("br", "hr", "img"))
 # Elements that are a block of their own; anything between them becomes a paragraph.
 BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"])
+
+
+MOST_MATH = 8_000_000  # characters of HTML that the formulas of a page may take
 
 
 class Inline(NamedTuple):
@@ -69,36 +72,60 @@ def picture_in_words(alt: str, address: str) -> str:
     return f"<em>[picture{described}]</em>"
 
 
+class MathBudget:
+    """How much HTML the formulas of a page may still take; those beyond it are shown as LaTeX."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_MATH
+
+    def whole_page(self) -> MathBudget:
+        """Return this budget, for every text of a page."""
+        return self
+
+    def shown(self, segment: Segment, formula: Callable[[Segment], str]) -> str:
+        """Return a formula as HTML."""
+        if self.left <= 0:
+            return f"<code>{escape_text(segment.text)}</code>"
+        shown = formula(segment)
+        self.left -= len(shown)
+        return shown
+
+
 @dataclass(frozen=True, slots=True)
 class PageRenderer:
     """Renders texts as HTML of a page.
 
     `formula` gives the HTML of a formula, `link` the opening tag for an address, `picture` what is shown for a picture with this description
-    at this address, `words` the HTML of a piece of text.
+    at this address, `words` the HTML of a piece of text, `budget` that of a text: a new one, or the one of its page.
     """
 
     formula: Callable[[Segment], str]
     link: Callable[[str], str] = link_as_it_is
     picture: Callable[[str, str], str] = picture_in_words
     words: Callable[[str], str] = escape_text
+    budget: Callable[[], MathBudget] = MathBudget
 
     def render(self, text: Text) -> str:
         """Return a text as HTML."""
-        return self._html(text.segments)
+        return self._html(text.segments, self.budget())
 
     def blocks(self, text: Text) -> list[str]:
         """Return the top-level blocks of a text (paragraphs, lists, ...); anything between them becomes paragraphs."""
-        return [f"<p>{self._html(group)}</p>" if loose else self._html(group) for group, loose in _top_level(text)]
+        budget = self.budget()
+        html_of = [(self._html(group, budget), loose) for group, loose in _top_level(text)]
+        return [f"<p>{block}</p>" if loose else block for block, loose in html_of]
 
-    def _html(self, segments: Iterable[Segment]) -> str:
-        return flow(self._inline(segment) for segment in segments)
+    def _html(self, segments: Iterable[Segment], budget: MathBudget) -> str:
+        return flow(self._inline(segment, budget) for segment in segments)
 
-    def _inline(self, segment: Segment) -> Inline:
+    def _inline(self, segment: Segment, budget: MathBudget) -> Inline:
         if segment.kind == "text":
             return Inline(self.words(segment.text))
         if segment.kind == "tag":
             return Inline(self._tag(segment.text))
-        shown = self.formula(segment)
+        shown = budget.shown(segment, self.formula)
         return Inline(f'<span class="display">{shown}</span>') if segment.display else Inline(shown, True)
 
     def _tag(self, tag: str) -> str:

@@ -74,12 +74,13 @@ def segment_official(
     `\\begin{align}` without dollar signs. They have no id.
     """
     cut = cut_official(without_placeholders(text))
+    unexpanded = 0
     if unmarked and UNMARKED.search(cut.text):
         first = len(cut.formulas)
         found = find_formulas(cut.text, syntax, first=first)
         more = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex, first)]
-        cut = Cut(found.text, [*cut.formulas, *more])
-    return segment_html(to_html(cut.text), cut.formulas, keep_all=True)
+        cut, unexpanded = Cut(found.text, [*cut.formulas, *more]), found.unexpanded
+    return segment_html(to_html(cut.text), cut.formulas, keep_all=True)._replace(unexpanded=unexpanded)
 
 
 def read_official(text: str) -> Text:

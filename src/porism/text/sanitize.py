@@ -100,10 +100,11 @@ def fill(text: str, replacement: Callable[[int], str]) -> str:
 
 
 class Segmented(NamedTuple):
-    """Clean HTML as segments, and the number of the formula at each position."""
+    """Clean HTML as segments, the number of the formula at each position, and how many formulas use macros that would write too much."""
 
     text: Text
     numbers: list[int]
+    unexpanded: int = 0
 
 
 def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = False) -> Segmented:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import random
 import shutil
 import threading
@@ -16,10 +17,13 @@ import pytest
 import porism
 from index.segments.answers import TOLERANCE, answers_of
 from index.segments.site import Site, index_site, make_site
+from porism.corpus.build import fields
+from porism.corpus.build.fields import Field, make_field
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost
+from porism.corpus.update import threads
 from porism.index.live import applying
 from porism.index.live.applying import Batch, LogApplier
-from porism.index.live.beside import open_log, rejected_path
+from porism.index.live.beside import attempts_path, open_log, rejected_path
 from porism.index.live.change_log import LogRecord
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.merging import merge
@@ -193,6 +197,61 @@ def test_what_cannot_be_applied_is_set_aside(index: Path, monkeypatch: pytest.Mo
         (3, "KeyError('a bug')"),
         (4, "unknown key 'nonsense'"),
     ]
+
+
+def hostile(text: str, form: Any, compat: bool) -> Field:
+    """Segment a field as a reader with two faults does: it does not end, or its process dies."""
+    while "endless" in text:
+        pass
+    if "deadly" in text:
+        os._exit(1)
+    return make_field(text, form, compat)
+
+
+def test_a_slow_change_is_left_out_and_the_others_are_made(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "CHANGE_SECONDS", 0.3)
+    monkeypatch.setattr(fields, "make_field", hostile)
+    log = open_log(index)
+    log.append([note(900, "zeppelin")])
+    log.append([note(901, "endless")])
+    log.append([{"id": 905, "parent_id": 901, "body": "an answer to it"}])
+    log.append([{"comment": 70, "post_id": 900, "body": "endless"}])
+    log.append([note(902, "balloon")])
+    assert apply_all(index) == 1
+    assert (found(index, "zeppelin"), found(index, "balloon"), found(index, "endless")) == ([900], [902], [])
+    lines = [json.loads(line) for line in rejected_path(index).read_text().splitlines()]
+    assert sorted((one["sequence"], one["change"], one["why"][:33]) for one in lines) == [
+        (2, "posts 901", "takes more than 0.3 seconds of pr"),
+        (3, "posts 905", "an answer whose question is left "),
+        (4, "comments 70", "takes more than 0.3 seconds of pr"),
+    ]
+
+
+def apply_hostile(index: Path) -> None:
+    fields.make_field = hostile
+    applying.MOST_DEATHS = 3
+    apply_all(index)
+
+
+def test_a_change_with_which_the_applier_dies_is_set_aside(index: Path) -> None:
+    log = open_log(index)
+    for number, title in enumerate(("zeppelin", "deadly", "balloon"), 900):
+        log.append([note(number, title)])
+    deaths = 0
+    while True:
+        process = multiprocessing.get_context("fork").Process(target=apply_hostile, args=(index,))
+        process.start()
+        process.join()
+        if process.exitcode == 0:
+            break
+        deaths += 1
+        assert deaths < 20
+    assert deaths == 4  # one with all three changes, then three with the deadly one alone
+    assert (found(index, "zeppelin"), found(index, "balloon"), found(index, "deadly")) == ([900], [902], [])
+    (rejected,) = (json.loads(line) for line in rejected_path(index).read_text().splitlines())
+    assert (rejected["sequence"], rejected["why"]) == (2, "3 processes died while they applied it")
+    assert rejected["change"] == note(901, "deadly")
+    assert not attempts_path(index).exists()
 
 
 def apply_without_end(index: Path) -> None:

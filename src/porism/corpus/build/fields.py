@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from porism.corpus.sources.raw import FAULTS, Form
+from porism.corpus.sources.raw import FAULTS, Dropped, Form
+from porism.deadline import ProcessorLimitExceeded, processor_limit
+from porism.formula.latex.macros import UNEXPANDED
 from porism.text.entities import decode_entities
 from porism.text.find import find_formulas
 from porism.text.lab import lab_formulas
@@ -14,6 +18,9 @@ from porism.text.read import segment_official
 from porism.text.sanitize import Segmented, clean, segment_html, without_placeholders
 from porism.text.segment import EMPTY, Segment, Text
 
+SECONDS = (
+    20.0  # of processor time, for a batch of fields and then for each of them; the longest post of a site takes 0.1
+)
 MARK = re.compile(r"[`*\[]")
 # The marks that the site supports in comments.
 COMMENT_MARKS = (
@@ -33,20 +40,48 @@ class Field:
 
     `order` lists the positions of the formulas in the order in which they are numbered. `lost` are formulas whose position did not
     survive the cleaning (inside a tag or a dropped element). `fault` says why a field could not be segmented: it is kept as plain text.
+    `unexpanded` formulas use macros that would write too much, and stay as they are typed.
     """
 
     text: Text = EMPTY
     order: tuple[int, ...] = ()
     lost: tuple[str, ...] = ()
     fault: str = ""
+    unexpanded: int = 0
+
+
+class RawField(NamedTuple):
+    """A field as its source has it."""
+
+    text: str
+    form: Form
+
+
+def make_fields(fields: Sequence[RawField], compat: bool) -> list[Field]:
+    """Segment fields, and keep one that cannot be segmented, or not in time, as plain text: one text must not end a build."""
+    try:
+        with processor_limit(SECONDS):
+            return [make_field_of_any_text(field.text, field.form, compat) for field in fields]
+    except ProcessorLimitExceeded as error:
+        if len(fields) > 1:
+            return [made for field in fields for made in make_fields([field], compat)]
+        return [Field(Text.of([Segment("text", fields[0].text)]), fault=error.message)]
 
 
 def make_field_of_any_text(text: str, form: Form, compat: bool) -> Field:
-    """Segment a field, and keep one that cannot be segmented as plain text: one text must not end a build."""
+    """Segment a field, and keep one that cannot be segmented as plain text."""
     try:
         return make_field(text, form, compat)
     except FAULTS as error:
         return Field(Text.of([Segment("text", text)]), fault=type(error).__name__)
+
+
+def field_remarks(field: Field, where: str) -> Iterator[Dropped]:
+    """Yield what a ledger says of a field that is kept in another way than it should be."""
+    if field.fault:
+        yield Dropped("texts", f"formulas cannot be found ({field.fault}), kept as plain text", where)
+    if field.unexpanded:
+        yield Dropped("formulas with macros", UNEXPANDED, f"{where}: {field.unexpanded} formulas")
 
 
 def make_field(text: str, form: Form, compat: bool) -> Field:
@@ -68,7 +103,7 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     # The lab has ids for formulas without a position, too.
     placed = frozenset(segmented.numbers)
     lost = [latex for at, latex in enumerate(found.latex) if at not in placed] if compat else ()
-    return _field(segmented, tuple(lost))
+    return _field(segmented, tuple(lost), found.unexpanded)
 
 
 def text_to_html(text: str) -> str:
@@ -92,6 +127,7 @@ def _decoded_to_html(text: str) -> str:
     return text_to_html(decode_entities(text))
 
 
-def _field(segmented: Segmented, lost: tuple[str, ...] = ()) -> Field:
+def _field(segmented: Segmented, lost: tuple[str, ...] = (), unexpanded: int = 0) -> Field:
     numbers = segmented.numbers
-    return Field(segmented.text, tuple(sorted(range(len(numbers)), key=numbers.__getitem__)), lost)
+    order = tuple(sorted(range(len(numbers)), key=numbers.__getitem__))
+    return Field(segmented.text, order, lost, unexpanded=unexpanded or segmented.unexpanded)

@@ -11,12 +11,14 @@ from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.options import TreesFrom
 from porism.corpus.build.visual import BATCH, VisualIds, VisualKeyRow, visual_key
 from porism.corpus.build.work import ExpressionRow, columns, note, progress, replace, rows, top
+from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
 from porism.formula.parsed import opaque
 from porism.parallel import Pool, TaskQueue, ordered
 
 OFFICIAL = "official MathML"
+SECONDS = 20.0  # of processor time, for a batch of expressions and then for each of them
 
 
 class Given(NamedTuple):
@@ -60,12 +62,24 @@ def load_parser() -> None:
 
 def parse_all(expressions: list[Given]) -> list[Trees]:
     """Parse expressions from their LaTeX, and from given MathML only where LaTeX is absent or not understood. The work of one worker."""
-    return [_guarded(given, official=False) for given in expressions]
+    return _parse_in_time(expressions, official=False)
 
 
 def parse_all_official(expressions: list[Given]) -> list[Trees]:
     """Parse expressions from their given MathML, and from LaTeX only where that cannot be used. The work of one worker."""
-    return [_guarded(given, official=True) for given in expressions]
+    return _parse_in_time(expressions, official=True)
+
+
+def _parse_in_time(expressions: list[Given], official: bool) -> list[Trees]:
+    """Parse expressions; one that takes too much processor time is kept as tokens."""
+    try:
+        with processor_limit(SECONDS):
+            return [_guarded(given, official) for given in expressions]
+    except ProcessorLimitExceeded as error:
+        if len(expressions) > 1:
+            return [trees for given in expressions for trees in _parse_in_time([given], official)]
+        given = expressions[0]
+        return [_trees(opaque(given.latex, (Problem(error.message, 0, len(given.latex)),)))]
 
 
 # Records between processes are plain tuples, which are pickled in a third of the time.

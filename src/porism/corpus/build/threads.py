@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from porism.corpus.build.expressions import ExpressionIds
-from porism.corpus.build.fields import Field, make_field_of_any_text
+from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields
 from porism.corpus.build.given import known_formulas, top_id
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.locate import Locator
@@ -37,12 +37,14 @@ from porism.corpus.build.work import (
     rows,
     top,
 )
-from porism.corpus.sources.raw import TITLE_FORM, Form
+from porism.corpus.sources.raw import TITLE_FORM
 from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.parallel import Pool, ordered
 from porism.text.segment import Segment, Text
 
-THREADS = 200
+THREADS = 200  # of a batch
+ROWS = 10  # that are read together: the largest are 2 million characters
+BATCH_TEXT = 2_000_000  # characters of a batch, of which several wait for workers
 BODY_KIND = {"question": QUESTION, "answer": ANSWER}
 
 # What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each batch.
@@ -51,7 +53,7 @@ LATE_ANSWERS = f"""SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source
     (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
 LATE_COMMENTS = f"""SELECT {columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
-NEXT = f" AND seq > ? ORDER BY seq LIMIT {THREADS}"
+NEXT = f" AND seq > ? ORDER BY seq LIMIT {ROWS}"
 ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
 COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
 INSERT_FOUND = insert("found", FoundFormula)
@@ -81,13 +83,6 @@ class Batch:
     stage: str
     items: list[ThreadPost | ThreadComment]
     last: int
-
-
-class RawField(NamedTuple):
-    """A field as its source has it."""
-
-    text: str
-    form: Form
 
 
 class FieldsTask(NamedTuple):
@@ -125,9 +120,9 @@ class SourceIds(NamedTuple):
 Item = TypeVar("Item", PostRow, CommentRow)
 
 
-def make_fields(task: FieldsTask) -> list[Field]:
+def _make_fields(task: FieldsTask) -> list[Field]:
     """Segment all fields of a batch: the work of one worker."""
-    return [make_field_of_any_text(field.text, field.form, task.compat) for field in task.fields]
+    return make_fields(task.fields, task.compat)
 
 
 class Segmenter:
@@ -167,7 +162,7 @@ class Segmenter:
         self.following = max(self.first_own_id, top_id(self.work) + 1)
         batches = chain(self._threads(), self._late_answers(), self._late_comments())
         tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
-        for batch, fields in ordered(pool, make_fields, tasks, window):
+        for batch, fields in ordered(pool, _make_fields, tasks, window):
             self._write(batch, fields, compat)
             note(self.work, batch.stage, batch.last)
             self.ledger.save()
@@ -182,9 +177,20 @@ class Segmenter:
         """Yield rows in the order of `seq`, each with the posts and comments that belong to it."""
         stage = f"{name} {self.source}"
         after = progress(self.work, stage)
+        items: list[ThreadPost | ThreadComment] = []
+        number = characters = 0
         while found := rows(self.work, kind, query + NEXT, self.source, after):
-            after = found[-1].seq
-            yield Batch(stage, [item for row in found for item in gather(row)], after)
+            for row in found:
+                own = list(gather(row))
+                items += own
+                after, number = row.seq, number + 1
+                characters += sum(len(item.row.body) for item in own)
+                # Text is limited as well as the number of threads, so that memory stays flat where posts are large.
+                if number == THREADS or characters > BATCH_TEXT:
+                    yield Batch(stage, items, after)
+                    items, number, characters = [], 0, 0
+        if items:
+            yield Batch(stage, items, after)
 
     def _threads(self) -> Iterator[Batch]:
         return self._batches("threads", PostRow, QUESTIONS, self._thread)
@@ -289,9 +295,8 @@ class Segmenter:
     def _text(self, read: ReadField, place: Place) -> Text:
         """Number the formulas of a field."""
         field, formulas = read
-        if field.fault:
-            why = f"formulas cannot be found ({field.fault}), kept as plain text"
-            self.ledger.drop("texts", why, f"post {place.post_id}")
+        for remark in field_remarks(field, f"post {place.post_id}"):
+            self.ledger.drop(remark.what, remark.why, remark.where)
         for at in field.order:
             formulas[at] = self._numbered(formulas[at], place)
         for latex in field.lost:

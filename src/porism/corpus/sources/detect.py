@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.sources.arqmath import ArqMath
-from porism.corpus.sources.documents.folder import READERS, Folder, documents
+from porism.corpus.sources.documents.folder import Folder, documents
+from porism.corpus.sources.documents.limited import READERS
 from porism.corpus.sources.dump import Dump
 from porism.corpus.sources.formulalist import FormulaList
 from porism.corpus.sources.raw import Source

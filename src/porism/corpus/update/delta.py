@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.build.finish import add_indexes, digest
+from porism.corpus.build.ledger import EXAMPLES, Entry
 from porism.corpus.build.work import FoundFormula
 from porism.corpus.post import User
 from porism.corpus.sources.raw import Dropped
@@ -21,7 +22,7 @@ from porism.corpus.store.rows import Visual
 from porism.corpus.store.schema import DATABASE, MANIFEST, REMOVED_TABLE, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.formulas import Expressions, highest
-from porism.corpus.update.threads import ThreadEditor, ThreadRows, read_thread
+from porism.corpus.update.threads import SlowChange, ThreadEditor, ThreadRows, read_thread
 from porism.files import atomic_file
 from porism.integrity import describe_file, seal
 from porism.text.segment import Text
@@ -40,6 +41,7 @@ class Delta:
     gone_visuals: list[int] = field(default_factory=list)
     first_expression: int = 1
     skipped: list[Dropped] = field(default_factory=list)
+    remarks: list[Dropped] = field(default_factory=list)  # on what is kept in another way than it should be
     counts: Counter[str] = field(default_factory=Counter)  # added, replaced and deleted posts and comments
 
     def __bool__(self) -> bool:
@@ -67,7 +69,7 @@ class DeltaWriter:
         titles_changed = []
         for question in sorted(self._affected()):
             old = read_thread(self._parts, question)
-            new = self._editor.apply(question, old)
+            new = self._edited(question, old)
             if new != old:
                 self._old[question], self._new[question] = old, new
             if _title(question, new) != _title(question, old):
@@ -76,7 +78,16 @@ class DeltaWriter:
             if question not in self._new:
                 self._old[question] = self._new[question] = read_thread(self._parts, question)
         self._describe()
+        self.delta.remarks = self._editor.remarks
         return self.delta
+
+    def _edited(self, question: int, old: ThreadRows) -> ThreadRows:
+        """Return a thread after the changes; those that take too long are left out."""
+        while True:
+            try:
+                return self._editor.apply(question, old)
+            except SlowChange as change:
+                self.delta.skipped += self._editor.leave_out(change, question, old)
 
     def _thread_of(self, post: int) -> int | None:
         row = self._parts.one("SELECT thread_id FROM posts WHERE id = ?", (post,))
@@ -158,7 +169,8 @@ class DeltaWriter:
         }
         store.close()
         own = self._collection
-        changed = {"digest": content, "counts": {**own.manifest["counts"], **counts}}
+        ledger = with_remarks(own.manifest["ledger"], self.delta.remarks)
+        changed = {"digest": content, "counts": {**own.manifest["counts"], **counts}, "ledger": ledger}
         write_collection_manifest(own, [*own.part_folders, folder], folder, changed)
 
     def _removed(self) -> list[int]:
@@ -247,6 +259,16 @@ class DeltaWriter:
         store.executemany("INSERT INTO tags VALUES(?, ?)", sorted(changed.items()))
         known = {tag.name: tag.posts for tag in self._collection.tags()} if changed else {}
         return sum(bool(known.get(tag, 0) + number) - bool(known.get(tag, 0)) for tag, number in changed.items())
+
+
+def with_remarks(ledger: Sequence[dict[str, Any]], remarks: Sequence[Dropped]) -> list[dict[str, Any]]:
+    """Return the ledger of a collection with the remarks of a change."""
+    entries = {(one["what"], one["why"]): Entry(**one) for one in ledger}
+    for remark in remarks:
+        known = entries.get((remark.what, remark.why), Entry(remark.what, remark.why, 0, []))
+        examples = [*known.examples, remark.where][:EXAMPLES]
+        entries[remark.what, remark.why] = known._replace(number=known.number + 1, examples=examples)
+    return [entries[key]._asdict() for key in sorted(entries)]
 
 
 def write_collection_manifest(before: Collection, parts: Sequence[Path], folder: Path, changed: dict[str, Any]) -> None:

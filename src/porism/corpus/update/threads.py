@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from porism.corpus.build.fields import make_field_of_any_text
+from porism.corpus.build.fields import field_remarks, make_field_of_any_text
 from porism.corpus.build.threads import BODY_KIND, Place
 from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
 from porism.corpus.post import Link
-from porism.corpus.sources.raw import TITLE_FORM, Form, RawComment, RawPost
+from porism.corpus.sources.raw import TITLE_FORM, Dropped, Form, RawComment, RawPost
 from porism.corpus.store.parts import Parts
 from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.formulas import Expressions
+from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.text.segment import Segment, Text
+
+# Processor time that a change may take, and for each character of its body; an ordinary one takes a tenth of that.
+CHANGE_SECONDS, SECONDS_OF_CHARACTER = 5.0, 20e-6
 
 POSTS = f"SELECT {columns(StoredPost)} FROM posts WHERE thread_id = ? ORDER BY id"
 COMMENTS = f"SELECT {columns(StoredComment)} FROM comments WHERE post_id = ? ORDER BY id"
@@ -73,6 +78,26 @@ class _Field(NamedTuple):
     comment_id: int | None
 
 
+class SlowChange(Exception):
+    """A post or comment that takes more processor time to read than it may."""
+
+    def __init__(self, what: Literal["posts", "comments"], number: int, why: str) -> None:
+        super().__init__(why)
+        self.what = what
+        self.number = number
+        self.why = why
+
+
+@contextmanager
+def _in_time(what: Literal["posts", "comments"], record: RawPost | RawComment) -> Iterator[None]:
+    """Limit the processor time of a change, so that one slow change does not hold up the others."""
+    try:
+        with processor_limit(CHANGE_SECONDS + SECONDS_OF_CHARACTER * len(record.body)):
+            yield
+    except ProcessorLimitExceeded as error:
+        raise SlowChange(what, record.id, error.message) from None
+
+
 class ThreadEditor:
     """Apply changes to threads."""
 
@@ -84,6 +109,7 @@ class ThreadEditor:
         self._next = first_formula
         self._source = source
         self._compat = compat
+        self.remarks: list[Dropped] = []  # on fields that are kept in another way than they should be
         self._posts: defaultdict[int, list[RawPost]] = defaultdict(list)  # of each thread
         for post in changes.posts.values():
             self._posts[post.id if post.kind == "question" else post.parent_id or 0].append(post)
@@ -94,8 +120,21 @@ class ThreadEditor:
         for link in changes.links.values():
             self._links[link.post_id].append(Link(link.post_id, link.other_id, link.kind))
 
+    def leave_out(self, change: SlowChange, question: int, old: ThreadRows) -> Iterator[Dropped]:
+        """Do not make a change of a thread; yield it, and what cannot be made without it."""
+        if change.what == "comments":
+            comment = self._changes.comments.pop(change.number)
+            self._comments[comment.post_id].remove(comment)
+        else:
+            self._posts[question].remove(self._changes.posts.pop(change.number))
+        yield Dropped(change.what, change.why, str(change.number))
+        if change.number == question and question not in old.posts:
+            for answer in self._posts.pop(question, []):
+                del self._changes.posts[answer.id]
+                yield Dropped("posts", "an answer whose question is left out", str(answer.id))
+
     def apply(self, question: int, old: ThreadRows) -> ThreadRows:
-        """Return the thread after the changes; empty if it has no question then."""
+        """Return the thread after the changes; empty if it has no question then. Raise SlowChange for one that must be left out."""
         new = ThreadRows()
         formulas: defaultdict[_Field, list[FoundFormula]] = defaultdict(list)
         for one in old.formulas:
@@ -107,7 +146,8 @@ class ThreadEditor:
             return new
         for number in sorted(kept.keys() | put.keys(), key=lambda number: (number != question, number)):
             if number in put:
-                new.posts[number] = self._post(put[number], question, old.posts.get(number), formulas, new)
+                with _in_time("posts", put[number]):
+                    new.posts[number] = self._post(put[number], question, old.posts.get(number), formulas, new)
             else:
                 new.posts[number] = kept[number]
                 for kind in (TITLE, BODY_KIND[kept[number].kind]):
@@ -133,7 +173,8 @@ class ThreadEditor:
                 new.formulas += formulas.get(place, [])
                 continue
             raw, before = put[number], old.comments.get(number)
-            body = self._text(raw.body, raw.form, place, thread, before and before.body, formulas, new)
+            with _in_time("comments", raw):
+                body = self._text(raw.body, raw.form, place, thread, before and before.body, formulas, new)
             new.comments[number] = StoredComment(number, post, raw.score, raw.created, raw.owner_id, body)
 
     def _post(
@@ -179,6 +220,7 @@ class ThreadEditor:
         if before is not None and same_text(found.text, Text(before)):
             new.formulas += formulas.get(place, [])
             return before
+        self.remarks += field_remarks(found, f"post {place.post_id}")
         segments = found.text.formulas
         ids = self._expressions.intern([segments[at].text for at in found.order])
         where = Place(place.post_id, thread, place.kind, place.comment_id)

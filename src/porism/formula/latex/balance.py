@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from porism.formula.latex.editable import EditableLatex
+from porism.formula.latex.editable import Edit, EditableLatex
 
 _MARK = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\(?:left|right)(?![A-Za-z])|\\.|[{}&]", re.DOTALL)
 _NAME = re.compile(r"\{([^{}]*+)\}")
@@ -36,7 +36,8 @@ class _Balancer:
     def __init__(self, source: EditableLatex) -> None:
         self.source = source
         self.stack: list[_Open] = []
-        self.edits: list[tuple[int, int, str]] = []
+        self.environments = 0  # on the stack
+        self.edits: list[Edit] = []
         self.cells = False
 
     def take(self, mark: str, start: int, end: int) -> None:
@@ -53,6 +54,7 @@ class _Balancer:
             self.cell(mark, start, end)
         elif mark.startswith("\\begin"):
             self.stack.append(_Open(_name(mark), start, end))
+            self.environments += _name(mark) not in _CLOSERS
         elif mark.startswith("\\end"):
             self.close(_name(mark), start, end, f"\\end{{{_name(mark)}}} has no \\begin")
 
@@ -61,18 +63,24 @@ class _Balancer:
         for at in range(len(self.stack) - 1, -1, -1):
             if self.stack[at].kind == kind:
                 self.close_above(at + 1, start)
-                self.stack.pop()
+                self.pop()
                 return
             if past is not None and self.stack[at].kind not in past:
                 break
-        self.edits.append((start, end, ""))
+        self.edits.append(Edit(start, end, ""))
         self.note(kind, complaint, start, end)
+
+    def pop(self) -> _Open:
+        """Take the innermost opening off the stack."""
+        top = self.stack.pop()
+        self.environments -= top.kind not in _CLOSERS
+        return top
 
     def close_above(self, level: int, at: int) -> None:
         """Close all openings above a level of the stack."""
         while len(self.stack) > level:
-            kind, start, end = self.stack.pop()
-            self.edits.append((at, at, _CLOSERS.get(kind) or f"\\end{{{kind}}}"))
+            kind, start, end = self.pop()
+            self.edits.append(Edit(at, at, _CLOSERS.get(kind) or f"\\end{{{kind}}}"))
             shown = _SHOWN.get(kind) or f"\\begin{{{kind}}}"
             self.note(kind, f"{shown} is never closed", start, end)
 
@@ -81,19 +89,19 @@ class _Balancer:
         if self.stack and self.stack[-1].kind == "left":
             self.stack.pop()
         else:
-            self.edits.append((start, start, "\\left."))
+            self.edits.append(Edit(start, start, "\\left."))
             self.note("left", "\\right has no \\left", start, end)
 
     def cell(self, mark: str, start: int, end: int) -> None:
         """End a cell or row of a table: nothing may stay open in it. Outside a table there are no cells."""
-        if any(kind not in _CLOSERS for kind, _, _ in self.stack):
+        if self.environments:
             while self.stack[-1].kind in _CLOSERS:
-                kind, first, last = self.stack.pop()
-                self.edits.append((first, last, "") if kind == "{" else (start, start, _CLOSERS[kind]))
+                kind, first, last = self.pop()
+                self.edits.append(Edit(first, last, "") if kind == "{" else Edit(start, start, _CLOSERS[kind]))
                 self.note(kind, f"{_SHOWN[kind]} crosses the cells of a table", first, last)
         elif mark == "&":
             if self.stack:
-                self.edits.append((start, end, ""))
+                self.edits.append(Edit(start, end, ""))
             else:
                 self.cells = True
             self.note("cells", "& outside a table", start, end)
@@ -108,11 +116,9 @@ class _Balancer:
         end = len(self.source.text)
         self.close_above(0, end)
         if self.cells:
-            self.edits += [(0, 0, "\\begin{matrix}"), (end, end, "\\end{matrix}")]
-        # From the right, so that positions stay valid; at one position first removals, then insertions in the order they were made.
-        order = sorted(range(len(self.edits)), key=lambda at: (self.edits[at][0], self.edits[at][1], at), reverse=True)
-        for start, stop, new in (self.edits[at] for at in order):
-            self.source.replace(start, stop, new)
+            self.edits += [Edit(0, 0, "\\begin{matrix}"), Edit(end, end, "\\end{matrix}")]
+        # At one position insertions come first, in the order in which they were made.
+        self.source.apply(sorted(self.edits, key=lambda edit: (edit.start, edit.end)))
 
 
 def _name(mark: str) -> str:

@@ -1,7 +1,7 @@
 """Protect the converter from nested brackets, which can cost it exponential time.
 
 math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with each unclosed
-bracket: with thirty of them it never ends. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
+bracket: with thirty of them it never ends. `\\bigl` makes an opening bracket of any sign. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
 unclosed. The result looks the same. Closed brackets can cost as much when they are nested, and a closing one that is the argument of a
 command (`\\norm)`) closes nothing, so only a text with few opening brackets (`has_few_brackets`) is cheap for sure.
 """
@@ -37,15 +37,20 @@ def _pattern(tokens: list[str]) -> str:
     return rf"(?:\\(?:{'|'.join(commands)})(?![A-Za-z])|{symbols})"
 
 
-_SIZE = r"(?:\\[bB]igg?[lrm]?\s*)?"
+_SIZE = r"(?:\\[bB]igg?m?\s*+)?"
+_SIGN = r"\s*+(?:\\[A-Za-z]+|\\?.)"
+_LEFT, _RIGHT = rf"\\[bB]igg?l(?![A-Za-z]){_SIGN}", rf"\\[bB]igg?r(?![A-Za-z]){_SIGN}"
 _OPENERS = _openers()
-_OPEN = _SIZE + _pattern(_OPENERS)
+_OPEN = f"{_LEFT}|{_SIZE}{_pattern(_OPENERS)}"
 _CLOSERS = [chr(code) for code in range(0x3020) if unicodedata.category(chr(code)) in ("Pe", "Pf") and chr(code) != "}"]
-_CLOSE = _SIZE + _pattern(
+_CLOSE = f"{_RIGHT}|{_SIZE}" + _pattern(
     ["\\}", "⎱", *_CLOSERS, *{_closing(token) for token in _OPENERS if token.startswith(("\\l", "\\u"))}]
 )
-_COMMAND_STARTS = tuple(sorted({token[:2] for token in _OPENERS if token[0] == "\\"}))
-_ANY_OPEN = re.compile(_pattern(_OPENERS))
+_COMMAND_STARTS = (
+    *sorted({token[:2] for token in _OPENERS if token[0] == "\\"}),
+    *(rf"\{size}l" for size in ("big", "Big", "bigg", "Bigg")),
+)
+_ANY_OPEN = re.compile(f"{_LEFT}|{_pattern(_OPENERS)}", re.DOTALL)
 _MARK = re.compile(
     rf"(?P<skip>\\(?:left|right|middle)\s*(?:\\[A-Za-z]+|\\?.))|(?P<open>{_OPEN})|(?P<close>{_CLOSE})|\\\\|\\.|[{{}}&]",
     re.DOTALL,

@@ -178,7 +178,7 @@ def _nested(latex: str) -> int:
             depth += 1
             if depth > MAX_NESTING:
                 return found.start()
-        elif mark in ("}", "\\right"):
+        elif mark in ("}", "\\right") and depth:
             depth -= 1
     return 0
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from porism.formula.problems import Problem
+
+
+class Edit(NamedTuple):
+    """New text in place of the characters from start to end."""
+
+    start: int
+    end: int
+    new: str
 
 
 class EditableLatex:
@@ -22,9 +31,21 @@ class EditableLatex:
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Replace the characters from start to end."""
-        end = min(end, len(self.text))
-        self.text = self.text[:start] + new + self.text[end:]
-        self.positions[start:end] = [self.positions[start]] * len(new)
+        self.apply((Edit(start, end, new),))
+
+    def apply(self, edits: Iterable[Edit]) -> None:
+        """Make edits, whose positions are those before the first of them: in order, none inside another. Takes one pass."""
+        parts: list[str] = []
+        positions: list[int] = []
+        last = 0
+        for start, end, new in edits:
+            parts += self.text[last:start], new
+            positions += self.positions[last:start]
+            positions += [self.positions[start]] * len(new)
+            last = min(end, len(self.text))
+        parts.append(self.text[last:])
+        positions += self.positions[last:]
+        self.text, self.positions = "".join(parts), positions
 
     def sub(self, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], repair: str) -> bool:
         """Replace every match of a pattern. Return whether something changed, and note the repair if so."""

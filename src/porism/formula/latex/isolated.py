@@ -64,6 +64,9 @@ class _Process:
             answer = _read_line(child.stdout.fileno(), time.monotonic() + _waiting())
         except OSError:
             answer = b""
+        except BaseException:  # the time of the caller is over; its answer must not be that to the next task
+            self.stop()
+            raise
         if not answer:
             self.stop()
             raise TooExpensive(f"the conversion takes more than {CPU_SECONDS} seconds of processor time")

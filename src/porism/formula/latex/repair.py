@@ -9,7 +9,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from porism.formula.latex.balance import balance
-from porism.formula.latex.editable import EditableLatex
+from porism.formula.latex.editable import Edit, EditableLatex
 from porism.formula.latex.macros import DEFINES, Macros, expand_macros
 
 # The converter accepts texts with these marks but misreads them, so they are prepared before the first try.
@@ -37,6 +37,7 @@ _BRACED_AS = {
 _PARENTHESES = re.compile(r"(?<!\\)((?:\\\\)*)\\[()]")
 _ESCAPED_OR_DOLLAR = re.compile(r"\\.|\$", re.DOTALL)
 _TEXT = re.compile(r"\\(?:text\w*|mbox|hbox)\s*\{")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 def _rows(name: str) -> list[list[str]]:
@@ -206,29 +207,35 @@ def _dollars(source: EditableLatex) -> None:
     for position, new in out:
         if not new:
             source.note_problem("stray $", position, position + 1)
-    for position, new in reversed(out):
-        source.replace(position, position + 1, new)
+    source.apply(Edit(position, position + 1, new) for position, new in out)
     if out:
         source.note_repair("dollar signs")
 
 
 def _braced_tables(source: EditableLatex) -> None:
     """Rewrite plain TeX's `\\matrix{a & b \\cr c & d}` as an environment."""
-    changed = False
-    while True:
-        found = _BRACED.search(source.text)
-        if not found:
-            break
-        depth, position = 1, found.end()
-        while position < len(source.text) and depth:
-            char = source.text[position]
-            depth += (char == "{") - (char == "}")
-            position += 2 if char == "\\" else 1
-        name = _BRACED_AS.get(found[1], found[1])
-        source.replace(
-            min(position, len(source.text)) - (depth == 0), min(position, len(source.text)), f"\\end{{{name}}}"
-        )
-        source.replace(found.start(), found.end(), f"\\begin{{{name}}}")
-        changed = True
-    if changed:
-        source.note_repair("old tables")
+    tables = {found.end() - 1: found for found in _BRACED.finditer(source.text)}
+    if not tables:
+        return
+    edits: list[Edit] = []
+    opened: list[re.Match[str] | None] = []  # the tables and other groups that are open
+    for brace in _BRACE.finditer(source.text):
+        if brace[0] == "{":
+            opened.append(tables.get(brace.start()))
+        elif brace[0] == "}" and opened:
+            table = opened.pop()
+            if table is not None:
+                edits += _as_environment(table, brace.start(), brace.end())
+    end = len(source.text)
+    for table in opened:
+        if table is not None:
+            edits += _as_environment(table, end, end)
+    edits.sort(key=lambda edit: edit.start)
+    source.apply(edits)
+    source.note_repair("old tables")
+
+
+def _as_environment(table: re.Match[str], start: int, end: int) -> list[Edit]:
+    """Return the edits that make an environment of a table whose closing brace is here."""
+    name = _BRACED_AS.get(table[1], table[1])
+    return [Edit(table.start(), table.end(), f"\\begin{{{name}}}"), Edit(start, end, f"\\end{{{name}}}")]

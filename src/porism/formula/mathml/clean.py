@@ -77,7 +77,7 @@ def _recover(text: str) -> Element:
     """Read ill-formed MathML. Official files contain raw `<` and `&`: escape what opens no tag, then let lxml recover the rest."""
     from lxml import etree
 
-    text = re.sub(r"<\?xml[^>]*\?>", "", text).strip()
+    text = re.sub(r"<\?xml[^<>]*\?>", "", text).strip()
     text = _PREFIX.sub(r"<\1", _BARE.sub("&lt;", _ALTTEXT.sub("", text)))
     try:
         return fromstring(text)
@@ -171,7 +171,7 @@ _ATTRIBUTES = frozenset(
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
 # The styles with which the converter aligns columns, draws lines and colours; no URL, no function.
 _SAFE_STYLE = re.compile(
-    r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]+;?\s*)*\Z"
+    r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]++;?\s*+)*+\Z"
 )
 _SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
 
@@ -185,7 +185,7 @@ _CONTAINERS = "|".join(sorted(_ELEMENTS - _TOKENS - {"math"}))
 # Characters that XML allows, without those that a parser changes.
 _CHARACTERS = r"(?:[^<>&\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|&(?:amp|lt|gt);)*+"
 _TOKEN = "|".join(rf"<{name}(?:{_HARMLESS})*+>{_CHARACTERS}</{name}>" for name in sorted(_TOKENS))
-_EMPTY = re.compile(r"<(m[a-z]+|none)([^<>]*)/>")
+_EMPTY = re.compile(r"<(m[a-z]++|none)([^<>]*)/>")
 
 
 @cache

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-_TAG = re.compile(r"<(/?)([a-z]++)[^>]*+>")
-_OPEN_TAG = re.compile(r"<([a-z]++)([^>]*+)>")
+_TAG = re.compile(r"<(/?)([a-z]++)[^<>]*+>")
+_OPEN_TAG = re.compile(r"<([a-z]++)([^<>]*+)>")
 _NEUTRAL = re.compile(r"[()\[\]{}\u2061-\u2064]?<")
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
 

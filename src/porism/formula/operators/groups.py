@@ -9,7 +9,7 @@ from porism.formula.operators.scripts import PLAIN, Parser
 from porism.formula.operators.table import REL, SYMBOLS
 from porism.formula.tree import Node, elements_of, row_of
 
-_LABEL = re.compile(r"M!(.*?)(\d+)x(\d+)$", re.S)
+_LABEL = re.compile(r"M!(\D*+)(\d++)x(\d++)$", re.S)
 
 
 class GroupShape(NamedTuple):

@@ -2,13 +2,16 @@
 
 Changes and position are one commit, so that a process may be killed at any moment: the next one goes on after the last record that the index
 has. A batch gives what its records give one after the other. A record that cannot be applied is set aside and reported; the others go on.
+That includes a record with which the process died again and again: what is tried is noted beside the log.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +20,7 @@ from porism.corpus.update.changes import Changes
 from porism.corpus.update.lines import take_record
 from porism.errors import PorismError
 from porism.files import make_private, sync_folder
-from porism.index.live.beside import open_log, rejected_path
+from porism.index.live.beside import attempts_path, open_log, rejected_path
 from porism.index.live.change_log import LogRecord
 from porism.index.manifest import SEARCH, LogPosition, read_manifest
 from porism.index.segments.writer import FOLDER, IndexWriter
@@ -27,6 +30,7 @@ MOST_BYTES = 4 << 20  # of the log in one commit
 MOST_RECORDS = 500  # of the log in one commit: they should be searchable soon
 TRIM_BYTES = 4 << 20  # applied records that are removed from the log even though others wait
 LOCK_SECONDS = 600.0  # to wait for another writer, such as `porism update`
+MOST_DEATHS = 10  # of processes that were applying one record, until it is set aside
 SOURCE = "api"
 # Errors that have nothing to do with a record: disk, memory, another process. The batch is tried again later.
 PASSING = (OSError, MemoryError, PorismError, sqlite3.OperationalError)
@@ -86,6 +90,11 @@ class Batch:
         own.put(changes.links.values())
 
     @property
+    def first(self) -> int:
+        """The number of the first record."""
+        return self.records[0].sequence
+
+    @property
     def last(self) -> int:
         """The number of the last record."""
         return self.records[-1].sequence
@@ -96,6 +105,39 @@ def _named(changes: Changes) -> set[int]:
     parents = {post.parent_id for post in changes.posts.values() if post.parent_id is not None}
     commented = {comment.post_id for comment in changes.comments.values()}
     return parents | commented | {link.post_id for link in changes.links.values()}
+
+
+class Attempt(NamedTuple):
+    """Records that a process was applying when it died: the first, the last, and how many had died before with the first one alone."""
+
+    first: int
+    last: int
+    deaths: int
+
+
+class Attempts:
+    """A note in a file of the records that are being applied: the next process knows with which one this process died."""
+
+    def __init__(self, path: Path, log: str) -> None:
+        self._path = path
+        self._log = log
+        self._died: Attempt | None = None
+        with suppress(OSError, ValueError):
+            of, *numbers = path.read_text("ascii").split(" ")
+            self._died = Attempt(*map(int, numbers)) if of == log and len(numbers) == 3 else None
+
+    def died_with(self, first: int) -> Attempt | None:
+        """Return the attempt with which the process before this one died, if it began with this record."""
+        return self._died if self._died is not None and self._died.first == first else None
+
+    def begin(self, attempt: Attempt) -> None:
+        """Note that records are being applied."""
+        with open(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as out:
+            out.write(" ".join((self._log, *map(str, attempt))))
+
+    def end(self) -> None:
+        """Note that nothing is being applied."""
+        self._path.unlink(missing_ok=True)
 
 
 class LogApplier:
@@ -111,6 +153,7 @@ class LogApplier:
         self.has_more = False  # whether the last batch left records that were there
         self._idle = (0, 0, 0)  # the state of the file when all its records were applied
         self._single = 0  # up to this record, one at a time
+        self._attempts = Attempts(attempts_path(index), state.log)
 
     def has_changes(self) -> bool:
         """Return whether a record waits. Takes no lock of the index."""
@@ -132,8 +175,19 @@ class LogApplier:
             batch = self._batch(applied)
             if not batch.records:
                 return 0
-            writer.changes = batch.changes
+            died = self._attempts.died_with(batch.first)
+            if died is not None and died.last > self._single:  # perhaps of one of several records: find it
+                self._single = died.last
+                batch = self._batch(applied)
+            deaths = died.deaths + 1 if died is not None and died.first == died.last else 0
+            self._attempts.begin(Attempt(batch.first, batch.last, deaths))
+            if deaths < MOST_DEATHS:
+                writer.changes = batch.changes
+            else:
+                why = f"{deaths} processes died while they applied it"
+                batch.rejected = [Rejected(batch.last, change, why) for change in batch.records[0].changes]
             self._commit(writer, batch, LogPosition(own, batch.last))
+        self._attempts.end()
         for folder in (self._index, self._index / FOLDER):  # the commit must be on disk before its records are removed
             if folder.is_dir():
                 sync_folder(folder)
@@ -156,6 +210,8 @@ class LogApplier:
             for one in delta.skipped:
                 name = f"{one.what} {one.where}"
                 rejected.append(Rejected(batch.sequences.get(name, batch.last), name, one.why))
+            for one in delta.remarks:
+                LOG.warning("%s: %s: %s", one.what, one.where, one.why)
         except PASSING:
             raise
         except Exception as error:

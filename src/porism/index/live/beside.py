@@ -1,4 +1,4 @@
-"""The files beside an index that is changed while it is served: INDEX.log, INDEX.log.rejected and INDEX.merge."""
+"""The files beside an index that is changed while it is served: INDEX.log, INDEX.log.rejected, INDEX.log.applying and INDEX.merge."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def log_path(index: Path) -> Path:
 def rejected_path(index: Path) -> Path:
     """Return the file of the changes that could not be applied, as JSON Lines."""
     return index.with_name(f"{index.name}.log.rejected")
+
+
+def attempts_path(index: Path) -> Path:
+    """Return the file that notes which changes are being applied."""
+    return index.with_name(f"{index.name}.log.applying")
 
 
 def merge_request(index: Path) -> Path:

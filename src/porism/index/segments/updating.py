@@ -70,7 +70,7 @@ def changes_line(delta: Delta) -> str:
 def skipped_lines(delta: Delta) -> Iterator[str]:
     """Yield what was skipped and why: for each reason the first few records, and the number of the others."""
     places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for record in delta.skipped:
+    for record in (*delta.skipped, *delta.remarks):
         places[record.what, record.why].append(record.where)
     for (what, why), found in places.items():
         yield from (f"skipped: {what} {place}: {why}" for place in found[:EXAMPLES])

@@ -36,7 +36,7 @@ TASKS = {
     "A formula that looks the same as the query may be of little use if its symbols mean something else there.",
 }
 FORM = "Reply with exactly two lines and nothing else:\nGrade: <the number of the grade>\nReason: <one sentence>"
-REPLY = re.compile(r"\s*Grade:[ \t]*(\d)[ \t]*\n[ \t]*Reason:[ \t]*(\S[^\n]*?)\s*", re.IGNORECASE)
+REPLY = re.compile(r"\s*Grade:[ \t]*(\d)[ \t]*\n[ \t]*Reason:[ \t]*(\S(?:[^\n]*\S)?)\s*", re.IGNORECASE)
 SAMPLING = Sampling(tokens=200, temperature=0.0)
 LONGEST_TEXT = 20_000  # characters of a question or post that a model reads
 LONGEST_REASON = 1000

@@ -17,7 +17,7 @@ TALL_ELEMENTS = frozenset(
     ("mfrac", "mtable", "munder", "munderover", "msqrt", "mroot", "menclose", "mpadded", "mphantom")
 )
 TALL_OPERATORS = re.compile("[∑∏∐∫∬∭∮⋃⋂⨁⨂⨀⋁⋀⨆]")
-_TAG = re.compile(r"<(/?)([a-z]++)([^>]*+)>([^<]*+)")
+_TAG = re.compile(r"<(/?)([a-z]++)([^<>]*+)>([^<]*+)")
 _SCRIPTS = frozenset(("msup", "msub", "msubsup"))
 _DEEPEST_SCRIPT = 2  # scripts of scripts are still low, their scripts are not
 

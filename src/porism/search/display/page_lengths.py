@@ -19,7 +19,7 @@ _EM = {
     "%": 0.01,
 }
 _LENGTH = re.compile(
-    r' (depth|height|linethickness|lspace|maxsize|minsize|rspace|voffset|width)="([+-]?)([0-9.]+) ?([a-z%]*)[^"]*"',
+    r' (depth|height|linethickness|lspace|maxsize|minsize|rspace|voffset|width)="([+-]?)([0-9.]++) ?([a-z%]*+)[^"]*+"',
     re.IGNORECASE,
 )
 _SCRIPT_LEVEL = re.compile(r' scriptlevel="([^"]*)"')

@@ -14,13 +14,13 @@ from porism.search.display.page_lengths import bounded_lengths
 
 _STYLE = re.compile(r' style="([^"]*)"')
 _CLASS = re.compile(r' class="([^"]*)"')
-_OPEN_WITH_STYLE = re.compile(r'<[a-z]++(?=[^<>]* style=")[^>]*+>')
+_OPEN_WITH_STYLE = re.compile(r'<[a-z]++(?=[^<>]* style=")[^<>]*+>')
 _COLOUR = re.compile(r"color:\s*(#[0-9A-Fa-f]{3,6}|[a-z]+)\Z")
-_TAG = re.compile(r"<(/?)([a-z]++)[^>]*+>")
+_TAG = re.compile(r"<(/?)([a-z]++)[^<>]*+>")
 # Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
-_WIDE_ACCENT = re.compile("<mo([^>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
-_UNDERLINE = re.compile("<mo([^>]*)>\u0332</mo></munder>")
-_ERROR = re.compile(r"<merror[^>]*><mtext>\\([A-Za-z]*)[^<]*</mtext></merror>")
+_WIDE_ACCENT = re.compile("<mo([^<>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
+_UNDERLINE = re.compile("<mo([^<>]*)>\u0332</mo></munder>")
+_ERROR = re.compile(r"<merror[^<>]*><mtext>\\([A-Za-z]*+)[^<]*+</mtext></merror>")
 # Commands that the converter does not know: of layout, which show nothing, and of spaces, to which an author joined letters (`\\quadx`).
 _LAYOUT = frozenset(
     ("ds", "hfil", "hfill", "small", "large", "Large", "tiny", "normalsize", "nonumber", "notag", "noindent", "par")
@@ -34,7 +34,7 @@ _SPACES = {
     "cdot": "<mo>⋅</mo>",
     "times": "<mo>×</mo>",
 }
-_PRIME = re.compile("<mo([^>]*)>([′″‴⁗]+)</mo></(msup|msubsup)>")
+_PRIME = re.compile("<mo([^<>]*)>([′″‴⁗]+)</mo></(msup|msubsup)>")
 _ACCENTS = {"\u0302": ("ˆ", True), "\u0303": ("˜", True), "\u0305": ("‾", False), "\u0332": ("‾", False)}
 # The declarations of the converter, without blanks, and the classes of math.css.
 CLASSES = {

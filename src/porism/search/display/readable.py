@@ -10,15 +10,15 @@ import re
 
 BREAK = "\\\\"
 _MARKS = ("@", "\\par", BREAK, "eqnarray", "\\ce")
-_STRAY = re.compile(r"\\qvar@construct\s*\{\s*(\$?)\s*\}(?:\s*\\par(?![A-Za-z]))?")
+_STRAY = re.compile(r"\\qvar@construct\s*+\{\s*+(\$?)\s*+\}(?:\s*\\par(?![A-Za-z]))?")
 _MISSING = re.compile(r"\\qvar@construct\s*\{missing\}")
-_TOKEN = re.compile(r"\\qvar@construct\s*\{((?:\\[A-Za-z]+|\\.|[^{}\\])*)\}")
+_TOKEN = re.compile(r"\\qvar@construct\s*+\{((?:\\.|[^{}\\])*+)\}")
 _EQUATIONS = re.compile(r"\\@@(?:eqnarray|amsalign|align)(?![A-Za-z])")
 _EQNARRAY = re.compile(r"\\begin\{eqnarray(\*?)\}((?:(?!\\begin|\\end).)*)\\end\{eqnarray\1\}", re.DOTALL)
 _ESCAPED_CELL = re.compile(r"(?<!\\)(?:\\\\)*\\&")
 _CELL_MARKS = re.compile(r"\$|\\displaystyle(?![A-Za-z])\s*")
 # `\\[7pt]`: the space after a line.
-_LINE_SPACE = re.compile(r"(?<!\\)((?:\\\\)+)\*?\s*\[\s*-?\s*[\d.]+\s*(?:pt|em|ex|mm|cm|in|px|mu)\s*\]")
+_LINE_SPACE = re.compile(r"(?<!\\)((?:\\\\)+)\*?\s*+\[\s*+-?\s*+[\d.]++\s*+(?:pt|em|ex|mm|cm|in|px|mu)\s*\]")
 _NESTING = re.compile(r"\\(?:begin|end|left|right)(?![A-Za-z])|\\\\|\\.|[{}]", re.DOTALL)
 _OPENING = frozenset(("\\begin", "\\left", "{"))
 _CLOSING = frozenset(("\\end", "\\right", "}"))

@@ -9,7 +9,7 @@ import unicodedata
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ", "0123456789+-=()niabcdefghjklmoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ", strict=True))  # fmt: skip
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", "0123456789+-=()aehijklmnoprstuvxβγρφχ", strict=True))
 _RAISED_RUN = re.compile(f"[{''.join(_RAISED)}]+")
-_INDEX = re.compile(f"([{''.join(_RAISED)}]+)√")
+_INDEX = re.compile(f"(?<![{''.join(_RAISED)}])([{''.join(_RAISED)}]++)√")
 _LOWERED_RUN = re.compile(f"[{''.join(_LOWERED)}]+")
 _FRACTIONS = {char: unicodedata.normalize("NFKC", char).replace("⁄", "/") for char in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _FRACTION = re.compile(f"[{''.join(_FRACTIONS)}]")

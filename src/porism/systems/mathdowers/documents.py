@@ -22,7 +22,7 @@ from porism.systems.mathdowers.words import engine_tokens
 from porism.text.segment import Text
 
 KEPT = 30_000  # expressions whose tokens are kept in memory while documents are made
-_LINK = re.compile(r'<a\s[^>]*?href="([^"]*)"')
+_LINK = re.compile(r'<a\s[^<>]*?href="([^"<>]*)"')
 
 
 class ThreadDocuments:

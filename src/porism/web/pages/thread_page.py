@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from markupsafe import Markup, escape
 
 from porism.corpus.post import Comment
-from porism.formula.latex.macros import Macros
+from porism.formula.latex.macros import Budget
 from porism.formula.mathml.highlight import highlight
 from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.parsed_formulas import mathml_of
@@ -20,7 +21,7 @@ from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
 from porism.text.macros import defined_macros, expand
-from porism.text.page import PageRenderer, picture_in_words, remote_picture
+from porism.text.page import MathBudget, PageRenderer, picture_in_words, remote_picture
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 from porism.web.api.views import PostView, ThreadView
@@ -91,8 +92,8 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
     answers = sorted(
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)
     )
-    macros = defined_macros(view.post.body for view in (thread.question, *answers))
-    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None, macros)
+    bodies = [view.post.body for view in (thread.question, *answers)]
+    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None, bodies)
     return ThreadPage(
         Markup(renderer.title.render(with_unmarked(question.title))) or escape(f"Thread {question.id}"),
         plain_text(question.title, lambda formula: readable_latex(formula.text)),
@@ -103,25 +104,27 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
 
 
 class ThreadRenderer:
-    """Renders the posts of one thread."""
+    """Renders the posts of one thread; macros that its bodies define hold for all of it."""
 
     def __init__(
         self,
         engine: Engine,
         options: ThreadOptions,
         highlights: SnippetBuilder | None,
-        macros: Macros | None = None,
+        bodies: Sequence[Text] = (),
     ) -> None:
         self._engine = engine
-        self._macros = macros or {}
+        self._macros = defined_macros(bodies)
+        self._budget = Budget(sum(len(body.stored) for body in bodies))
         self._options = options
         self._highlights = highlights
         self._compared = 0
         other_picture = remote_picture if options.remote_images else picture_in_words
         words: dict[str, Callable[..., str]] = {"words": self._words} if highlights else {}
         # Formulas of a body link to similar formulas. A title is a link elsewhere, so its formulas are not.
-        self.body = PageRenderer(self._linked_formula, picture=partial(own_picture, other=other_picture), **words)
-        self.title = PageRenderer(self._formula, **words)
+        page: dict[str, Callable[..., Any]] = {**words, "budget": MathBudget().whole_page}
+        self.body = PageRenderer(self._linked_formula, picture=partial(own_picture, other=other_picture), **page)
+        self.title = PageRenderer(self._formula, **page)
 
     def post(self, view: PostView) -> RenderedPost:
         """Return a post as HTML."""
@@ -161,7 +164,7 @@ class ThreadRenderer:
 
     def _expanded(self, segment: Segment) -> Segment:
         """Return a formula with the macros that another formula of the thread defines, as the site shows it."""
-        return segment._replace(text=expand(segment.text, self._macros)) if self._macros else segment
+        return segment._replace(text=expand(segment.text, self._macros, self._budget)) if self._macros else segment
 
     def _highlighted(self, segment: Segment) -> str:
         mathml = mathml_of(segment.text)

@@ -5,36 +5,18 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from porism.corpus.sources.documents.images import SUFFIXES, ImageReader
-from porism.corpus.sources.documents.latex import read_latex
-from porism.corpus.sources.documents.markdown import read_markdown
-from porism.corpus.sources.documents.notebook import read_notebook
-from porism.corpus.sources.documents.org import read_org
-from porism.corpus.sources.documents.page import read_page
-from porism.corpus.sources.documents.plain import read_text
-from porism.corpus.sources.documents.restructured import read_rst
+from porism.corpus.sources.documents.limited import READERS, read_document
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
 from porism.files import read_regular
+from porism.formula.latex.macros import UNEXPANDED
 from porism.limits import limit
 from porism.text.sanitize import TAG
 
-READERS: dict[str, Callable[[str], Document]] = {
-    ".md": read_markdown,
-    ".markdown": read_markdown,
-    ".tex": read_latex,
-    ".ltx": read_latex,
-    ".html": read_page,
-    ".htm": read_page,
-    ".xhtml": read_page,
-    ".ipynb": read_notebook,
-    ".txt": read_text,
-    ".rst": read_rst,
-    ".org": read_org,
-}
 # Files of people that would be documents, if there were a reader. Other files without a reader are counted together.
 UNREAD = frozenset(
     [
@@ -180,9 +162,8 @@ class Folder:
             yield Dropped("documents", f"cannot be read ({error.strerror})", str(file))
             return
         try:
-            document = READERS[file.suffix.lower()](
-                content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-            )
+            text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+            document = read_document(file.suffix.lower(), text)
             records = list(self._sections(file, document, images))
         except UnicodeDecodeError as error:
             line = content[: error.start].count(b"\n") + 1
@@ -206,3 +187,5 @@ class Folder:
             yield RawPost(0, "question", None, title, body, "spans", " ".join(tags), line=at, file=inside.as_posix())
         if not kept:
             yield Dropped("documents", "without text", str(file))
+        if document.unexpanded:
+            yield Dropped("formulas with macros", UNEXPANDED, f"{file}: {document.unexpanded} formulas")

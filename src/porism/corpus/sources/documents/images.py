@@ -36,14 +36,17 @@ SIGNATURES = (
     (re.compile(rb"GIF8[79]a"), "gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "webp"),
 )
-SVG = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE\s+svg[^>\[]*>\s*)?<svg[\s>]", re.DOTALL)
+# What was read is never read again in another way: comments could be divided in as many ways as there are numbers.
+SVG = re.compile(
+    rb"\s*+(?:<\?xml[^<>]*+>\s*+)?(?:<!--(?:[^-]|-(?!->))*+-->\s*+)*+(?:<!DOCTYPE\s++svg[^<>\[]*+>\s*+)?<svg[\s>]"
+)
 # What an SVG must not have: scripts, handlers of events, foreign content, entities, and addresses other than those of its own elements.
 UNSAFE = re.compile(
-    rb"<\s*(?:\w+:)?(?:script|foreignObject|iframe|object|embed|handler|a)\b|\son\w+\s*=|<!ENTITY|<\?xml-stylesheet|@import"
-    rb"|(?:href|src)\s*=\s*[\"']?\s*(?!#|data:image/(?:png|jpe?g|gif|webp);)[^\s\"'>]|url\(\s*[\"']?(?!#)",
+    rb"<\s*+(?:\w+:)?(?:script|foreignObject|iframe|object|embed|handler|a)\b|\son\w++\s*+=|<!ENTITY|<\?xml-stylesheet|@import"
+    rb"|(?:href|src)\s*+=\s*+[\"']?+\s*+(?!#|data:image/(?:png|jpe?g|gif|webp);)[^\s\"'>]|url\(\s*+[\"']?+(?!#)",
     re.IGNORECASE,
 )
-PICTURE = re.compile(r'<img\b[^>]*?\ssrc="([^"]*)"')
+PICTURE = re.compile(r'<img\b[^<>]*?\ssrc="([^"<>]*)"')
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#")
 
 

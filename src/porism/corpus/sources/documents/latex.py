@@ -10,7 +10,7 @@ from importlib.resources import files
 from unicodedata import normalize
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
-from porism.formula.latex.macros import definitions
+from porism.formula.latex.macros import Budget, definitions
 from porism.text.accents import ACCENTS, LETTER_ACCENTS, LETTERS
 from porism.text.find import find_formulas
 from porism.text.macros import expand
@@ -19,7 +19,8 @@ from porism.text.sanitize import clean, without_placeholders
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 DEFINITION = re.compile(r"^[ \t]*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
-HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*(?:\[[^\]]*\])?\s*\{")
+# Bounded, and no blank is read twice: what opens and never closes must not be searched to the end of the text again and again.
+HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*+(?:\[[^\]]{0,500}\])?\s*+\{")
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
 LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
 QUOTES = {
@@ -42,7 +43,7 @@ SILENT = {
     "thebibliography",
     "tabular",
 }
-ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+)\*?\}(?:\[([^\]]*)\])?")
+ENVIRONMENT = re.compile(r"\\(begin|end)\s*+\{([A-Za-z]+)\*?\}(?:\[([^\]]{0,500})\])?")
 SIGNS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"), ("~", "\u00a0"))
 SIGNS_BY_NAME = {**LETTERS, "ldots": "…", "dots": "…"}
 # A declaration at the start of a group: {\em coprime}.
@@ -50,6 +51,7 @@ DECLARED = re.compile(r"\{\\(em|itshape|it|slshape|sl|bfseries|bf)\b[ \t\n]*")
 DEEPEST = 40
 BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 LABEL = re.compile(r"\[([^\]]{0,300})\]")
+ACCENTED = re.compile(r"\s*+\{?(\\?[A-Za-z])\}?")
 
 
 @cache
@@ -67,12 +69,13 @@ def read_latex(text: str) -> Document:
     title = _argument_of(text, "title") or _argument_of(text, "pmtitle")
     document = DOCUMENT.search(text)
     found = find_formulas(DEFINITION.sub("", document[1] if document else text), "latex")
-    latex = tuple(expand(formula, macros) for formula in found.latex)
+    budget = Budget(len(text))
+    latex = tuple(expand(formula, macros, budget) for formula in found.latex)
     sections = [
         Section(with_spans(_inline(heading), found, latex), with_spans(clean(_blocks(body)), found, latex))
         for heading, body in _split(DECLARED.sub(r"\\emph{", found.text))
     ]
-    return Document(_inline(title), (), sections)
+    return Document(_inline(title), (), sections, budget.refused)
 
 
 def _argument_of(text: str, command: str) -> str:
@@ -167,6 +170,6 @@ def _command(text: str, found: re.Match[str], depth: int) -> tuple[str, int]:
 
 def _sign(text: str, sign: str, at: int) -> tuple[str, int]:
     if sign in ACCENTS:
-        bare = re.compile(r"\s*\{?(\\?[A-Za-z])\}?").match(text, at)
+        bare = ACCENTED.match(text, at)
         return (bare[1].lstrip("\\") + ACCENTS[sign], bare.end()) if bare else ("", at)
     return ("<br>" if sign == "\\" else "" if sign in "-/@,;:!()[]" else html.escape(sign, quote=False)), at

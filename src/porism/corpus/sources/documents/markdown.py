@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
-FRONT_TITLE = re.compile(r"^title:\s*(.+?)\s*$", re.MULTILINE)
-FRONT_TAGS = re.compile(r"^(?:tags|keywords|categories):\s*\[?(.+?)\]?\s*$", re.MULTILINE)
+FRONT_TITLE = re.compile(r"^title:\s*+(.+)$", re.MULTILINE)
+FRONT_TAGS = re.compile(r"^(?:tags|keywords|categories):\s*+(.+)$", re.MULTILINE)
 HEADINGS = ("h1", "h2", "h3")
 
 
@@ -28,17 +28,17 @@ def read_markdown(text: str) -> Document:
     tags: tuple[str, ...] = ()
     if front := FRONT_MATTER.match(text):
         title = _value(FRONT_TITLE, front[1])
-        tags = tuple(re.split(r"[,\s]+", _value(FRONT_TAGS, front[1]).replace('"', "").replace("'", "")))
+        tags = tuple(re.split(r"[,\s\[\]]+", _value(FRONT_TAGS, front[1]).replace('"', "").replace("'", "")))
         text = text[front.end() :]
     text = without_placeholders(text)
     found = find_formulas(text, "text", code=code_blocks(text))
     sections = list(_sections(found))
-    return Document(title, tuple(tag for tag in tags if tag), sections)
+    return Document(title, tuple(tag for tag in tags if tag), sections, found.unexpanded)
 
 
 def _value(pattern: re.Pattern[str], text: str) -> str:
     found = pattern.search(text)
-    return found[1].strip("\"'") if found else ""
+    return found[1].strip().strip("\"'") if found else ""
 
 
 def _sections(found: Extracted) -> Iterator[Section]:

@@ -20,6 +20,10 @@ BLOCK = re.compile(
     r"^[ \t]*#\+begin_(src|example|export|comment)\b[^\n]*\n(.*?)(?:^[ \t]*#\+end_\1[^\n]*$|\Z)", re.I | re.M | re.S
 )
 CODE = ("src", "example")
+# orgparse takes time that grows with the third power of a headline, and with the square of a run of blanks.
+BLANKS = re.compile(r"[ \t]{100,}")
+HEADLINE = re.compile(r"^\*+ .*", re.M)
+LONGEST_HEADLINE, MOST_COLONS = 1_000, 40
 KEYWORD = re.compile(r"^[ \t]*(?:#\+[^\n]*|#(?:[ \t][^\n]*)?|:[\w-]{1,80}:)[ \t]*$", re.M)
 LINK = re.compile(r"\[\[([^\[\]\n]{1,2000})\](?:\[([^\[\]\n]{1,2000})\])?\]")
 PICTURE = re.compile(r"(?:file:)?[^:\s]+\.(?:png|jpe?g|gif|webp|svg)$", re.I)
@@ -34,12 +38,18 @@ def read_org(text: str) -> Document:
     import orgparse
 
     # Formulas and code are cut out of the whole file first, so that a star or a colon inside them is no markup.
-    text = without_placeholders(text)
+    text = HEADLINE.sub(_headline, BLANKS.sub(" ", without_placeholders(text)))
     found = find_formulas(text, "latex", code=tuple(match.span() for match in BLOCK.finditer(text)))
     root = orgparse.loads(found.text)
     title = with_spans(html.escape(str(root.get_file_property("TITLE") or ""), quote=False), found)
     tags = (tag for line in root.get_file_property_list("FILETAGS") for tag in re.split(r"[\s:]+", line))
-    return Document(title, tuple(tag for tag in tags if tag), list(_sections(root, found)))
+    return Document(title, tuple(tag for tag in tags if tag), list(_sections(root, found)), found.unexpanded)
+
+
+def _headline(line: re.Match[str]) -> str:
+    """Return a headline; what is much too long for one is text."""
+    is_text = len(line[0]) > LONGEST_HEADLINE or line[0].count(":") > MOST_COLONS
+    return f" {line[0]}" if is_text else line[0]
 
 
 def _sections(root: OrgBaseNode, found: Extracted) -> Iterator[Section]:

@@ -39,7 +39,7 @@ def read_page(text: str) -> Document:
     found = find_formulas(replace_elements(inner, NOT_TEXT, _end_of_hidden, lambda _: " "), "html")
     sections = list(_sections(clean(found.text), found))
     name = decode_entities(TAG.sub("", title.content[:LONGEST_TITLE])) if title else ""
-    return Document(" ".join(name.split()), (), sections)
+    return Document(" ".join(name.split()), (), sections, found.unexpanded)
 
 
 def _end_of_hidden(opening: re.Match[str]) -> re.Pattern[str]:

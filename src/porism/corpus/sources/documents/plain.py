@@ -23,7 +23,7 @@ def read_text(text: str) -> Document:
         Section(with_spans(html.escape(heading, quote=False), found), with_spans(clean(body), found))
         for heading, body in _sections(found.text)
     ]
-    return Document("", (), sections)
+    return Document("", (), sections, found.unexpanded)
 
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:

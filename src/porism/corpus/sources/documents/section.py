@@ -20,11 +20,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its title, its tags, and its sections in order."""
+    """A document: its title, its tags, and its sections in order. `unexpanded` formulas use macros that would write too much."""
 
     title: str
     tags: tuple[str, ...]
     sections: Sequence[Section]
+    unexpanded: int = 0
 
 
 def with_spans(text: str, found: Extracted, latex: Sequence[str] = ()) -> str:
