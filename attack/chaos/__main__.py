@@ -13,13 +13,14 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import clients, damage, disk, judging, kills, load, servers
+from attack.chaos import clients, damage, disk, judging, kills, load, servers, writers
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
     *kills.KINDS,
     *servers.KINDS,
     *judging.KINDS,
+    *writers.KINDS,
     *damage.KINDS,
     *disk.KINDS,
     *clients.KINDS,
