@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import clients, damage, disk, judging, kills, load, servers, writers
+from attack.chaos import clients, damage, disk, flips, judging, kills, load, servers, writers
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
@@ -22,6 +22,7 @@ KINDS: tuple[Kind, ...] = (
     *judging.KINDS,
     *writers.KINDS,
     *damage.KINDS,
+    *flips.KINDS,
     *disk.KINDS,
     *clients.KINDS,
     *load.KINDS,
