@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import clients, damage, disk, flips, judging, kills, load, servers, writers
+from attack.chaos import clients, clock, damage, disk, flips, judging, kills, load, servers, writers
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
@@ -24,6 +24,7 @@ KINDS: tuple[Kind, ...] = (
     *damage.KINDS,
     *flips.KINDS,
     *disk.KINDS,
+    *clock.KINDS,
     *clients.KINDS,
     *load.KINDS,
 )
