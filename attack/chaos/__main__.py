@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import clients, clock, damage, disk, flips, judging, kills, load, servers, writers
+from attack.chaos import bombs, clients, clock, damage, disk, flips, judging, kills, load, servers, writers
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
@@ -23,6 +23,7 @@ KINDS: tuple[Kind, ...] = (
     *writers.KINDS,
     *damage.KINDS,
     *flips.KINDS,
+    *bombs.KINDS,
     *disk.KINDS,
     *clock.KINDS,
     *clients.KINDS,
