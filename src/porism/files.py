@@ -248,7 +248,8 @@ def _is_abandoned(work: Path) -> bool:
     if work.is_dir():
         return not is_locked(lock_of(work.parent / work.name[1 : work.name.rindex(UNFINISHED)]))
     try:
-        return time.time() - work.stat().st_mtime > JUST_CREATED and not is_locked(work)
+        # A time of the future is left over from a clock that was set back.
+        return abs(time.time() - work.stat().st_mtime) > JUST_CREATED and not is_locked(work)
     except OSError:
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -11,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -258,6 +260,22 @@ def test_a_second_build_into_the_same_target_is_refused(tmp_path: Path) -> None:
         str(error.value)
         == f"{tmp_path}/c: already exists\n  fix: remove it (rm -r {tmp_path}/c) or choose another name"
     )
+
+
+def test_a_build_that_another_process_has_just_finished_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write_dump(tmp_path / "d", Posts=[question(1)])
+
+    @contextlib.contextmanager
+    def finished_meanwhile(place: Path) -> Iterator[None]:
+        (place / "whole").mkdir(parents=True)
+        yield
+
+    monkeypatch.setattr("porism.corpus.build.pipeline.only_writer", finished_meanwhile)
+    with pytest.raises(PorismError, match="already exists"):
+        build([open_source(source)], tmp_path / "c", jobs=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
 
 
 def test_a_full_disk_is_reported_and_leaves_no_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.sources.xmlrows import rows
+from porism.corpus.sources.xmlrows import MOST_BAD, _Reader, rows
 from porism.errors import PorismError
 
 from .small import built, question, write_dump, xml
@@ -156,3 +156,31 @@ def test_a_row_that_is_too_large_is_skipped_without_being_kept(block: int, monke
     data = b"\n".join([b"<posts>", b'<row Id="1"/>', huge, b'<row Id="3"/>', b"</posts>"])
     found = read(data, largest=100_000)
     assert found == [(2, {"Id": "1"}), (3, "row of more than 100,000 bytes"), (4, {"Id": "3"})]
+
+
+def test_many_bad_rows_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block is not parsed again for each bad row in it."""
+    parsed = []
+    parse = _Reader._parse
+
+    def counting(self: _Reader, block: bytes) -> str:
+        parsed.append(len(block))
+        return parse(self, block)
+
+    monkeypatch.setattr(_Reader, "_parse", counting)
+    data = b"<posts>" + b'<row Id="1" Id="2"/><row Id="3"/>' * 5_000 + b"</posts>"
+    found = read(data)
+    assert len(found) == 10_000
+    assert [row[1] for row in found[:2]] == ["not well-formed XML", {"Id": "3"}]
+    assert sum(parsed) < 5_000 * 5_000  # once for each bad row would be 400 million bytes
+
+
+def test_a_file_of_bad_rows_is_refused() -> None:
+    rows_before = b"<posts>" + b'<row Id="3"/>\n'
+    with pytest.raises(PorismError) as error:
+        read(rows_before + b'<row Id="1" Id="2"/>' * (MOST_BAD + 1) + b"</posts>")
+    assert (
+        str(error.value)
+        == "Posts.xml:2: more than 10,000 rows in succession cannot be read\n  fix: fetch the file again"
+    )
+    assert len(read(rows_before + b'<row Id="1" Id="2"/>' * MOST_BAD + b'<row Id="4"/></posts>')) == MOST_BAD + 2

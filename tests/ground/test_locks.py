@@ -53,16 +53,17 @@ def test_the_second_writer_is_refused_with_the_process_of_the_first(tmp_path: Pa
     assert hidden(tmp_path) == []
 
 
-def test_a_file_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("age", [3600, -86_400 * 365])  # long ago, or before a clock was set back
+def test_a_file_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path, age: int) -> None:
     process = start("atomic_file", tmp_path / "run.tsv")
     (half,) = tmp_path.iterdir()
-    os.utime(half, (time.time() - 3600,) * 2)
+    os.utime(half, (time.time() - age,) * 2)
     with atomic_file(tmp_path / "run.tsv") as out:
         out.write("1")
     assert half.exists(), "it is still being written"
     process.send_signal(signal.SIGKILL)
     process.wait()
-    os.utime(half, (time.time() - 3600,) * 2)
+    os.utime(half, (time.time() - age,) * 2)
     with atomic_file(tmp_path / "run.tsv") as out:
         out.write("2")
     assert [path.name for path in tmp_path.iterdir()] == ["run.tsv"]

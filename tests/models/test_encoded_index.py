@@ -102,6 +102,31 @@ def test_an_interrupted_run_continues(
     assert 0 < done < added.vectors
 
 
+def test_vectors_stay_whole_until_others_are_committed(
+    place: Path, tiny: Tiny, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed while it replaces the vectors of a model leaves an index that opens, and can be run again."""
+    add_vectors(place, encoder(tiny))
+    before = [(hit.id, hit.score) for hit in Engine.open(place).search(QUERY).hits]
+    other = IndexEncoder.new(tiny("encoder"), ("titles",), 16)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("porism.index.encoded.adding.save_manifest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            add_vectors(place, other)
+    assert [(hit.id, hit.score) for hit in Engine.open(place).search(QUERY).hits] == before
+    added = add_vectors(place, other)
+    assert [path.name for path in place.iterdir() if "encoded" in path.name] == [added.entry.folder]
+    assert not verify_index(place).damages
+    counted.clear()
+    again = add_vectors(place, IndexEncoder.new(tiny("encoder"), ("titles",), 16))
+    assert (again.entry, again.vectors) == (added.entry, added.vectors)
+    assert not counted  # nothing is to be done
+
+
 def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, counted: list[int]) -> None:
     add_vectors(place, encoder(tiny))
     before = Engine.open(place)

@@ -19,9 +19,11 @@ from porism.corpus.sources.raw import RawPost
 from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 from porism.index.segments.writer import IndexWriter
+from porism.integrity import DamageError
 from porism.web.server import following
 from porism.web.server.app import create_app
 from porism.web.server.integrity import FileWatch, IntegrityCheck
+from porism.web.writing.processes import _Watch
 
 
 @pytest.fixture
@@ -112,3 +114,62 @@ def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> N
         file.rename(index / "elsewhere")  # this process has the file open
         assert status()[0] == 200
         assert status("/ready") == (200, '{"ready":true,"integrity":"verified","damaged":[]}')
+
+
+def test_damage_stays_known_when_a_newer_commit_is_served(index: Path) -> None:
+    """A commit beside a damaged file does not make the file well."""
+    watch = FileWatch(index)
+    watch.restart()
+    file = index / "posts" / "threads.npy"
+    content = file.read_bytes()
+    with IndexWriter(index) as writer:
+        writer.put([RawPost(70, "question", None, "Zeppelin", "<p>a zeppelin flies</p>", "html")])
+        writer.commit()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    watch.restart()  # the server sees the commit before it looks at the file
+    assert [Path(damage.part).name for damage in watch.damages()] == ["threads.npy"]
+    watch.restart()
+    assert watch.damages()
+    file.write_bytes(content)
+    assert not watch.damages()
+
+
+def test_nothing_is_committed_from_damaged_files(index: Path) -> None:
+    """What the applier reads from a damaged file would become part of a commit with checksums of its own."""
+    watch = _Watch(index)
+    watch.check()
+    file = index / "posts" / "threads.npy"
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(DamageError):
+        watch.check()
+    file.write_bytes(content)
+    watch.check()
+
+
+def test_files_are_watched_while_a_newer_commit_cannot_be_opened(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = IntegrityCheck()
+    app = create_app(porism.open(index), hosts=["testserver"], check=check)
+    file = index / "posts" / "threads.npy"
+
+    class Ended(Exception):
+        pass
+
+    def damage_manifest() -> None:
+        (index / "manifest.json").write_bytes(b"{")
+
+    def damage_file() -> None:
+        file.write_bytes(file.read_bytes()[:-1])
+
+    steps = iter((lambda: None, damage_manifest, damage_file, lambda: None))
+
+    def wait(_: float) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise Ended
+        step()
+
+    monkeypatch.setattr(following, "time", type("Clock", (), {"sleep": staticmethod(wait)}))
+    with pytest.raises(Ended):
+        following.follow_index(app)
+    assert [Path(damage.part).name for damage in check.changed] == ["threads.npy"]

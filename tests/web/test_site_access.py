@@ -30,7 +30,7 @@ from porism.web.server.app import create_app
 from porism.web.site.access import COOKIE, local_target
 from porism.web.site.checks import check_settings
 from porism.web.site.reading import read_settings
-from porism.web.site.sessions import Delays
+from porism.web.site.sessions import SESSION_SECONDS, Delays, new_session, session_user
 from porism.web.site.users import add_user, read_users, remove_user
 
 PASSWORD = "correct horse"
@@ -421,3 +421,13 @@ def test_check_reads_the_user_file_and_warns_of_plain_http(users: Path) -> None:
     assert [warning.fact for warning in checked.warnings] == ["passwords would travel unencrypted"]
     reading = read_settings(None, [f"access.users={users}.none"])
     assert "cannot be read" in check_settings(reading).problems[0].fact
+
+
+def test_a_session_does_not_outlive_a_clock_that_is_set_back(tmp_path: Path) -> None:
+    add_user(tmp_path / "users", "ada", PASSWORD)
+    users, now = read_users(tmp_path / "users"), 2e9
+    cookie = new_session(users, "ada", now)
+    for later in (0.0, 1.0, SESSION_SECONDS - 1.0):
+        assert session_user(users, cookie, now + later) == "ada"
+    for jump in (SESSION_SECONDS, -3600, -86_400 * 365):
+        assert session_user(users, cookie, now + jump) == ""

@@ -41,10 +41,17 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A folder or file that the index no longer uses, and when it was replaced (seconds since 1970)."""
+    """A folder or file that the index no longer uses, and when it was replaced: seconds since the machine started, which no clock changes.
+
+    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers any more.
+    """
 
     name: str
     time: float
+
+    def is_young(self, now: float, grace: float) -> bool:
+        """Return whether it was replaced less than `grace` seconds before `now`, since this start of the machine."""
+        return 0 <= now - self.time < grace
 
 
 class LogPosition(NamedTuple):

@@ -41,6 +41,12 @@ FLAT = frozenset(
     ]
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
+MOST_ATTRIBUTES = 500  # of a tag; parsers of HTML compare each with all before it
+# A tag with more, as a parser of HTML reads it: its name, then names with or without values in quotes.
+_SPACE = r"[\t\n\f\r ]"
+_VALUE = rf"""{_SPACE}*+=(?>{_SPACE}*)(?>"[^"]*"?|'[^']*'?|[^\t\n\f\r >"'][^\t\n\f\r >]*)?+"""
+_ATTRIBUTE = rf"(?>[\t\n\f\r /]*[^\t\n\f\r />][^\t\n\f\r />=]*(?:{_VALUE})?+)"
+_MANY_ATTRIBUTES = re.compile(rf"<(?=/?[a-zA-Z][^\t\n\f\r />]*+{_ATTRIBUTE}{{{MOST_ATTRIBUTES + 1}}})")
 _FEW_TAGS = 100  # a text with fewer cannot be deep
 
 
@@ -90,6 +96,11 @@ def without_open_tags(text: str) -> str:
     """Return a text of the same length in which a `<` that no `>` follows is a blank: searching for tags then takes linear time."""
     last = text.rfind(">") + 1
     return text[:last] + text[last:].replace("<", " ") if "<" in text[last:] else text
+
+
+def limit_attributes(text: str) -> str:
+    """Make a tag with too many attributes a part of the text."""
+    return _MANY_ATTRIBUTES.sub("&lt;", text) if len(text) > 2 * MOST_ATTRIBUTES else text
 
 
 def limit_depth(text: str) -> str:

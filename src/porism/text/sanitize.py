@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import nh3
 
-from porism.text.elements import limit_depth
+from porism.text.elements import limit_attributes, limit_depth
 from porism.text.segment import Segment, Text, TextWriter, without_marks
 
 TAGS = frozenset(
@@ -87,7 +87,7 @@ def without_placeholders(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return HTML with only the tags and attributes of the whitelist; everything else is dropped or escaped."""
-    text = limit_depth(text)
+    text = limit_depth(limit_attributes(text))
     try:
         return CLEANER.clean(text)
     except UnicodeEncodeError:  # lone surrogates, which JSON can bring, are no characters

@@ -80,7 +80,7 @@ def test_every_prefix_of_the_file_is_a_log(tmp_path: Path) -> None:
     data = (tmp_path / "log").read_bytes()
     for size in range(ends[0], len(data) + 1):
         (tmp_path / "torn").write_bytes(data[:size])
-        whole = sum(end <= size for end in ends) - 1
+        whole = sum(end <= size + 1 for end in ends[1:])  # a line that lacks only its end is whole
         cut = ChangeLog(tmp_path / "torn")
         assert cut.append([{"delete": 7}]) == whole + 1
         assert numbers(cut) == list(range(1, whole + 2))
@@ -112,6 +112,45 @@ def test_a_lost_line_end_costs_two_records_and_no_number(tmp_path: Path) -> None
     records = list(ChangeLog(tmp_path / "log").read(0))
     assert [(record.sequence, bool(record.damaged)) for record in records] == [(1, True), (3, False), (4, False)]
     assert ChangeLog(tmp_path / "log").append([]) == 5
+
+
+def test_a_lost_end_of_the_last_line_is_put_back(tmp_path: Path) -> None:
+    """Nothing tells a damaged line end from a torn record but the checksum: an acknowledged change must not be removed."""
+    for end in (b"\x0b", b""):
+        log = ChangeLog(tmp_path / f"log{len(end)}")
+        for number in range(2):
+            log.append([{"delete": number}])
+        data = log.path.read_bytes()
+        log.path.write_bytes(data[:-1] + end)
+        assert numbers(log) == [1, 2]  # also for a process that reads without the lock
+        again = ChangeLog(log.path)
+        assert log.path.read_bytes() == data
+        assert again.append([{"delete": 7}]) == 3
+        assert [record.changes[0]["delete"] for record in again.read(0)] == [0, 1, 7]
+
+
+def test_a_line_end_inside_a_record_takes_no_number_of_a_later_one(tmp_path: Path) -> None:
+    """The applier stores the number of what it has read. The next change must have a higher one, whichever process appends it."""
+    server = ChangeLog(tmp_path / "log")
+    server.append([{"delete": 1}])
+    data = bytearray(server.path.read_bytes())
+    data[-5] = ord("\n")
+    server.path.write_bytes(data)
+    applied = list(ChangeLog(tmp_path / "log").read(0))
+    assert [(record.sequence, bool(record.damaged)) for record in applied] == [(1, True), (1, True)]
+    assert server.append([{"delete": 2}]) > applied[-1].sequence
+
+
+def test_a_log_that_was_cut_is_refused_by_processes_that_know_more_of_it(tmp_path: Path) -> None:
+    server = ChangeLog(tmp_path / "log")
+    for number in range(3):
+        server.append([{"delete": number}])
+    os.truncate(server.path, server.state().size - 40)
+    for call in (server.state, lambda: server.append([{"delete": 9}])):
+        with pytest.raises(PorismError) as error:
+            call()
+        assert error.value.message == "has 40 bytes less than before: changes are missing"
+        assert "send the changes that it holds again" in error.value.fix
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

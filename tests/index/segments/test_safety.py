@@ -217,3 +217,28 @@ def opened_segments(index: Path) -> list[Segment]:
 )
 def test_the_small_segments_at_the_end_are_merged(sizes: list[int], start: int | None) -> None:
     assert merge_start(sizes, len(sizes)) == start
+
+
+@pytest.mark.parametrize("jump", [86_400 * 365, -86_400 * 365])
+def test_replaced_files_stay_when_the_clock_jumps(index: Path, monkeypatch: pytest.MonkeyPatch, jump: int) -> None:
+    """Readers that are just opening them need them for some minutes, by whichever clock."""
+
+    def put(number: int) -> set[str]:
+        with IndexWriter(index) as writer:
+            writer.put([note(number, f"version {number} of the text")])
+            writer.commit()
+        return {one.name for one in read_manifest(index, SEARCH).retired}
+
+    for number in range(900, 903):
+        put(number)
+    merge(index, everything=True)
+    replaced = {one.name for one in read_manifest(index, SEARCH).retired}
+    assert replaced
+    wall = time.time() + jump
+    monkeypatch.setattr(time, "time", lambda: wall)
+    put(910)
+    assert all((index / name).exists() for name in replaced)
+    later = time.monotonic() + 601
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    put(911)
+    assert not any((index / name).exists() for name in replaced)

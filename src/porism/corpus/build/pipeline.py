@@ -68,6 +68,8 @@ def build(
     # Sources with official ids first; the other formulas are numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
     with _disk_errors(place), only_writer(place), _sorting_in(place.parent):
+        if place.exists():  # another process finished it a moment ago
+            raise already_exists(place)
         _prepare(work, _plan(inputs, options or Options(), base, apart), say)
         _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
         # The plan first: without it, a build that dies here is not continued.

@@ -17,6 +17,8 @@ from porism.errors import PorismError
 from porism.limits import limit
 
 BLOCK = 1 << 20
+PIECE = 1 << 12  # of a block, after a bad row
+MOST_BAD = 10_000  # bad rows in succession
 
 Attributes = dict[str, str]
 _ROW = re.compile(rb"<row[\s/>]")
@@ -62,7 +64,7 @@ class _Reader:
         self._largest = largest
         self._root = ""
         self._encoding: str | None = None
-        self._good = 0
+        self._good = self._bad_since_good = 0
         self._first_fault: PorismError | None = None
         self._skipping = False  # for the next row, since the end of a bad one
         self._held = b""
@@ -105,23 +107,36 @@ class _Reader:
         return self._lines_before + self._parser.CurrentLineNumber
 
     def feed(self, block: bytes) -> Iterator[XmlRow | BadRow]:
-        """Parse a block and yield its rows."""
-        if self._skipping:
-            self._held += block
-            block = b""
-        while True:
-            reason = "" if self._skipping else self._parse(block)
+        """Parse a block and yield its rows.
+
+        What follows a bad row is parsed in small pieces at first: otherwise a block of many bad rows would be parsed again for each of them.
+        """
+        at, size = 0, BLOCK
+        while at < len(block):
+            piece = block[at : at + size]
+            at, size = at + len(piece), min(2 * size, BLOCK)
+            if self._skipping:
+                self._held += piece
+            reason = "" if self._skipping else self._parse(piece)
             yield from self._rows
             self._rows.clear()
-            if self._skipping or reason:
-                if reason:
-                    yield BadRow(self._first_line, reason)
-                if not self._skip():
-                    return
-                block, self._held = self._held, b""
+            if reason:
+                yield self._bad_row(reason)
+            if (self._skipping or reason) and self._skip():
+                if len(self._held) > at:  # the row began in the block before
+                    block, at = self._held + block[at:], 0
+                else:
+                    at -= len(self._held)
+                self._held, size = b"", PIECE
                 self._start()
-            else:
-                return
+
+    def _bad_row(self, reason: str) -> BadRow:
+        """Return a bad row. A file of bad rows is refused."""
+        self._bad_since_good += 1
+        if self._bad_since_good > MOST_BAD:
+            where, fix = f"{self._where}:{self._first_line}", "fetch the file again"
+            raise PorismError(f"more than {MOST_BAD:,} rows in succession cannot be read", where=where, fix=fix)
+        return BadRow(self._first_line, reason)
 
     def _parse(self, block: bytes) -> str:
         """Parse a block. Return why the row behind the last good one cannot be read, or ""."""
@@ -139,6 +154,8 @@ class _Reader:
             where, fix = f"{self._where}:{self.line}", "convert the file to UTF-8"
             raise PorismError(f"is in an encoding that cannot be read: {error}", where=where, fix=fix) from None
         self._good += len(self._rows)
+        if self._rows:
+            self._bad_since_good = 0
         self._trim(self._last - self._trimmed, self._rows[-1].line if self._rows else self._first_line)
         unfinished = len(self._held) + self._trimmed - max(self._parser.CurrentByteIndex, 0)
         if not reason and unfinished > self._largest:

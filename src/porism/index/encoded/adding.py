@@ -11,10 +11,10 @@ from typing import NamedTuple
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.index.encoded.nearest import write_nearest
-from porism.index.encoded.record import EncoderEntry, IndexEncoder
+from porism.index.encoded.record import FOLDERS, EncoderEntry, IndexEncoder
 from porism.index.encoded.store import EncodedPosts, FieldVectors, open_fields
 from porism.index.encoded.texts import FIELDS, OPTION, EncodedField
-from porism.index.encoded.writing import FOLDER, UNFINISHED, encode_segment
+from porism.index.encoded.writing import UNFINISHED, encode_segment
 from porism.index.manifest import SEARCH, Manifest, read_manifest, save_manifest
 from porism.index.posts.store import EmbeddedPosts
 from porism.integrity import describe_file
@@ -32,28 +32,39 @@ class AddedVectors(NamedTuple):
 
 
 def add_vectors(index: str | Path, encoder: IndexEncoder, progress: Progress | None = None) -> AddedVectors:
-    """Encode the posts of an index and commit their vectors. Vectors of another model are replaced."""
+    """Encode the posts of an index and commit their vectors. Vectors of another model are replaced; those before stay until the commit."""
     place = Path(index)
     with only_writer(place):
         manifest = read_manifest(place, SEARCH)
         before = EncoderEntry.of(manifest)
-        known = _known(place, manifest) if before and before.model == encoder.entry.model else []
-        home = (place / str(manifest.options["collection"])).resolve()
-        with Collection.open(home) as collection:
-            for entry in manifest.segments:
-                questions = EmbeddedPosts(place / entry.name / "posts", collection, vectors=False).question_ids
-                live = [number for number in questions.tolist() if collection.has_post(number)]
-                write_encoded(collection, live, place / entry.name, encoder, known, progress)
-        files = {name: file for name, file in manifest.files.items() if FOLDER not in Path(name).parts}
-        for entry in manifest.segments:
-            for path in sorted((place / entry.name / FOLDER).iterdir()):
-                files[str(path.relative_to(place))] = describe_file(path)
-        options = {**manifest.options, OPTION: encoder.entry.as_option()}
-        after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
-        save_manifest(place, after)
-    own = [file.size for name, file in files.items() if FOLDER in Path(name).parts]
-    number = sum(len(one.ids) for one in _known(place, after))
+        encoder.entry = replace(encoder.entry, folder=before.folder if before else FOLDERS[0])
+        if before != encoder.entry:
+            encoder.entry = replace(encoder.entry, folder=before.next_folder if before else FOLDERS[0])
+            manifest = _encode(place, manifest, encoder, progress)
+        _remove_others(place, manifest)
+    own = [file.size for name, file in manifest.files.items() if _is_vector(name)]
+    number = sum(len(one.ids) for one in _known(place, manifest))
     return AddedVectors(encoder.entry, number, encoder.cut, sum(own))
+
+
+def _encode(place: Path, manifest: Manifest, encoder: IndexEncoder, progress: Progress | None) -> Manifest:
+    """Write the vectors of every segment, then commit them. Vectors of the same model are copied."""
+    before = EncoderEntry.of(manifest)
+    known = _known(place, manifest) if before and before.model == encoder.entry.model else []
+    home = (place / str(manifest.options["collection"])).resolve()
+    with Collection.open(home) as collection:
+        for entry in manifest.segments:
+            questions = EmbeddedPosts(place / entry.name / "posts", collection, vectors=False).question_ids
+            live = [number for number in questions.tolist() if collection.has_post(number)]
+            write_encoded(collection, live, place / entry.name, encoder, known, progress)
+    files = {name: file for name, file in manifest.files.items() if not _is_vector(name)}
+    for entry in manifest.segments:
+        for path in sorted((place / entry.name / encoder.entry.folder).iterdir()):
+            files[str(path.relative_to(place))] = describe_file(path)
+    options = {**manifest.options, OPTION: encoder.entry.as_option()}
+    after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
+    save_manifest(place, after)
+    return after
 
 
 def remove_vectors(index: str | Path) -> None:
@@ -61,12 +72,24 @@ def remove_vectors(index: str | Path) -> None:
     place = Path(index)
     with only_writer(place):
         manifest = read_manifest(place, SEARCH)
-        files = {name: file for name, file in manifest.files.items() if FOLDER not in Path(name).parts}
+        files = {name: file for name, file in manifest.files.items() if not _is_vector(name)}
         options = {name: value for name, value in manifest.options.items() if name != OPTION}
-        save_manifest(place, replace(manifest, options=options, files=files, generation=manifest.generation + 1))
-        for entry in manifest.segments:
-            for folder in (FOLDER, UNFINISHED):
-                shutil.rmtree(place / entry.name / folder, ignore_errors=True)
+        after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
+        save_manifest(place, after)
+        _remove_others(place, after)
+
+
+def _remove_others(place: Path, manifest: Manifest) -> None:
+    """Remove the folders of vectors that a manifest does not name."""
+    entry = EncoderEntry.of(manifest)
+    for segment in manifest.segments:
+        for name in {*FOLDERS, UNFINISHED} - {entry.folder if entry else ""}:
+            shutil.rmtree(place / segment.name / name, ignore_errors=True)
+
+
+def _is_vector(name: str) -> bool:
+    """Return whether a file of an index belongs to the vectors of posts."""
+    return not set(FOLDERS).isdisjoint(Path(name).parts)
 
 
 def write_encoded(
@@ -102,7 +125,7 @@ def open_encoded(index: Path, manifest: Manifest, place: str | Path | None = Non
                 "has no vectors of posts", where=str(index), fix=f"encode it: porism encode {index} --encoder {place}"
             )
         return None
-    segments = [open_fields(index / one.name / FOLDER, entry.fields) for one in manifest.segments]
+    segments = [open_fields(index / one.name / entry.folder, entry.fields) for one in manifest.segments]
     return EncodedPosts(segments, IndexEncoder(entry, place))
 
 
@@ -113,6 +136,7 @@ def chosen_fields(names: Sequence[str]) -> tuple[EncodedField, ...]:
 
 def _known(index: Path, manifest: Manifest) -> list[FieldVectors]:
     entry = EncoderEntry.of(manifest)
-    fields = entry.fields if entry else ()
-    folders = [index / one.name / FOLDER for one in manifest.segments]
-    return [vectors for folder in folders for vectors in open_fields(folder, fields).values()]
+    if entry is None:
+        return []
+    folders = [index / one.name / entry.folder for one in manifest.segments]
+    return [vectors for folder in folders for vectors in open_fields(folder, entry.fields).values()]

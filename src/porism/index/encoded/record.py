@@ -19,6 +19,8 @@ from porism.models.encoder import BiEncoder, Role
 
 DEFAULT_LENGTH = 192  # tokens of a post; more cost more and gain little on questions and answers
 PROBE = "Prove that $\\sqrt{2}$ is irrational."
+# In a segment. New vectors are written into the folder that the last commit does not name, so that a killed run leaves those before whole.
+FOLDERS = ("encoded", "encoded-2")
 DEFAULT_FIELDS: tuple[EncodedField, ...] = FIELDS
 Vectors = npt.NDArray[np.float32]
 
@@ -31,10 +33,12 @@ class EncoderEntry:
     place: str  # a directory, or the name of an installed package
     fields: tuple[EncodedField, ...]
     texts: str = FORMAT
+    folder: str = FOLDERS[0]
 
     def as_option(self) -> str:
         """Return the entry as an option of the manifest."""
         raw = {"model": self.model.as_dict(), "place": self.place, "fields": list(self.fields), "texts": self.texts}
+        raw |= {} if self.folder == FOLDERS[0] else {"folder": self.folder}
         return json.dumps(raw, sort_keys=True)
 
     @classmethod
@@ -44,7 +48,13 @@ class EncoderEntry:
         if not text:
             return None
         raw = json.loads(str(text))
-        return cls(ModelRecord.from_dict(raw["model"]), raw["place"], tuple(raw["fields"]), raw["texts"])
+        folder = str(raw.get("folder", FOLDERS[0]))
+        return cls(ModelRecord.from_dict(raw["model"]), raw["place"], tuple(raw["fields"]), raw["texts"], folder)
+
+    @property
+    def next_folder(self) -> str:
+        """The folder of the vectors that take the place of these."""
+        return FOLDERS[1 - FOLDERS.index(self.folder)]
 
 
 class IndexEncoder:

@@ -27,7 +27,6 @@ from porism.progress import Progress, Silent
 
 Ints = npt.NDArray[np.int64]
 Halves = npt.NDArray[np.float16]
-FOLDER = "encoded"
 UNFINISHED = "encoded.unfinished"
 BLOCK = 256  # texts of a block
 
@@ -72,8 +71,8 @@ def _encode_segment(
         own = [one for one in known if one.field == field]
         with (progress or Silent()).stage(f"encoding {field}", total) as advance:
             _write_blocks(place, post_texts(collection, field, questions), encoder, own, advance)
-    finished = segment / FOLDER
-    shutil.rmtree(finished, ignore_errors=True)
+    finished = segment / encoder.entry.folder
+    shutil.rmtree(finished, ignore_errors=True)  # of a run that was killed: no commit names it
     joined = work / "joined"
     shutil.rmtree(joined, ignore_errors=True)
     joined.mkdir()

@@ -2,14 +2,15 @@
 
 The log is a file of lines, each with a checksum. The first line has the id of the log and the number of the last record that is no longer in
 it; every other line is a record: its number and its changes as JSON. Several processes append; a lock file lets one at a time do so. A line
-without an end is what a process that died was writing: it was never acknowledged, so it is removed. A whole line with a wrong checksum
-is damage: it is reported and left out.
+without an end is what a process that died was writing: it was never acknowledged, so it is removed, unless only its line end is missing or
+damaged. A whole line with a wrong checksum is damage: it is reported and left out. A file that is shorter than before is refused.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from porism.errors import PorismError
 from porism.files import disk_error, sync_folder
 from porism.index.manifest import LogPosition
 
+LOG = logging.getLogger("porism.index")
 KIND = "porism-log-1"
 MODE = 0o600  # posts that are not public yet may be in it
 BLOCK = 1 << 20
@@ -175,6 +177,8 @@ class ChangeLog:
         if (end.log, end.base) != (log, int(base)):
             end = _End(log, int(base), first.find(b"\n") + 1, int(base))
         size = os.fstat(handle).st_size
+        if size < end.offset:
+            raise self._damaged(f"has {end.offset - size:,} bytes less than before: changes are missing")
         while end.offset < size:
             block = os.pread(handle, BLOCK, end.offset)
             whole = block.rfind(b"\n") + 1
@@ -182,13 +186,23 @@ class ChangeLog:
                 block += os.pread(handle, BLOCK, end.offset + len(block))
                 whole = block.rfind(b"\n") + 1
             if not whole:
-                os.ftruncate(handle, end.offset)
-                break
+                self._end_line(handle, block, end.offset)
+                size = os.fstat(handle).st_size
+                continue
             for line in _lines(BytesIO(block[:whole]), end.sequence):
                 end.sequence = line.sequence
             end.offset += whole
         self._end = end
         return end
+
+    def _end_line(self, handle: int, tail: bytes, offset: int) -> None:
+        """End the last line, if only its line end is damaged or missing; else remove it."""
+        line = _ended(tail)
+        if line:
+            _write(handle, line, offset)
+        else:
+            LOG.warning("%s: an unfinished record of %s bytes is removed", self.path, f"{len(tail):,}")
+        os.ftruncate(handle, offset + len(line))
 
     def _replace(self, log: str, base: int, records: bytes) -> None:
         """Put another file in place of the log, atomically and durably."""
@@ -204,9 +218,9 @@ class ChangeLog:
             work.unlink(missing_ok=True)
             raise disk_error(error, self.path) from error
 
-    def _damaged(self) -> PorismError:
+    def _damaged(self, fact: str = "is not a change log that can be read") -> PorismError:
         fix = f"stop the server, move the file away, and send the changes that it holds again: mv {self.path} {self.path}.damaged"
-        return PorismError("is not a change log that can be read", where=str(self.path), fix=fix)
+        return PorismError(fact, where=str(self.path), fix=fix)
 
 
 def _line(text: str) -> bytes:
@@ -218,6 +232,12 @@ def _content(line: bytes) -> bytes | None:
     """Return what a whole line holds; None if its checksum is wrong."""
     checksum, _, content = line.removesuffix(b"\n").partition(b" ")
     return content if line.endswith(b"\n") and xxh3_64_hexdigest(content).encode() == checksum else None
+
+
+def _ended(tail: bytes) -> bytes:
+    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing: the line is not whole."""
+    lines = (tail + b"\n", tail[:-1] + b"\n")
+    return next((line for line in lines if _content(line) is not None), b"")
 
 
 class _Line(NamedTuple):
@@ -235,13 +255,18 @@ class _Line(NamedTuple):
 
 
 def _lines(stream: IO[bytes], sequence: int) -> Iterator[_Line]:
-    """Yield the whole lines of records. A damaged line has the number after the one before; every other line names its own."""
-    for raw in stream:
-        if not raw.endswith(b"\n"):
+    """Yield the whole lines of records. Every line names its number; damaged lines have the first number that is missing.
+
+    Several damaged lines share it: they may be one record into which damage put a line end. So none gets the number of a later record.
+    """
+    for read in stream:
+        raw = read if read.endswith(b"\n") else _ended(read)
+        if not raw:
             return
         content = _content(raw)
-        sequence = sequence + 1 if content is None else int(content.partition(b" ")[0])
-        yield _Line(sequence, raw, content)
+        if content is not None:
+            sequence = int(content.partition(b" ")[0])
+        yield _Line(sequence + (content is None), raw, content)
 
 
 def _write(handle: int, data: bytes, offset: int) -> None:

@@ -22,6 +22,7 @@ from porism.corpus.store.collection import Collection
 from porism.corpus.update.merge import merge_parts, write_generation
 from porism.index.build import SegmentOptions, write_segment
 from porism.index.encoded.adding import encode_new_segment
+from porism.index.encoded.texts import OPTION
 from porism.index.formulas.build import FormulaPart
 from porism.index.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
 from porism.index.segments.opening import Segment, open_segment
@@ -100,10 +101,10 @@ def _merge(place: Path, chosen: int | None, progress: Progress) -> bool:
         work = Path(tempfile.mkdtemp(dir=place / FOLDER, prefix=f"{MERGE}{os.getpid()}-"))
         try:
             _write(place, work, snapshot, collection, progress)
-            _commit(place, work, snapshot)
+            is_committed = _commit(place, work, snapshot)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    return True
+    return is_committed or _merge(place, chosen, progress)
 
 
 def _first_part(index: Path, segments: Sequence[Segment], folders: Sequence[Path], start: int) -> int:
@@ -134,13 +135,15 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
     encode_new_segment(index, snapshot.manifest, collection, questions, work)
 
 
-def _commit(index: Path, work: Path, snapshot: _Snapshot) -> None:
-    """Put the merged segment in place of those it was made from."""
+def _commit(index: Path, work: Path, snapshot: _Snapshot) -> bool:
+    """Put the merged segment in place of those it was made from. Return False if another merge, or other vectors, were faster."""
     with only_writer(index, wait=math.inf):
         manifest = read_manifest(index, SEARCH)
         entries, count = manifest.segments, len(snapshot.segments)
         if [one.name for one in entries[:count]] != [one.entry.name for one in snapshot.segments]:
-            return  # another merge was faster
+            return False
+        if manifest.options.get(OPTION) != snapshot.manifest.options.get(OPTION):  # the merged segment would lack them
+            return False
         name = new_folder(index, manifest)
         work.replace(index / name)
         with open_collection_of(index, manifest) as present:
@@ -151,6 +154,7 @@ def _commit(index: Path, work: Path, snapshot: _Snapshot) -> None:
             write_generation(present, folders, folder, own)
         with Collection.open(folder) as collection:
             commit(index, manifest, collection, (*entries[: snapshot.start], *merged, *entries[count:]))
+    return True
 
 
 def _merged_entry(

@@ -166,10 +166,10 @@ def commit(index: Path, before: Manifest, collection: Collection, entries: Seque
         segments=tuple(entries),
         files=_files(index, before, entries),
     )
-    now = time.time()
+    now = time.monotonic()
     unused = (used_names(index, before) | before.files.keys()) - (used_names(index, after) | after.files.keys())
     retired = (*before.retired, *(Retired(name, now) for name in sorted(unused)))
-    after = replace(after, retired=tuple(one for one in retired if now - one.time < GRACE))
+    after = replace(after, retired=tuple(one for one in retired if one.is_young(now, GRACE)))
     save_manifest(index, after)
     remove_unused(index, replace(after, retired=retired))
     return after
@@ -225,8 +225,8 @@ def used_names(index: Path, manifest: Manifest) -> set[str]:
 
 def remove_unused(index: Path, manifest: Manifest) -> None:
     """Remove what no reader needs: what a dead writer has left, and what was replaced longer ago than GRACE."""
-    now = time.time()
-    kept = used_names(index, manifest) | {one.name for one in manifest.retired if now - one.time < GRACE}
+    now = time.monotonic()
+    kept = used_names(index, manifest) | {one.name for one in manifest.retired if one.is_young(now, GRACE)}
     folder = index / FOLDER
     for path in folder.iterdir() if folder.is_dir() else ():
         if f"{FOLDER}/{path.name}" not in kept and not _is_alive(path.name):

@@ -36,9 +36,9 @@ def follow_index(app: Starlette) -> None:
                 switch_to_newest(app)
                 watch.restart()
                 seen = (state.st_mtime_ns, state.st_ino)
-            app.state.integrity.changed = watch.damages()
         except (PorismError, OSError) as error:
             logging.warning("a newer commit of the index cannot be opened: %s", error)
+        app.state.integrity.changed = watch.damages()
 
 
 def switch_to_newest(app: Starlette) -> None:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from porism.integrity import Damage, DamageError, damaged_files
+from porism.integrity import Damage, DamageError, damaged_files, raise_first
 from porism.search.verify import StoredFile, index_bytes, index_damages, stored_files
 
 LOG = logging.getLogger("porism.web")
@@ -114,9 +114,10 @@ class FileWatch:
         self._damages: dict[StoredFile, Damage] = {}
 
     def restart(self) -> None:
-        """Watch the files of the newest commit, as they are now. What was wrong with others does not matter any more."""
-        self._states = {file: _state(file) for file in stored_files(self._path)}
-        self._damages = {}
+        """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as they should be now."""
+        files = stored_files(self._path)
+        self._states = {file: self._states.get(file) or _state(file) for file in files}
+        self._damages = {file: damage for file, damage in self._damages.items() if file in self._states}
 
     def damages(self) -> tuple[Damage, ...]:
         """Look at the files; return what is damaged now. A file that is again as it was written is well."""
@@ -130,6 +131,10 @@ class FileWatch:
                 LOG.error("not served any more: %s", damage)
                 self._damages[file] = damage
         return tuple(self._damages.values())
+
+    def check(self) -> None:
+        """Look at the files; a damaged one is an error."""
+        raise_first(self.damages())
 
 
 class _State(NamedTuple):

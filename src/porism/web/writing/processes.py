@@ -16,6 +16,7 @@ from porism.index.live.applying import PASSING, LogApplier
 from porism.index.live.beside import merge_request
 from porism.index.manifest import SEARCH, read_manifest
 from porism.index.segments.merging import MOST_SEGMENTS, merge
+from porism.web.server.integrity import FileWatch
 from porism.web.server.supervisor import BEAT_SECONDS, Beats
 from porism.web.writing.warming import warm_up_segments
 
@@ -30,10 +31,12 @@ def run_applier(beats: Beats, index: Path) -> None:
     """Apply the change log as it grows."""
     _beat(beats, "applier")
     applier: list[LogApplier] = []
+    watch = _Watch(index)
 
     def step() -> float:
         if not applier:
             applier.append(LogApplier(index))
+        watch.check()
         if not applier[0].has_changes():
             return LOOK_SECONDS
         began = time.monotonic()
@@ -55,8 +58,10 @@ def run_merger(beats: Beats, index: Path) -> None:
     with suppress(*PASSING):
         warm_up_segments()
     seen = [-1]
+    watch = _Watch(index)
 
     def step() -> float:
+        watch.check()
         request = merge_request(index)
         if request.exists():
             before = request.stat().st_mtime_ns
@@ -71,6 +76,21 @@ def run_merger(beats: Beats, index: Path) -> None:
         return BATCH_SECONDS
 
     _repeat(step, "segments cannot be merged")
+
+
+class _Watch:
+    """Looks at the files of an index before they are read: what damage says must not be committed with a checksum of its own."""
+
+    def __init__(self, index: Path) -> None:
+        self._index, self._files, self._generation = index, FileWatch(index), -1
+
+    def check(self) -> None:
+        """Raise the first damage that is found, also in files of a newer commit."""
+        generation = read_manifest(self._index, SEARCH).generation
+        if generation != self._generation:
+            self._files.restart()
+            self._generation = generation
+        self._files.check()
 
 
 def _beat(beats: Beats, title: str) -> None:
