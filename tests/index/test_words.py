@@ -19,7 +19,7 @@ def test_no_pair_spans_a_formula() -> None:
 
 def test_each_stem_has_its_word() -> None:
     text = "Cauchy-Schwarz, l'Hôpital & 3 x2"
-    assert stems_of(WORD.findall(text)) == stems(text) == ["cauchi", "schwarz", "l", "hôpital", "3", "x2"]
+    assert stems_of(WORD.findall(text)) == stems(text) == ["cauchi", "schwarz", "l", "hopit", "3", "x2"]
 
 
 def test_lone_surrogates_are_no_words() -> None:

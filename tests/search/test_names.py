@@ -116,7 +116,7 @@ def test_a_thread_that_the_query_names_gets_no_feedback(demo: Path) -> None:
     assert engine.index.is_forum
     post = next(iter(engine.collection.posts("question")))
     named = engine.features(engine.read(post.title.plain()), "questions")
-    assert named.values["name.title"].max() == np.float32(named.batch.best_match)
+    assert named.values["name.title"].max() == np.float32(named.batch.context.best_match)
     assert not named.batch.context.feedback
     other = engine.features(engine.read("an integral of some function"), "questions")
     assert other.batch.context.feedback

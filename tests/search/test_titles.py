@@ -21,7 +21,7 @@ def test_a_query_with_the_words_and_formulas_of_a_title_has_the_value_one(engine
         table = engine.features(read_query(post.title.plain()), "questions")
         values = table.values["title.identity"]
         at = table.batch.ids("questions").tolist().index(post.id)
-        assert values[at] == pytest.approx(table.batch.best_match, rel=1e-3)
+        assert values[at] == pytest.approx(table.batch.context.best_match, rel=1e-3)
         assert engine.search(post.title.plain(), k=1, kind="questions").hits[0].id == post.id
 
 
@@ -37,7 +37,7 @@ def test_titles_that_are_ruled_out_by_what_they_share_have_the_value_zero(engine
     ruled_out = 0
     for post, _ in zip(engine.collection.posts("question"), range(20), strict=False):
         batch = engine.features(read_query(post.title.plain()), "questions").batch
-        every = (feature._overlaps(batch, np.arange(batch.thread_count)) * batch.best_match).astype(np.float32)
+        every = (feature._overlaps(batch, np.arange(batch.thread_count)) * batch.context.best_match).astype(np.float32)
         assert feature.compute(batch).tolist() == every.tolist()
         ruled_out += batch.thread_count - len(feature._possible(batch))
     assert ruled_out

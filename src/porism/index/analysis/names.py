@@ -14,7 +14,7 @@ LEFT_OUT = frozenset(("a", "an", "the", "of", "for", "in", "on", "to", "and", "b
 _COMMAND = re.compile(r"\\[A-Za-z]+")  # of LaTeX that is no formula, for lack of a closing dollar sign
 _POSSESSIVE = re.compile(r"['’]s\b")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑–](?=\w)")
-# Adjectives of people: Pythagorean, Gaussian, Noetherian, and names that end alike: Pythagoras. The stem of Eulerian is eulerian.
+# Adjectives of people, and their names: Pythagorean, Pythagoras, Gaussian, Noetherian.
 _OF_PERSON = re.compile(r"(?<=\w{4})(?:e?an|ian|as?)$")
 _EMPHASIS = re.compile(r"<(/?)(?:em|i|b|strong|dfn)\b", re.IGNORECASE)
 _NOT_IN_LATEX = re.compile(r"[\s{}$]+|\\[,;:! ]")

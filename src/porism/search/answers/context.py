@@ -33,12 +33,14 @@ PRIOR = 100.0  # weight x idf by which the usual share counts; a whole question 
 
 @dataclass(frozen=True)
 class QueryContext:
-    """A query against an index: its terms with statistics and its concepts. `similar_formulas` and `feedback` come from its best threads."""
+    """A query against an index: its terms with statistics and its concepts. `similar_formulas` and `feedback` come from its best threads;
+    `best_match` is the score of the one that matches the words best, by which names are measured."""
 
     query: ReadQuery
     index: Index
     similar_formulas: tuple[SimilarFormulas, ...] = ()
     feedback: Mapping[str, QueryTerms] = field(default_factory=dict)
+    best_match: float = 1.0
 
     @cached_property
     def terms(self) -> dict[str, QueryTerms]:
@@ -94,6 +96,10 @@ class QueryContext:
         """Return the same context with the similar ones among these formulas of posts; what was computed stays."""
         bound = tuple(found.similar for found in self.bound_formulas)
         return self._with(similar_formulas=(*bound, *self.index.compare_formulas(self.query, codes)))
+
+    def with_best_match(self, score: float) -> QueryContext:
+        """Return the same context with the best score of the words; what was computed stays."""
+        return self._with(best_match=score)
 
     def with_feedback(self, feedback: Mapping[str, QueryTerms]) -> QueryContext:
         """Return the same context with feedback terms; what was computed stays."""
@@ -186,11 +192,6 @@ class CandidateBatch:
         if view not in self._thread_views:
             return np.zeros(self.thread_count, np.float32)
         return np.asarray(threads[self._thread_views.index(view)])
-
-    @property
-    def best_match(self) -> float:
-        """The score of the thread that matches the words of the query best; 1 if none does. Names are measured by it."""
-        return float(self.term_scores("words", "thread").max(initial=0.0)) or 1.0
 
     def thread_scores(self, terms: QueryTerms) -> Values:
         """Return BM25 of other terms (of concepts or feedback) in whole threads."""

@@ -199,6 +199,9 @@ class FeatureReranker(Reranker):
         weights = self.model.vector(self.kind)
         features = self._used(weights, every)
         table = FeatureTable(self._batch(self.contexts.of(query), threads, features, hidden), {})
+        if len(table.batch.context.terms["words"]) and "words" in table.batch.documents.terms:
+            best = float(table.batch.term_scores("words", "thread").max(initial=0.0))
+            table.batch.context = table.batch.context.with_best_match(best or 1.0)
         for stage in sorted({feature.stage for feature in features}):
             if stage in PREPARATIONS:
                 table.batch.context = PREPARATIONS[stage](self, table, weights)

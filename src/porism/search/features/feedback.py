@@ -58,7 +58,7 @@ FEATURES = tuple(Feedback(family) for family in MOST_TERMS)
 def needs_feedback(batch: CandidateBatch, values: Mapping[str, Values]) -> bool:
     """Return whether feedback is safe: threads with answers say the same in many words, and no thread is what the query names. Among documents, of
     which each says one thing, the words of its neighbours lead away from the right one (docs/why/ranking.md)."""
-    named = any(values[name].max(initial=0.0) >= NAMED * batch.best_match for name in NAMING if name in values)
+    named = any(values[name].max(initial=0.0) >= NAMED * batch.context.best_match for name in NAMING if name in values)
     return batch.context.index.is_forum and not named
 
 

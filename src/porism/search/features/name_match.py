@@ -39,7 +39,7 @@ class NameMatch(Feature):
         views = view_table(batch.context.index.terms, NAME_FAMILY, [View("thread", ((self._field, 1.0),))])
         rows, ones = batch.documents.terms[NAME_FAMILY], np.ones(len(terms), np.float32)
         found = score_batch(batch.documents, rows, terms.codes, ones, views, views, PRESENCE)[0][0]
-        return np.where(found > 0, np.float32(batch.best_match), np.float32(0.0))
+        return np.where(found > 0, np.float32(batch.context.best_match), np.float32(0.0))
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""

@@ -75,7 +75,7 @@ class TitleIdentity(Feature):
         values = np.zeros(batch.thread_count, np.float32)
         possible = self._possible(batch)
         if len(possible):
-            values[possible] = self._overlaps(batch, possible) * batch.best_match
+            values[possible] = self._overlaps(batch, possible) * batch.context.best_match
         return values
 
     def _possible(self, batch: CandidateBatch) -> Ints:
