@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from porism.corpus.post import LEVEL
 from porism.corpus.sources.documents.images import SUFFIXES, ImageReader
 from porism.corpus.sources.documents.limited import READERS, read_document
 from porism.corpus.sources.documents.section import Document
@@ -181,7 +182,7 @@ class Folder:
             if not TAG.sub("", section.body).strip():
                 continue
             kept += 1
-            title = f"{name}: {section.title}" if section.title and section.title != name else name
+            title = LEVEL.join(dict.fromkeys((name, *section.title.split(LEVEL)))) if section.title else name
             body, pictures = images.illustrate(section.body, file)
             yield from pictures
             yield RawPost(0, "question", None, title, body, "spans", " ".join(tags), line=at, file=inside.as_posix())

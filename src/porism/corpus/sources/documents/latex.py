@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from unicodedata import normalize
 
-from porism.corpus.sources.documents.section import Document, Section, with_spans
+from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
 from porism.formula.latex.macros import Budget, definitions
 from porism.text.accents import ACCENTS, LETTER_ACCENTS, LETTERS
 from porism.text.find import find_formulas
@@ -20,7 +20,8 @@ COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 DEFINITION = re.compile(r"^[ \t]*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
 # Bounded, and no blank is read twice: what opens and never closes must not be searched to the end of the text again and again.
-HEADING = re.compile(r"\\(?:chapter|section|subsection)\*?\s*+(?:\[[^\]]{0,500}\])?\s*+\{")
+HEADING = re.compile(r"\\(chapter|section|subsection)\*?\s*+(?:\[[^\]]{0,500}\])?\s*+\{")
+HEADING_LEVELS = {"chapter": 1, "section": 2, "subsection": 3}
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
 LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
 QUOTES = {
@@ -94,13 +95,15 @@ def _group(text: str, at: int) -> tuple[str, int]:
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    heading, last = "", 0
+    """Yield the headings above each section, with its own as the levels of a title, and its text."""
+    title, last, path = "", 0, HeadingPath()
     for start in HEADING.finditer(text):
         if start.start() < last:
             continue
-        yield heading, text[last : start.start()]
+        yield title, text[last : start.start()]
         heading, last = _group(text, start.end() - 1)
-    yield heading, text[last:]
+        title = path.enter(HEADING_LEVELS[start[1]], heading)
+    yield title, text[last:]
 
 
 def _blocks(text: str) -> str:

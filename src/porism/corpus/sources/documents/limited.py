@@ -28,6 +28,7 @@ from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.plain import read_text
 from porism.corpus.sources.documents.restructured import read_rst
 from porism.corpus.sources.documents.section import Document, Section
+from porism.safe_path import safe_environment, safe_path
 
 READERS: dict[str, Callable[[str], Document]] = {
     ".md": read_markdown,
@@ -96,15 +97,12 @@ class _Process:
         if self._child is not None and limits != self._limits:
             self.stop()
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
-            # Never the current folder: the documents may be in it, and with them files named like modules.
-            here = os.getcwd()
-            path = [entry for entry in sys.path if entry and os.path.abspath(entry) != here]
             self._child = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, json.dumps(path)],
+                [sys.executable, "-P", "-c", _START, json.dumps(safe_path())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONSAFEPATH": "1"},
+                env=safe_environment(),
             )
             self._owner, self._limits = os.getpid(), limits  # after a fork, the parent's process belongs to the parent
         return self._child

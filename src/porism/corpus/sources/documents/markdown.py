@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from porism.corpus.sources.documents.section import Document, Section, with_spans
+from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
 from porism.text.codeblocks import code_blocks
 from porism.text.find import Extracted, find_formulas
 from porism.text.sanitize import clean, without_placeholders
@@ -56,7 +56,9 @@ def _sections(found: Extracted) -> Iterator[Section]:
         return with_spans(clean(str(parser.renderer.render(part, parser.options, {}))), found)
 
     yield Section("", render(tokens[: starts[0] if starts else len(tokens)]))
+    path = HeadingPath()
     for start, end in pairwise([*starts, len(tokens)]):
         # A heading is three tokens: open, inline, close.
         heading = with_spans(clean(html.escape(tokens[start + 1].content, quote=False)), found)
-        yield Section(heading, render(tokens[start + 3 : end]))
+        title = path.enter(HEADINGS.index(tokens[start].tag), heading)
+        yield Section(title, render(tokens[start + 3 : end]))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porism.corpus.sources.documents.plain import BLANK, paragraph_html
-from porism.corpus.sources.documents.section import Document, Section, with_spans
+from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
 from porism.text.find import Extracted, find_formulas
 from porism.text.sanitize import clean, without_placeholders
 
@@ -53,7 +53,7 @@ def _headline(line: re.Match[str]) -> str:
 
 
 def _sections(root: OrgBaseNode, found: Extracted) -> Iterator[Section]:
-    heading = ""
+    heading, path = "", HeadingPath()
     body: list[str] = []
     for node in root:
         text = _body(node.get_body(format="raw"))
@@ -61,7 +61,7 @@ def _sections(root: OrgBaseNode, found: Extracted) -> Iterator[Section]:
             body = [text]
         elif node.level <= DEEPEST_HEADING:
             yield _section(heading, body, found)
-            heading, body = node.get_heading(format="raw"), [text]
+            heading, body = path.enter(node.level, node.get_heading(format="raw")), [text]
         else:
             body += (f"<h4>{_inline(html.escape(node.get_heading(format='raw'), quote=False))}</h4>", text)
     yield _section(heading, body, found)

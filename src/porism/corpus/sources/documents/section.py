@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from porism.corpus.post import LEVEL
 from porism.text.delimiters import math_span
 from porism.text.find import Extracted
 from porism.text.sanitize import fill
@@ -12,7 +13,7 @@ from porism.text.sanitize import fill
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document under one heading: HTML in which every formula is an official span without an id."""
+    """A part of a document under one heading, whose title has the headings above it as levels: HTML in which every formula is an official span without an id."""
 
     title: str
     body: str
@@ -26,6 +27,18 @@ class Document:
     tags: tuple[str, ...]
     sections: Sequence[Section]
     unexpanded: int = 0
+
+
+class HeadingPath:
+    """The headings above a place in a document."""
+
+    def __init__(self) -> None:
+        self._above: list[tuple[int, str]] = []
+
+    def enter(self, level: int, heading: str) -> str:
+        """Return the title of the section under a heading: the headings above it, and the heading itself, as the levels of a title."""
+        self._above = [*(one for one in self._above if one[0] < level), (level, heading)]
+        return LEVEL.join(text for _, text in self._above if text)
 
 
 def with_spans(text: str, found: Extracted, latex: Sequence[str] = ()) -> str:
