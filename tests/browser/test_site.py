@@ -111,7 +111,7 @@ def test_title_logo_attribution_and_licence(page: Page, site: str) -> None:
 def test_a_post_links_to_its_original_and_licence(page: Page, site: str) -> None:
     page.goto(f"{site}/search?q=cubes")
     page.locator(".hit h2 a").first.click()
-    expect(page).to_have_title("one: Cubes · Ada's notes")
+    expect(page).to_have_title("one › Cubes · Ada's notes")
     id = page.locator("article.post").first.get_attribute("id").removeprefix("post-")  # type: ignore[union-attr]
     original = page.locator("[aria-label='Original of post " + id + "']")
     expect(original).to_have_attribute("href", f"https://notes.example/question/{id}")

@@ -66,4 +66,4 @@ def test_a_query_that_names_a_note_finds_it_first_in_a_tiny_collection(tmp_path:
         build_index(collection, tmp_path / "index")
     engine = Engine.open(tmp_path / "index")
     for query, note in (("what is a qubit", "a"), ("pythagorean theorem", "d"), ("entanglement", "c")):
-        assert "".join(one.text for one in engine.search(query, k=1).hits[0].title).startswith(f"{note}: ")
+        assert "".join(one.text for one in engine.search(query, k=1).hits[0].title).startswith(f"{note} › ")

@@ -28,7 +28,7 @@ def test_markdown() -> None:
     text = '---\ntitle: "Notes"\ntags: [algebra, "groups"]\n---\nIntro\n\n# On $G$\n*a* $x_1$ and `$y$`\n\n```\n$z$\n```\n#### Small\n\n## Next\n<script>x</script>b'
     document = read_markdown(text)
     assert (document.title, document.tags) == ("Notes", ("algebra", "groups"))
-    assert [section.title for section in document.sections] == ["", f"On {span('G')}", "Next"]
+    assert [section.title for section in document.sections] == ["", f"On {span('G')}", f"On {span('G')} › Next"]
     assert document.sections[1].body == (
         f"<p><em>a</em> {span('x_1')} and <code>$y$</code></p>\n<pre><code>$z$\n</code></pre>\n<h4>Small</h4>\n"
     )
@@ -136,8 +136,8 @@ def test_folder(tmp_path: Path) -> None:
     made = built(tmp_path / "c", folder)
     rows = [(post.id, post.kind, post.title.html(), post.tags, post.source) for post in made.posts()]
     assert rows == [
-        (1, "question", "a: One", (), "notes/a.md"),
-        (2, "question", "a: Two", (), "notes/a.md"),
+        (1, "question", "a › One", (), "notes/a.md"),
+        (2, "question", "a › Two", (), "notes/a.md"),
         (3, "question", "Primes", ("number-theory",), "notes/number theory/b.tex"),
     ]
     assert [formula.latex for formula in made.formulas()] == ["x", "y", "p"]

@@ -35,10 +35,10 @@ def test_pictures_of_documents_are_kept_by_digest(notes: Path, tmp_path: Path) -
     with built(tmp_path / "collection", notes) as made:
         bodies = {post.title.plain(): "".join(one.text for one in post.body.segments) for post in made.posts()}
         png, svg = name_of(PNG, "png"), name_of(SVG, "svg")
-        assert f'src="images/{png}"' in bodies["a: A"]
-        assert 'src="https://other.example/x.png"' in bodies["a: A"]
-        assert f'src="images/{png}"' in bodies["b: B"]
-        assert f'src="images/{svg}"' in bodies["c: C"]
+        assert f'src="images/{png}"' in bodies["a › A"]
+        assert 'src="https://other.example/x.png"' in bodies["a › A"]
+        assert f'src="images/{png}"' in bodies["b › B"]
+        assert f'src="images/{svg}"' in bodies["c › C"]
         assert (made.image(png), made.image(svg), made.image("../manifest.json")) == (PNG, SVG, None)
         assert tally(made)["pictures", "kept"] == 2
 

@@ -43,7 +43,7 @@ def test_a_document_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch:
     (folder / "b.rst").write_text(GRID)
     (folder / "c.md").write_text("# After\n\ntext\n")
     made = built(tmp_path / "c", folder)
-    assert [post.title.plain() for post in made.posts()] == ["a: Before", "c: After"]
+    assert [post.title.plain() for post in made.posts()] == ["a › Before", "c › After"]
     why = "cannot be read (takes more than 2 seconds of processor time)"
     assert tally(made)["documents", why] == 1
     assert examples(made, "documents", why) == [f"{folder}/b.rst"]
@@ -71,7 +71,7 @@ def test_the_process_that_reads_imports_nothing_of_the_current_folder(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend("")
     posts = [one for one in Folder(Path()).parts()[0].read() if isinstance(one, RawPost)]
-    assert [post.title for post in posts] == ["a: A headline"]
+    assert [post.title for post in posts] == ["a › A headline"]
     assert not os.path.exists("ran")
 
 

@@ -184,13 +184,14 @@ def test_a_commit_during_a_merge_of_all_segments_gets_vectors_of_the_new_basis(
     engines = []
     commit = merging._commit
 
-    def commit_late(*arguments: Any) -> None:
+    def commit_late(*arguments: Any) -> bool:
         if len(engines) == 0:
             with IndexWriter(index) as writer:
                 writer.put([note(9100, "zeppelin proof")])
                 writer.commit()
-        commit(*arguments)
+        is_committed = commit(*arguments)
         engines.append(porism.open(index))
+        return is_committed
 
     monkeypatch.setattr(merging, "_commit", commit_late)
     assert merge(index, everything=True)
