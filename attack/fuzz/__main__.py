@@ -21,7 +21,7 @@ from attack.fuzz.inputs import CORPUS
 from attack.fuzz.minimise import faults_of, minimise
 from attack.fuzz.pool import Tally, run
 from attack.fuzz.reader import Reader
-from attack.fuzz.worker import Block, Finding
+from attack.fuzz.worker import Block, Finding, pumps_of_reader
 
 MOST_SHORTENED = 12
 PUMPED = 0.2  # of all inputs
@@ -77,8 +77,10 @@ def main() -> int:
 
 
 def prepare(readers: dict[str, Reader], folder: Path) -> None:
-    """Make what the inputs of a reader share, for example a small index."""
+    """Make what the inputs of a reader share: its pumps, a small index."""
     for reader in readers.values():
+        if reader.frames:
+            pumps_of_reader(reader)
         if reader.prepare is not None:
             reader.prepare(folder)
 

@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from mmap import mmap
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,7 +18,7 @@ from struct import pack_into, unpack_from
 from typing import NamedTuple
 
 from attack.fuzz.inputs import Inputs, corpus_of, grown_of
-from attack.fuzz.openers import PumpedInput, in_frames, pumped_inputs
+from attack.fuzz.openers import Frame, Pump, PumpedInput, in_frames, pumped_inputs
 from attack.fuzz.reader import Reader, Wrong
 from porism.errors import PorismError
 
@@ -115,6 +115,11 @@ def set_limits(trace: int) -> None:
     faulthandler.register(signal.SIGPROF, trace, all_threads=True, chain=True)
 
 
+def pumps_of_reader(reader: Reader) -> Sequence[tuple[Frame, Pump]]:
+    """Return what a reader is pumped with. It takes seconds once, and workers are forked from a process that has it."""
+    return reader.own_pumps() if reader.own_pumps else in_frames(tuple(reader.frames), tuple(reader.tokens))
+
+
 def run_pumps(reader: Reader, block: Block, state: State, folder: Path) -> Outcome:
     """Read the pumped inputs of a block; where the time grows faster than the length, read a long one."""
     if reader.start is not None:
@@ -122,8 +127,7 @@ def run_pumps(reader: Reader, block: Block, state: State, folder: Path) -> Outco
     findings: list[Finding] = []
     slowest = SlowestPump(0.0, "")
     began, worst, number, descriptors = time.process_time(), 0.0, 0, _descriptors()
-    every = reader.own_pumps() if reader.own_pumps else in_frames(tuple(reader.frames), tuple(reader.tokens))
-    pumps = pumped_inputs(every, block.seed, block.pumps, block.count, reader.pumped)
+    pumps = pumped_inputs(pumps_of_reader(reader), block.seed, block.pumps, block.count, reader.pumped)
     for number, pumped in enumerate(pumps, 1):
         seconds, fault = _pumped(reader, pumped, state, number)
         worst = max(worst, seconds)

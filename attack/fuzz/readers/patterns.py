@@ -21,7 +21,6 @@ LONGEST = {"porism.formula.latex": 40_000, "porism.search.reading": 20_000, "por
 # Patterns that get no such text, with the reason.
 EXCEPTIONS = {
     ("porism.corpus.sources.documents.folder", "TAG"): "searches sanitised HTML, in which every < starts a tag that ends",
-    ("porism.text.sanitize", "TAG"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.sanitize", "TAG_OR_PLACEHOLDER"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.find", "HTML"): "searches text in which every < has a > behind it",
     ("porism.text.lab", "PATTERNS"): "searches text up to the last closing sign",
@@ -57,6 +56,7 @@ def attacked_patterns() -> tuple[OwnPattern, ...]:
     return tuple(own for own in own_patterns() if (own.module, own.name) not in EXCEPTIONS)
 
 
+@cache
 def own_pumps() -> tuple[tuple[Frame, Pump], ...]:
     """Return each pattern with its own pumps."""
     found = enumerate(attacked_patterns())

@@ -175,6 +175,7 @@ READERS = (
         longest=60_000,
         seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
         frames=(Frame(), Frame("$", "$"), Frame("<p>", "</p>")),
+        pumped=100_000,
     ),
     Reader(
         "dumps",
