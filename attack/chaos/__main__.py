@@ -13,7 +13,21 @@ from pathlib import Path
 from random import Random
 
 from attack import page
-from attack.chaos import bombs, clients, clock, damage, disk, flips, folders, judging, kills, load, servers, writers
+from attack.chaos import (
+    bombs,
+    browser,
+    clients,
+    clock,
+    damage,
+    disk,
+    flips,
+    folders,
+    judging,
+    kills,
+    load,
+    servers,
+    writers,
+)
 from attack.chaos.trials import Kind, Record, Stage
 
 KINDS: tuple[Kind, ...] = (
@@ -27,6 +41,7 @@ KINDS: tuple[Kind, ...] = (
     *disk.KINDS,
     *clock.KINDS,
     *clients.KINDS,
+    *browser.KINDS,
     *load.KINDS,
     *folders.KINDS,
 )

@@ -9,8 +9,10 @@ import resource
 import shutil
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from attack.chaos.processes import Command
 from attack.chaos.trials import Kind, Lost, Record, Stage
@@ -24,46 +26,60 @@ LAUGHS = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 1
 SECRET = "the secret of the machine"
 
 
+class Bomb(NamedTuple):
+    """A hostile file: what it is, its name, and what makes its content. It is made when it is tried: what a process holds counts in its children."""
+
+    name: str
+    file: str
+    content: Callable[[], bytes]
+
+
 def _posts(body: str, before: str = "") -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{before}<posts>\n{body}\n</posts>\n'
 
 
-def xml_bombs(secret: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of a Posts.xml."""
+def xml_bombs(secret: Path) -> Iterator[Bomb]:
+    """Yield a Posts.xml of each kind."""
     row = ROW.format("&lt;p&gt;Why is $a^2$?&lt;/p&gt;")
     laughs = f'<!DOCTYPE posts [<!ENTITY l0 "ha">{LAUGHS}]>\n'
     outside = f'<!DOCTYPE posts [<!ENTITY x SYSTEM "{secret.as_uri()}">]>\n'
-    texts = {
-        "billion laughs in an attribute": _posts(ROW.format("&l9;"), laughs),
-        "billion laughs in text": _posts(f"<a>&l9;</a>{row}", laughs),
-        "quadratic entity": _posts(ROW.format("&a;" * 50_000), f'<!DOCTYPE posts [<!ENTITY a "{"a" * 50_000}">]>\n'),
-        "external entity": _posts(f"<a>&x;</a>{row}", outside),
-        "external entity in an attribute": _posts(ROW.format("&x;"), outside),
-        "external subset": _posts(row, f'<!DOCTYPE posts SYSTEM "{secret.as_uri()}">\n'),
-        "external subset elsewhere": _posts(row, '<!DOCTYPE posts SYSTEM "http://127.0.0.1:9/x.dtd">\n'),
-        "parameter entity": _posts(row, f'<!DOCTYPE posts [<!ENTITY % p SYSTEM "{secret.as_uri()}"> %p;]>\n'),
-        "document type after a comment": _posts(row, f"<!-- {'-x' * 9} -->{laughs}"),
-        "default attributes": _posts("<row/>" * 9, '<!DOCTYPE posts [<!ATTLIST row Body CDATA "&#65;">]>\n'),
-        "huge attribute": _posts(ROW.format("x" * 80_000_000) + "\n" + row),
-        "huge name": _posts(f"<{'r' * 70_000_000} />\n{row}"),
-        "huge comment": _posts(f"<!--{'x' * 80_000_000}-->\n{row}"),
-        "huge instruction": _posts(f"<?x {'x' * 80_000_000}?>\n{row}"),
-        "huge text": _posts("x" * 80_000_000 + row),
-        "deep nesting": _posts("<a>" * 2_000_000 + row),
-        "closed deep nesting": _posts("<a>" * 500_000 + "</a>" * 500_000 + row),
-        "a million attributes": _posts("<row " + " ".join(f"a{at}='1'" for at in range(1_000_000)) + f" />\n{row}"),
-        "many references": _posts(ROW.format("&#65;" * 5_000_000)),
-        "a million bad rows": _posts('<row Id="1" Id="2" />' * 300_000 + row),
-        "a row without an end": _posts('<row Id="1" Body="' + "<row " * 2_000_000),
-        "unknown encoding": _posts(row).replace("utf-8", "x-bomb"),
+    texts: dict[str, Callable[[], str]] = {
+        "billion laughs in an attribute": lambda: _posts(ROW.format("&l9;"), laughs),
+        "billion laughs in text": lambda: _posts(f"<a>&l9;</a>{row}", laughs),
+        "quadratic entity": lambda: _posts(
+            ROW.format("&a;" * 50_000), f'<!DOCTYPE posts [<!ENTITY a "{"a" * 50_000}">]>\n'
+        ),
+        "external entity": lambda: _posts(f"<a>&x;</a>{row}", outside),
+        "external entity in an attribute": lambda: _posts(ROW.format("&x;"), outside),
+        "external subset": lambda: _posts(row, f'<!DOCTYPE posts SYSTEM "{secret.as_uri()}">\n'),
+        "external subset elsewhere": lambda: _posts(row, '<!DOCTYPE posts SYSTEM "http://127.0.0.1:9/x.dtd">\n'),
+        "parameter entity": lambda: _posts(row, f'<!DOCTYPE posts [<!ENTITY % p SYSTEM "{secret.as_uri()}"> %p;]>\n'),
+        "document type after a comment": lambda: _posts(row, f"<!-- {'-x' * 9} -->{laughs}"),
+        "default attributes": lambda: _posts("<row/>" * 9, '<!DOCTYPE posts [<!ATTLIST row Body CDATA "&#65;">]>\n'),
+        "huge attribute": lambda: _posts(ROW.format("x" * 80_000_000) + "\n" + row),
+        "huge name": lambda: _posts(f"<{'r' * 70_000_000} />\n{row}"),
+        "huge comment": lambda: _posts(f"<!--{'x' * 80_000_000}-->\n{row}"),
+        "huge instruction": lambda: _posts(f"<?x {'x' * 80_000_000}?>\n{row}"),
+        "huge text": lambda: _posts("x" * 80_000_000 + row),
+        "deep nesting": lambda: _posts("<a>" * 2_000_000 + row),
+        "closed deep nesting": lambda: _posts("<a>" * 500_000 + "</a>" * 500_000 + row),
+        "a million attributes": lambda: _posts(
+            "<row " + " ".join(f"a{at}='1'" for at in range(1_000_000)) + f" />\n{row}"
+        ),
+        "many references": lambda: _posts(ROW.format("&#65;" * 5_000_000)),
+        "a million bad rows": lambda: _posts('<row Id="1" Id="2" />' * 300_000 + row),
+        "a row without an end": lambda: _posts('<row Id="1" Body="' + "<row " * 2_000_000),
+        "unknown encoding": lambda: _posts(row).replace("utf-8", "x-bomb"),
     }
-    yield from ((name, text.encode()) for name, text in texts.items())
-    yield "document type in UTF-16", _posts(ROW.format("&l9;"), laughs).replace("utf-8", "utf-16").encode("utf-16")
-    yield "zeros", bytes(50_000_000)
+    for name, text in texts.items():
+        yield Bomb(name, "Posts.xml", lambda text=text: text().encode())
+    utf16 = _posts(ROW.format("&l9;"), laughs).replace("utf-8", "utf-16").encode("utf-16")
+    yield Bomb("document type in UTF-16", "Posts.xml", lambda: utf16)
+    yield Bomb("zeros", "Posts.xml", lambda: bytes(50_000_000))
 
 
-def document_bombs(secret: Path) -> Iterator[tuple[str, str, bytes]]:
-    """Yield names, file names and contents of documents."""
+def document_bombs(secret: Path) -> Iterator[Bomb]:
+    """Yield documents of all kinds."""
     laughs = f'<!DOCTYPE svg [<!ENTITY l0 "ha">{LAUGHS}]>'
     math = f'<!DOCTYPE math [<!ENTITY x SYSTEM "{secret.as_uri()}">]><math><mi>&x;</mi></math>'
     svg = f'{laughs}<svg xmlns="http://www.w3.org/2000/svg"><text>&l9;</text></svg>'
@@ -79,19 +95,18 @@ def document_bombs(secret: Path) -> Iterator[tuple[str, str, bytes]]:
         ("many formatting tags", "p.html"): "".join(f"<b a{at}>" for at in range(9_000)) + "<p>$a$" * 9_000,
         ("deep notebook", "g.ipynb"): '{"cells": ' + "[" * 200_000 + "]" * 200_000 + "}",
         ("huge number", "h.ipynb"): '{"cells": [], "nbformat": ' + "9" * 5_000_000 + "}",
-        ("huge output", "i.ipynb"): json.dumps({"cells": [{"cell_type": "markdown", "source": "$x$" * 2_000_000, "metadata": {}}], "nbformat": 4}),
+        ("huge output", "i.ipynb"): json.dumps({"cells": [{"cell_type": "markdown", "source": "$x$ " * 100_000, "metadata": {}}], "nbformat": 4}),
         ("deep Markdown", "j.md"): ">" * 200_000 + " $a$",
         ("deep list", "k.md"): "\n".join(" " * (2 * at) + "- $a$" for at in range(2_000)),
         ("deep braces", "l.tex"): "\\documentclass{a}\\begin{document}$" + "{" * 200_000 + "x" + "}" * 200_000 + "$\\end{document}",
     }  # fmt: skip
     for (name, file), text in texts.items():
-        yield name, file, text.encode()
-    picture = f"# A\n\n![p](c.svg) $a$\n{svg}".encode()
-    yield "a picture in a document", "m.md", picture
+        yield Bomb(name, file, text.encode)
+    yield Bomb("a picture in a document", "m.md", f"# A\n\n![p](c.svg) $a$\n{svg}".encode)
 
 
-def archive_bombs(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of .7z archives."""
+def archive_bombs(folder: Path) -> Iterator[Bomb]:
+    """Yield .7z archives."""
     import py7zr
 
     posts = (folder / "dump" / "Posts.xml").read_bytes()
@@ -104,28 +119,31 @@ def archive_bombs(folder: Path) -> Iterator[tuple[str, bytes]]:
                 archive.writestr(content, name)
         return out.getvalue()
 
+    def bomb(name: str, content: Callable[[], bytes]) -> Bomb:
+        return Bomb(name, "dump.7z", content)
+
     plain = packed(("Posts.xml", posts))
-    yield "zeros", packed(("Posts.xml", bytes(120_000_000)))
-    yield "zeros beside it", packed(("Users.xml", bytes(120_000_000)), ("Posts.xml", posts))
-    yield "many members", packed(*((f"{at}/Posts.xml", b"x") for at in range(1_000)))
-    yield "name outside", _renamed(plain, "Posts.xml", "/../P.xml")
+    yield bomb("zeros", lambda: packed(("Posts.xml", bytes(120_000_000))))
+    yield bomb("zeros beside it", lambda: packed(("Users.xml", bytes(120_000_000)), ("Posts.xml", posts)))
+    yield bomb("many members", lambda: packed(*((f"{at}/Posts.xml", b"x") for at in range(1_000))))
+    yield bomb("name outside", lambda: _renamed(plain, "Posts.xml", "/../P.xml"))
     header_at, header_size = struct.unpack("<QQ", plain[12:28])
     header = plain[32 + header_at : 32 + header_at + header_size]
-    yield "an archive in an archive", packed(("Posts.xml", plain))
+    yield bomb("an archive in an archive", lambda: packed(("Posts.xml", plain)))
     for name, forged in (
         ("header of 2^62 bytes", (header_at, 1 << 62)),
         ("header of 1 GB", (header_at, 1 << 30)),
         ("header beyond the end", (1 << 61, header_size)),
     ):
-        yield name, _with_header(plain[:32], plain[32:], *forged)
-    yield "packed header of zeros", _packed_header_bomb()
+        yield bomb(name, partial(_with_header, plain[:32], plain[32:], *forged))
+    yield bomb("packed header of zeros", lambda: _packed_header_bomb())
     coder = header.index(b"\x21\x01")
     forged = header[: coder + 2] + b"\x28" + header[coder + 3 :]
-    yield "dictionary of 4 GB", _with_own_header(plain[: 32 + header_at], forged)
+    yield bomb("dictionary of 4 GB", partial(_with_own_header, plain[: 32 + header_at], forged))
     # Numbers of a plain header: files, folders, streams. Each is forged to the largest number of its bytes.
     for at in range(len(header)):
         forged = header[:at] + b"\xff" * 9 + header[at + 1 :]
-        yield f"large number at {at} of the header", _with_own_header(plain[: 32 + header_at], forged)
+        yield bomb(f"large number at {at} of the header", partial(_with_own_header, plain[: 32 + header_at], forged))
 
 
 def _renamed(archive: bytes, old: str, new: str) -> bytes:
@@ -185,18 +203,15 @@ def try_bomb(record: Record, name: str, source: Path, target: Path, log: Path) -
             raise Lost("a file of the machine is in the collection")
 
 
-def _tries(stage: Stage, record: Record, bombs: Iterator[tuple[str, str, bytes]], source: str = "") -> None:
-    """Try bombs, which have a name, a file name and a content: all of them, or as many as there are tries."""
-    places = []
-    for number, (name, file, content) in enumerate(
-        bombs
-    ):  # on disk first: what this process holds counts in its children
+def _tries(stage: Stage, record: Record, bombs: Iterator[Bomb], source: str = "") -> None:
+    """Try bombs: all of them, or as many as there are tries."""
+    every = list(bombs)
+    for number, bomb in enumerate(every if stage.tries >= len(every) else stage.rng.sample(every, stage.tries)):
         place = stage.folder / f"bomb-{number}"
         place.mkdir()
-        (place / file).write_bytes(content)
-        places.append((name, place / source))
-    for name, place in places if stage.tries >= len(places) else stage.rng.sample(places, stage.tries):
-        try_bomb(record, name, place, stage.folder / "collection", stage.folder / "log")
+        (place / bomb.file).write_bytes(bomb.content())
+        try_bomb(record, bomb.name, place / source, stage.folder / "collection", stage.folder / "log")
+        shutil.rmtree(place)
 
 
 def _secret(stage: Stage) -> Path:
@@ -207,7 +222,7 @@ def _secret(stage: Stage) -> Path:
 
 def bomb_dumps(stage: Stage, record: Record) -> None:
     """Build from hostile dumps."""
-    _tries(stage, record, ((name, "Posts.xml", text) for name, text in xml_bombs(_secret(stage))))
+    _tries(stage, record, xml_bombs(_secret(stage)))
 
 
 def bomb_documents(stage: Stage, record: Record) -> None:
@@ -218,7 +233,7 @@ def bomb_documents(stage: Stage, record: Record) -> None:
 def bomb_archives(stage: Stage, record: Record) -> None:
     """Build from hostile archives."""
     write_dump(stage.folder / "dump")
-    _tries(stage, record, ((name, "dump.7z", data) for name, data in archive_bombs(stage.folder)), "dump.7z")
+    _tries(stage, record, archive_bombs(stage.folder), "dump.7z")
 
 
 HELD = "a clear error or a report, within {:.0f} s of processor time and {:.1f} GB"
