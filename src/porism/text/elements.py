@@ -42,11 +42,13 @@ FLAT = frozenset(
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
 MOST_ATTRIBUTES = 500  # of a tag; parsers of HTML compare each with all before it
-# A tag with more, as a parser of HTML reads it: its name, then names with or without values in quotes.
+# A tag as a parser of HTML reads it: its name, then names with or without values in quotes. Each is read once, to its end.
 _SPACE = r"[\t\n\f\r ]"
 _VALUE = rf"""{_SPACE}*+=(?>{_SPACE}*)(?>"[^"]*"?|'[^']*'?|[^\t\n\f\r >"'][^\t\n\f\r >]*)?+"""
 _ATTRIBUTE = rf"(?>[\t\n\f\r /]*[^\t\n\f\r />][^\t\n\f\r />=]*(?:{_VALUE})?+)"
-_MANY_ATTRIBUTES = re.compile(rf"<(?=/?[a-zA-Z][^\t\n\f\r />]*+{_ATTRIBUTE}{{{MOST_ATTRIBUTES + 1}}})")
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_WHOLE_TAG = re.compile(rf"</?[a-zA-Z][^\t\n\f\r />]*+(?:{_ATTRIBUTE})*+")
+_SHORT_TEXT = 20_000  # characters; the attributes of a shorter text are compared in no time
 _FEW_TAGS = 100  # a text with fewer cannot be deep
 
 
@@ -100,7 +102,12 @@ def without_open_tags(text: str) -> str:
 
 def limit_attributes(text: str) -> str:
     """Make a tag with too many attributes a part of the text."""
-    return _MANY_ATTRIBUTES.sub("&lt;", text) if len(text) > 2 * MOST_ATTRIBUTES else text
+    return text if len(text) < _SHORT_TEXT else _WHOLE_TAG.sub(_with_few_attributes, text)
+
+
+def _with_few_attributes(tag: re.Match[str]) -> str:
+    is_long = len(tag[0]) > 2 * MOST_ATTRIBUTES
+    return tag[0].replace("<", "&lt;") if is_long and len(_ATTRIBUTES.findall(tag[0])) > MOST_ATTRIBUTES else tag[0]
 
 
 def limit_depth(text: str) -> str:
