@@ -112,7 +112,7 @@ def forked(target: Any, *arguments: Any) -> Iterator[multiprocessing.context.For
 def test_requests_finish_after_sigterm_and_no_more_are_accepted() -> None:
     listener = bind("127.0.0.1", 0)
     address = listener.getsockname()
-    with forked(supervise, open_slow, (), listener, print, ServerSettings(1)) as supervisor:
+    with forked(supervise, open_slow, (), [listener], print, ServerSettings(1)) as supervisor:
         listener.close()
         with socket.create_connection(address, timeout=60) as client:
             client.sendall(b"GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -150,7 +150,7 @@ def open_endless() -> Service:
 
 def test_a_request_that_does_not_end_cannot_keep_the_server_running() -> None:
     listener = bind("127.0.0.1", 0)
-    with forked(supervise, open_endless, (), listener, print, ServerSettings(1, stop_seconds=1)) as supervisor:
+    with forked(supervise, open_endless, (), [listener], print, ServerSettings(1, stop_seconds=1)) as supervisor:
         with socket.create_connection(listener.getsockname(), timeout=60) as client:
             listener.close()
             client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -173,7 +173,7 @@ def open_holding() -> Service:
 
 def test_a_worker_whose_interpreter_is_locked_is_replaced() -> None:
     listener = bind("127.0.0.1", 0)
-    with forked(supervise, open_holding, (), listener, print, ServerSettings(1, frozen_seconds=600)):
+    with forked(supervise, open_holding, (), [listener], print, ServerSettings(1, frozen_seconds=600)):
         for path, expected in ((b"/", b""), (b"/slow", b"finished")):
             with socket.create_connection(listener.getsockname(), timeout=60) as client:
                 client.sendall(b"GET %s HTTP/1.0\r\nhost: localhost\r\n\r\n" % path)
