@@ -26,7 +26,7 @@ STATE_BYTES = 1 << 20
 MEMORY_BYTES = 2**30  # more than the process had before the first input
 SLOW_SECONDS = 0.5  # of the clock; such an input is measured again, with the processes that it uses
 SUSPECT_SECONDS = 0.02  # of a pumped input, after which its growth is measured
-GROWTH = 2.8  # how many times longer an input of twice the length may take
+GROWTH = 3.0  # how many times longer an input of twice the length may take
 GROWN_SECONDS = 0.5  # that the longest pumped input may take anyway
 
 
@@ -153,8 +153,10 @@ def _pumped(reader: Reader, pumped: PumpedInput, state: State, number: int) -> t
     if fault is not None or seconds < SUSPECT_SECONDS or read(pumped.length // 2)[0] * GROWTH > seconds:
         return seconds, fault
     seconds, fault = read(reader.pumped)  # what is quadratic exceeds the limit of time here
-    half = min(read(reader.pumped // 2)[0] for _ in range(2))
-    if fault is None and seconds > GROWN_SECONDS and half * GROWTH < seconds:
+    if fault is not None or seconds < GROWN_SECONDS:
+        return seconds, fault
+    half, seconds = (min(read(length)[0] for _ in range(3)) for length in (reader.pumped // 2, reader.pumped))
+    if seconds > GROWN_SECONDS and half * GROWTH < seconds:
         message = f"{seconds:.2f} s for {reader.pumped:,} characters, {half:.2f} s for half of them"
         fault = Finding(reader.name, "growth", ascii(pumped.pump.run)[:80], message, pumped.data(reader.pumped))
     return seconds, fault

@@ -111,3 +111,10 @@ def test_a_sign_that_is_made_an_opening_bracket_is_never_searched_here(opener: s
 def test_brackets_with_sizes_are_pairs() -> None:
     latex = r"\bigl|a\bigr|+\Bigl(b\Bigr]+\biggl\langle c\biggr\rangle" * 5
     assert protect_brackets(latex) == latex
+
+
+def test_a_long_formula_is_never_converted_here() -> None:
+    """Blanks take math-core time that grows with the square of the length, and meanwhile no other thread runs."""
+    began = time.thread_time()
+    assert parse("~" * 19_000).path in ("math-core", "opaque")
+    assert time.thread_time() - began < 0.5

@@ -120,7 +120,9 @@ def _packed() -> Sequence[bytes]:
 
 
 READERS = (
-    Reader("latex", 70, read_latex, LATEX, latex_tokens(), longest=20_500, frames=(Frame(),), pumped=20_000),
+    Reader(
+        "latex", 70, read_latex, LATEX, latex_tokens(), longest=20_500, frames=(Frame(),), pumped=4_000
+    ),  # longer ones are converted elsewhere
     Reader(
         "mathml",
         100,

@@ -158,11 +158,12 @@ def _notebook() -> list[bytes]:
 
 
 def _rows() -> tuple[Frame, ...]:
-    """Return rows of posts and comments around a text."""
-    post = '0<posts><row Id="1" PostTypeId="1" CreationDate="2015-03-01T10:00:00" {}="'
-    comment = '1<comments><row Id="1" PostId="1" CreationDate="2015-03-01T10:00:00" Text="'
+    """Return rows of posts and comments around a text; the first digit chooses the file."""
+    assert [list(FILES)[ord(digit) % len(FILES)] for digit in "12"] == ["Posts", "Comments"]
+    post = '1<posts><row Id="1" PostTypeId="1" CreationDate="2015-03-01T10:00:00" {}="'
+    comment = '2<comments><row Id="1" PostId="1" CreationDate="2015-03-01T10:00:00" Text="'
     found = [Frame(post.format(name), '"/></posts>', escape) for name in ("Body", "Title", "Tags")]
-    return (*found, Frame(comment, '"/></comments>', escape), Frame("0<posts>", "</posts>"))
+    return (*found, Frame(comment, '"/></comments>', escape), Frame("1<posts>", "</posts>"))
 
 
 READERS = (
@@ -175,7 +176,7 @@ READERS = (
         longest=60_000,
         seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
         frames=(Frame(), Frame("$", "$"), Frame("<p>", "</p>")),
-        pumped=100_000,
+        pumped=50_000,
     ),
     Reader(
         "dumps",
@@ -227,7 +228,7 @@ READERS = (
         HTML,
         HTML_TOKENS,
         longest=20_000,
-        pumped=80_000,
+        pumped=40_000,
         seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
         frames=(
             Frame("$", "$"),

@@ -20,6 +20,7 @@ from porism.formula.problems import Problem
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
 SHORT = 500  # characters; latex2mathml converts a shorter text in a few milliseconds
+LONG = 4_000  # characters; a longer text of blanks (`~`) takes math-core time that grows with the square of the length
 MAX_PROBLEMS = 20
 MAX_POINT_REPAIRS = 8
 
@@ -80,7 +81,7 @@ def command_mathml(latex: str) -> str:
 def _math_core(latex: str, lenient: bool = False) -> str:
     """Convert with math-core: here if that takes little time for sure, else in a process that can be killed. Raise what it raises."""
     latex = protect_brackets(latex)
-    if has_few_brackets(latex):
+    if len(latex) <= LONG and has_few_brackets(latex):
         mathml: str = math_core(lenient)(latex, displaystyle=False)
         return mathml
     return convert_isolated(Task("math-core", latex, lenient))
