@@ -177,6 +177,7 @@ def _damage_log(index: Path, rng: Random) -> None:
     try:
         if rng.random() < 0.7:
             acknowledged.append((server.append([_change(50)]), 50))
+        server.state()  # as a request for /v1/log does
         for _ in range(10):
             if not applier.has_changes():
                 break

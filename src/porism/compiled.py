@@ -6,6 +6,7 @@ in order to compile is skipped when the function is in the cache.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -97,8 +98,13 @@ def _numba_function(function: FunctionType) -> Callable[..., object]:
     def load(signature: Any, context: Any) -> Any:
         """Load machine code. The original method imports the whole compiler first, and SciPy for its BLAS: a third of a second."""
         rtsys.initialize(context)
-        with cache._guard_against_spurious_io_errors():
-            return cache._load_overload(signature, context)
+        try:
+            with cache._guard_against_spurious_io_errors():
+                return cache._load_overload(signature, context)
+        except Exception as error:  # a damaged file, which can raise anything: it is written again
+            logging.getLogger("porism").warning("the cache of compiled code is damaged, and is made again: %r", error)
+            cache.flush()
+            return None
 
     if hasattr(cache, "_load_overload") and hasattr(cache, "_guard_against_spurious_io_errors"):
         cache.load_overload = load

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from porism.compiled import compiled
 
@@ -63,3 +64,17 @@ def test_cached_machine_code_is_loaded_without_the_compiler(tmp_path: Path) -> N
         for _ in range(2)
     ]
     assert runs == ["12 True\n", "12 False\n"]
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_cache_is_made_again(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "sums.py").write_text(MODULE, "utf-8")
+
+    def run() -> str:
+        done = subprocess.run([sys.executable, "sums.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    run()
+    for path in tmp_path.rglob(f"*.{ending}"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert [run(), run()] == ["12 True\n", "12 False\n"]
