@@ -131,12 +131,19 @@ def grade_of(assessor: int, place: int) -> int:
     return (assessor * 7 + place * 3) % 4
 
 
+def log_in(http: httpx.Client, name: str, times: Times) -> None:
+    """Send the form of the login page, again while too many others log in."""
+    page = retry(times, partial(http.get, "/login"))
+    while page.status_code in (200, 429):
+        data = {**hidden_fields(page.text), "name": name, "password": PASSWORD}
+        page = retry(times, partial(http.post, "/login", data=data))
+    assert page.status_code == 303, page.text
+
+
 def judge_all(load: Load, assessor: int, times: Times, ready: threading.Barrier) -> None:
     """Log in, then judge every item: load it, save it, follow to the next one."""
     with httpx.Client(base_url=load.url, timeout=60) as http:
-        fields = hidden_fields(retry(times, lambda: http.get("/login")).text)
-        data = {**fields, "name": f"a{assessor}", "password": PASSWORD}
-        retry(times, lambda: http.post("/login", data=data))
+        log_in(http, f"a{assessor}", times)
         job = assessor + 1
         ready.wait()
         for place in range(1, load.judgments + 1):

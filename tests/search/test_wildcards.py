@@ -58,7 +58,7 @@ def test_typed_wildcards_bind(engine: Engine, typed: str, latex: str) -> None:
 
 def test_a_post_whose_formula_binds_is_above_one_that_shares_symbols(engine: Engine) -> None:
     found = ["".join(piece.text for piece in hit.title) for hit in engine.search(FERMAT, k=3).hits]
-    assert set(found[:2]) == {"00: Note 0", "01: Note 1"}
+    assert set(found[:2]) == {"00 › Note 0", "01 › Note 1"}
 
 
 @pytest.mark.parametrize(

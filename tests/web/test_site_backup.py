@@ -8,6 +8,7 @@ import os
 import signal
 import tarfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -110,12 +111,32 @@ def test_a_backup_during_changes_is_one_commit(index: Path, tmp_path: Path, name
             copy = tmp_path / f"{number}{name}"
             back_up(index, copy)
             restored = restore(copy, tmp_path / f"restored{number}")
-            assert not [one.damages for one in verify_place(restored) if one.damages]
+            assert "\n".join(str(damage) for one in verify_place(restored) for damage in one.damages) == ""
             porism.open(restored).search("number", kind="questions")
     finally:
         stop.set()
         process.join()
     assert process.exitcode == 0
+
+
+def test_a_commit_between_the_list_and_the_copy_starts_again(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The manifest of a newer commit names files that the list of the older one does not have."""
+    listed, calls = backup_module._index_items, []
+
+    def commit_then_copy(place: Path, root: Path) -> Iterator[Item]:
+        items = list(listed(place, root))
+        if not calls:
+            put(index, 100, "kite")
+        calls.append(place)
+        return iter(items)
+
+    monkeypatch.setattr(backup_module, "_index_items", commit_then_copy)
+    back_up(index, tmp_path / "backup")
+    restored = restore(tmp_path / "backup", tmp_path / "restored")
+    assert [damage for one in verify_place(restored) for damage in one.damages] == []
+    assert found(restored, "kite") == [100]
 
 
 def test_a_file_that_a_writer_removes_starts_the_copy_again(

@@ -42,12 +42,12 @@ FLAT = frozenset(
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
 MOST_ATTRIBUTES = 500  # of a tag; parsers of HTML compare each with all before it
-# A tag as a parser of HTML reads it: its name, then names with or without values in quotes. Each is read once, to its end.
+# An attribute as a parser of HTML reads it: a name, with or without a value. A piece without quotes is read 200 characters far, so that
+# reading from every `<` of a long word takes no more than that for each.
 _SPACE = r"[\t\n\f\r ]"
-_VALUE = rf"""{_SPACE}*+=(?>{_SPACE}*)(?>"[^"]*"?|'[^']*'?|[^\t\n\f\r >"'][^\t\n\f\r >]*)?+"""
-_ATTRIBUTE = rf"(?>[\t\n\f\r /]*[^\t\n\f\r />][^\t\n\f\r />=]*(?:{_VALUE})?+)"
-_ATTRIBUTES = re.compile(_ATTRIBUTE)
-_WHOLE_TAG = re.compile(rf"</?[a-zA-Z][^\t\n\f\r />]*+(?:{_ATTRIBUTE})*+")
+_VALUE = rf"""{_SPACE}*+=(?>{_SPACE}*)(?>"[^"]*"?|'[^']*'?|[^\t\n\f\r >"'][^\t\n\f\r >]{{,200}})?+"""
+_ATTRIBUTE = re.compile(rf"(?>[\t\n\f\r /]*[^\t\n\f\r />][^\t\n\f\r />=]{{,200}}+(?:{_VALUE})?+)")
+_TAG_NAME = re.compile(r"</?[a-zA-Z][^\t\n\f\r />]{,200}+")
 _SHORT_TEXT = 20_000  # characters; the attributes of a shorter text are compared in no time
 _FEW_TAGS = 100  # a text with fewer cannot be deep
 
@@ -101,13 +101,34 @@ def without_open_tags(text: str) -> str:
 
 
 def limit_attributes(text: str) -> str:
-    """Make a tag with too many attributes a part of the text."""
-    return text if len(text) < _SHORT_TEXT else _WHOLE_TAG.sub(_with_few_attributes, text)
+    """Make a tag with too many attributes a part of the text.
+
+    Only a whole parser knows whether a `<` stands in a comment, a value or a script; so each one that could open a tag is followed.
+    """
+    if len(text) < _SHORT_TEXT:
+        return text
+    known: dict[int, int] = {}  # place between two attributes: how many follow to the end of the tag
+    pieces: list[str] = []
+    at = 0
+    opening = _TAG_NAME.search(text)
+    while opening is not None:
+        if _attributes_from(opening.end(), text, known) > MOST_ATTRIBUTES:
+            pieces += (text[at : opening.start()], "&lt;")
+            at = opening.start() + 1
+        opening = _TAG_NAME.search(text, opening.start() + 1)
+    return "".join((*pieces, text[at:]))
 
 
-def _with_few_attributes(tag: re.Match[str]) -> str:
-    is_long = len(tag[0]) > 2 * MOST_ATTRIBUTES
-    return tag[0].replace("<", "&lt;") if is_long and len(_ATTRIBUTES.findall(tag[0])) > MOST_ATTRIBUTES else tag[0]
+def _attributes_from(place: int, text: str, known: dict[int, int]) -> int:
+    """Count the attributes from a place to the end of the tag; what an earlier tag has counted is not read again."""
+    passed: list[int] = []
+    while place not in known and (attribute := _ATTRIBUTE.match(text, place)) is not None:
+        passed.append(place)
+        place = attribute.end()
+    count = known.setdefault(place, 0)
+    for count, earlier in enumerate(reversed(passed), count + 1):
+        known[earlier] = count
+    return count
 
 
 def limit_depth(text: str) -> str:

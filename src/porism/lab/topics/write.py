@@ -17,7 +17,7 @@ from porism.records import Topic, TopicFormula
 
 # The site inserts this notice into a question when it is closed. It would reveal the duplicate.
 NOTICE = re.compile(
-    r"<blockquote>(?:(?!</blockquote>).){0,200}Possible Duplicate(?:(?!</blockquote>).){0,9000}</blockquote>",
+    r"<blockquote>(?:(?!</?blockquote>).){0,200}Possible Duplicate(?:(?!</?blockquote>).){0,9000}</blockquote>",
     re.S | re.I,
 )
 

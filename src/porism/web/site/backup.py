@@ -23,7 +23,7 @@ from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory, disk_error, remove_litter, unfinished_file
 from porism.index.live.beside import log_path, rejected_path
 from porism.index.manifest import SEARCH, read_manifest
-from porism.integrity import DamageError, FileChecksum, seal
+from porism.integrity import DamageError, FileChecksum, describe_file, seal
 from porism.lab.judging.storage.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
@@ -152,6 +152,8 @@ def _copy(archive: Archive, item: Item) -> FileChecksum:
     except FileNotFoundError:
         raise Vanished from None
     if item.expected is not None and item.expected != found:
+        if item.source.name == MANIFEST:  # a commit came between, and the files to copy are those of the one before
+            raise Vanished
         raise DamageError("is damaged", where=str(item.source), fix=VERIFY.format("INDEX"))
     return found
 
@@ -173,7 +175,7 @@ def _data_name(path: Path, root: Path) -> str:
 
 def _index_items(index: Path, root: Path) -> Iterator[Item]:
     """Yield the files of one commit of an index and of its collection."""
-    before = (index / MANIFEST).read_bytes()
+    before = describe_file(index / MANIFEST)
     try:
         files = read_manifest(index, SEARCH).files
         place = collection_of(index)
@@ -181,12 +183,12 @@ def _index_items(index: Path, root: Path) -> Iterator[Item]:
             own = {(place / name).resolve(): file for name, file in collection.files.items()}
         folders = _collection_folders(index)
     except PorismError:
-        if (index / MANIFEST).read_bytes() != before:  # a commit came between
+        if describe_file(index / MANIFEST) != before:  # a commit came between
             raise Vanished from None
         raise
-    if (index / MANIFEST).read_bytes() != before or any(not path.is_relative_to(root) for path in own):
+    if any(not path.is_relative_to(root) for path in own):
         raise Vanished
-    yield Item(_data_name(index / MANIFEST, root), index / MANIFEST)
+    yield Item(_data_name(index / MANIFEST, root), index / MANIFEST, before)
     for name, file in files.items():
         yield Item(_data_name(index / name, root), index / name, file)
     for folder in folders:
