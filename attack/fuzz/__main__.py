@@ -90,9 +90,9 @@ def plan(readers: dict[str, Reader], inputs: int, seed: str) -> list[Block]:
     total = sum(reader.share for reader in readers.values())
     blocks: list[tuple[float, Block]] = [(-1.0, Block(name, "", 0, corpus=True)) for name in readers]
     pumped = [reader for reader in readers.values() if reader.frames]
+    shares = sum(reader.pump_share for reader in pumped)
     for reader in pumped:
-        # Those that cost the most time and are the least looked at elsewhere get as many as the others.
-        pumps = round(inputs * PUMPED / len(pumped))
+        pumps = round(inputs * PUMPED * reader.pump_share / shares)
         for first in range(0, pumps, PUMP_BLOCK):
             size = min(PUMP_BLOCK, pumps - first)
             blocks.append((first / pumps - 1, Block(reader.name, f"{seed}/{reader.name}", size, pumps=first)))

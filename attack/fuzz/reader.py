@@ -82,6 +82,7 @@ class Reader:
     block: int = 250  # inputs that are made from one seed, one after another
     frames: Sequence[Frame] = ()  # how a pumped text becomes an input; none: the reader reads no text
     pumped: int = 200_000  # characters of the longest pumped text
+    pump_share: int = 100  # the part of all pumped inputs that this reader gets; less for one that takes long for each
     own_pumps: Callable[[], Sequence[tuple[Frame, Pump]]] | None = None  # instead of all openers in all frames
 
 

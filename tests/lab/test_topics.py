@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.corpus.topics.formulas import read_formula_rows
 from porism.errors import PorismError
+from porism.lab.topics import write
 from porism.lab.topics.make import make_topics
 from porism.lab.topics.query_formula import choose_query_formulas, complexity, elements
 from porism.lab.topics.select import Limits, Range, candidates, select
@@ -169,3 +171,10 @@ def test_the_command_shows_topics(
     path.write_text("topic\tlatex\nB.1\tx^2\n")
     assert porism.cli.main(["topics", "show", str(path)]) == 0
     assert capsys.readouterr().out == "topic\tformulas\tasks\ttags\nB.1\t0\tx^2\t\n"
+
+
+@pytest.mark.parametrize("opener", ["<blockquote>", "<blockquote>Possible Duplicate", "<blockquote>" + "a" * 190])
+def test_notices_that_are_never_closed_take_linear_time(opener: str) -> None:
+    began = time.process_time()
+    assert write.NOTICE.sub("", opener * (400_000 // len(opener))).startswith(opener)
+    assert time.process_time() - began < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -119,6 +120,13 @@ def test_readable_latex(latex: str, readable: str) -> None:
 
 def text_of(*pieces: Segment) -> Text:
     return Text.of(pieces)
+
+
+@pytest.mark.parametrize("opener", [r"\@@align", r"\@@eqnarray{", r"\@@align\right."])
+def test_many_tables_that_are_never_closed_take_little_time(opener: str) -> None:
+    began = time.process_time()
+    assert "@" not in readable_latex(opener * 3000)
+    assert time.process_time() - began < 2
 
 
 def test_an_environment_that_was_cut_is_joined() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.text.entities import decode_entities, decode_latex
+from porism.text.entities import decode_entities, decode_latex, unescape
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,17 @@ def test_entities_that_a_converter_took_apart(latex: str, expected: str) -> None
 @pytest.mark.parametrize("latex", [r"\text{lamp; table}", r"a\lt b; c\gt d;", "a & b; c", r"x&amp y", ""])
 def test_other_latex_stays_as_it_is(latex: str) -> None:
     assert decode_latex(latex) == latex
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("&#" + "0" * 5000 + "65;b", "Ab"),
+        ("&#" + "9" * 5000 + ";b", "\ufffdb"),
+        ("&#x" + "0" * 5000 + "41;&#X" + "f" * 5000 + ";", "A\ufffd"),
+        ("&#" + "0" * 5000 + ";", "\ufffd"),
+        ("&lt;&#120;&#x;" + "a" * 5000, "<x&#x;" + "a" * 5000),
+    ],
+)
+def test_numbers_of_any_length_are_decoded_as_a_browser_does(text: str, expected: str) -> None:
+    assert unescape(text) == expected

@@ -125,9 +125,9 @@ def _attributes_from(place: int, text: str, known: dict[int, int]) -> int:
     while place not in known and (attribute := _ATTRIBUTE.match(text, place)) is not None:
         passed.append(place)
         place = attribute.end()
-    count = known.setdefault(place, 0)
-    for count, earlier in enumerate(reversed(passed), count + 1):
-        known[earlier] = count
+    count = known.setdefault(place, 0) + len(passed)
+    for position, earlier in enumerate(passed):
+        known[earlier] = count - position
     return count
 
 

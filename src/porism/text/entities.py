@@ -5,6 +5,9 @@ from __future__ import annotations
 import html
 import re
 
+# A number without the zeros before it; what has more than eight digits is no character, whatever follows.
+_NUMBER = re.compile(r"&#(?:(?=[0-9])0*+([0-9]{0,8})[0-9]*+|([xX])(?=[0-9a-fA-F])0*+([0-9a-fA-F]{0,8})[0-9a-fA-F]*+)")
+_LONG = 4_000  # characters
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 # Files of the lab hold LaTeX that a converter wrote. It was given `a &amp;= b` undecoded, read an alignment mark and the letters
@@ -18,6 +21,13 @@ BROKEN = re.compile(
     re.VERBOSE,
 )
 HINT = re.compile(r"(?<![A-Za-z&])(?:amp|lt|gt|quot|nbsp);|#39;")
+
+
+def unescape(text: str) -> str:
+    """Decode the entities of HTML as a browser does. The function of the library raises an error for a number of more than 4,300 digits."""
+    if len(text) > _LONG and "&#" in text:
+        text = _NUMBER.sub(lambda found: f"&#{found[2] or ''}{found[1] or found[3] or '0'}", text)
+    return html.unescape(text)
 
 
 def decode_entities(text: str) -> str:

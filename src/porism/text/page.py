@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from porism.text.entities import unescape
 from porism.text.render import escape_text
 from porism.text.sanitize import ATTRIBUTES, SCHEMES, TAGS
 from porism.text.segment import Segment, Text
@@ -137,9 +138,9 @@ class PageRenderer:
             return ""
         name, attributes = opening[1], dict(ATTRIBUTE.findall(opening[2]))
         if name == "a":
-            return self.link(html.unescape(attributes.get("href", "")))
+            return self.link(unescape(attributes.get("href", "")))
         if name == "img":
-            return self.picture(html.unescape(attributes.get("alt", "")), html.unescape(attributes.get("src", "")))
+            return self.picture(unescape(attributes.get("alt", "")), unescape(attributes.get("src", "")))
         kept = "".join(f' {key}="{attributes[key]}"' for key in sorted(ATTRIBUTES.get(name, ())) if key in attributes)
         return f"<{name}{kept}>"
 

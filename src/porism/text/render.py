@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from porism.text.delimiters import math_span
+from porism.text.entities import unescape
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 
 # Tags that end a line of plain text.
@@ -91,7 +92,7 @@ def comment_source(text: Text) -> str:
         elif mark := COMMENT_TAG.fullmatch(segment.text):
             out.append(COMMENT_MARKS[mark[2]])
         elif link := LINK.match(segment.text):
-            address = html.unescape(link[1])
+            address = unescape(link[1])
             out.append("[")
         elif segment.text == "</a>":
             out.append(f"]({address})")

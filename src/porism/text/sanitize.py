@@ -13,6 +13,7 @@ from typing import NamedTuple
 import nh3
 
 from porism.text.elements import limit_attributes, limit_depth
+from porism.text.entities import unescape
 from porism.text.segment import Segment, Text, TextWriter, without_marks
 
 TAGS = frozenset(
@@ -127,7 +128,7 @@ def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = Fal
         if not piece:
             continue
         if at % 2 == 0:
-            writer.words(html.unescape(piece))
+            writer.words(unescape(piece))
         elif piece[0] == OPEN:
             put(int(piece[1:-1]))
         elif OPEN in piece:

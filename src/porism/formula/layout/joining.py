@@ -6,7 +6,7 @@ import html
 import unicodedata
 
 from porism.formula.layout.commands import command_label
-from porism.formula.layout.labels import token_labels
+from porism.formula.layout.labels import LONGEST_WITH_ENTITIES, token_labels
 from porism.formula.tree import Node, attach
 
 # Labels that may join with a neighbour; a row without them stays as it is.
@@ -63,7 +63,7 @@ def _entity(out: list[Node], last: Node) -> bool:
         return False
     nodes = [*out[at:], last]
     text = "".join(node.label.split("!")[-1] for node in nodes)
-    char = html.unescape(text)
+    char = html.unescape(text[:LONGEST_WITH_ENTITIES])
     if len(char) != 1 or any(node.children for node in nodes[:-1]):
         return False
     del out[at:]

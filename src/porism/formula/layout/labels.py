@@ -37,6 +37,9 @@ BARS = frozenset("|‖")
 OPERANDS = frozenset("∞∅…⋯⋮⋱⋰⊤⊥℘ℏ°□■◻△▽◊⋄★♠♡♢♣♭♮♯∠∡∢ℵℶℷℸℑℜℓ℧ð¶§")
 _DROP = dict.fromkeys([*range(0xFE00, 0xFE10), 0x00AD, 0x200B, *range(0x2060, 0x2065), 0x200C, 0x200D, 0xFEFF])
 _SPACE = re.compile(r"\s+")
+LONGEST_WITH_ENTITIES = (
+    1_000  # characters of a token; the library raises an error for a number with thousands of digits
+)
 # A word of letters, a number, or one mark. LaTeXML and math-core sometimes put several into one token.
 _PARTS = re.compile(r"\\[A-Za-z]+|[^\W\d_]+(?: [^\W\d_]+)*|\d+(?:\.\d+)*|\S")
 # Alphabets of which LaTeXML makes one token per letter; upright and bold words stay whole.
@@ -79,7 +82,9 @@ def token_labels(tag: str, text: str) -> tuple[str, ...]:
 
 
 def _make(tag: str, text: str) -> tuple[str, ...]:
-    text = _SPACE.sub(" ", html.unescape(text).translate(_DROP)).strip()
+    if len(text) < LONGEST_WITH_ENTITIES:
+        text = html.unescape(text)
+    text = _SPACE.sub(" ", text.translate(_DROP)).strip()
     if not text:
         return ()
     if tag in ("mtext", "ms"):

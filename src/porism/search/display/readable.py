@@ -14,6 +14,8 @@ _STRAY = re.compile(r"\\qvar@construct\s*+\{\s*+(\$?)\s*+\}(?:\s*\\par(?![A-Za-z
 _MISSING = re.compile(r"\\qvar@construct\s*\{missing\}")
 _TOKEN = re.compile(r"\\qvar@construct\s*+\{((?:\\.|[^{}\\])*+)\}")
 _EQUATIONS = re.compile(r"\\@@(?:eqnarray|amsalign|align)(?![A-Za-z])")
+_GROUPS = re.compile(r"\\(?:left|right)(?![A-Za-z])|\\.|[{}]", re.DOTALL)
+MOST_EQUATIONS = 20  # of a formula; each is searched to the end of its group
 _EQNARRAY = re.compile(r"\\begin\{eqnarray(\*?)\}((?:(?!\\begin|\\end).)*)\\end\{eqnarray\1\}", re.DOTALL)
 _ESCAPED_CELL = re.compile(r"(?<!\\)(?:\\\\)*\\&")
 _CELL_MARKS = re.compile(r"\$|\\displaystyle(?![A-Za-z])\s*")
@@ -66,8 +68,10 @@ def _lines(text: str) -> str:
 
 
 def _equations(text: str) -> str:
-    """Write each `\\@@eqnarray ...` up to the end of its group as an aligned environment."""
-    while found := _EQUATIONS.search(text):
+    """Write each `\\@@eqnarray ...` up to the end of its group as an aligned environment; of many only the first."""
+    for _ in range(MOST_EQUATIONS):
+        if (found := _EQUATIONS.search(text)) is None:
+            break
         end = _end_of_group(text, found.end())
         body = _CELL_MARKS.sub("", text[found.end() : end])
         text = text[: found.start()] + _aligned(body) + text[end:]
@@ -83,21 +87,11 @@ def _aligned(body: str) -> str:
 
 
 def _end_of_group(text: str, start: int) -> int:
-    """Return where the group that is open at `start` closes, or the end of the text."""
-    depth = 0
-    for found in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
-        if found[0] == "{":
-            depth += 1
-        elif found[0] == "}":
-            depth -= 1
-            if depth < 0:
-                return found.start()
-        elif depth == 0 and text.startswith("\\right", found.start()) and not _opens_after(text, start, found.start()):
+    """Return where the group that is open at `start` closes, by a brace or a `\\right`, or the end of the text."""
+    braces = lefts = 0
+    for found in _GROUPS.finditer(text, start):
+        braces += (found[0] == "{") - (found[0] == "}")
+        lefts += (found[0] == "\\left") - (found[0] == "\\right")
+        if braces < 0 or (braces == 0 and lefts < 0):
             return found.start()
     return len(text)
-
-
-def _opens_after(text: str, start: int, end: int) -> bool:
-    """Return whether a `\\left` between the two positions is still open at the second."""
-    part = text[start:end]
-    return len(re.findall(r"\\left(?![A-Za-z])", part)) > len(re.findall(r"\\right(?![A-Za-z])", part))

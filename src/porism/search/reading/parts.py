@@ -2,7 +2,6 @@ r"""A query as text and formulas: LaTeX with delimiters, MathML, HTML of a post,
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from porism.deadline import check
 from porism.search.reading.grammar import latex_readings
 from porism.search.reading.runs import find_runs
 from porism.text.delimiters import mathml_elements
+from porism.text.entities import unescape
 from porism.text.find import formula_matches
 
 _BRACES = re.compile(r"[{}\s]")
@@ -64,7 +64,7 @@ def _undelimited(text: str, typed: bool) -> Iterator[QueryPart]:
     """Find formulas without delimiters in the text between formulas; tags of pasted HTML are dropped."""
     if TAG.search(text):
         text = TAG.sub(" ", text)
-    text = html.unescape(text)
+    text = unescape(text)
     at = 0
     for run in find_runs(text) if typed else ():
         check()

@@ -7,7 +7,6 @@ without scripts and without references to other files.
 from __future__ import annotations
 
 import hashlib
-import html
 import os
 import re
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from urllib.parse import unquote
 from porism.corpus.sources.raw import Dropped, RawImage
 from porism.files import read_regular
 from porism.limits import limit
+from porism.text.entities import unescape
 
 LARGEST_IMAGE = 5_000_000
 MOST_BYTES = 1_000_000_000  # of all pictures of one folder
@@ -70,7 +70,7 @@ class ImageReader:
         records: list[RawImage | Dropped] = []
 
         def put(found: re.Match[str]) -> str:
-            address = html.unescape(found[1])
+            address = unescape(found[1])
             if not address or ADDRESS.match(address):
                 return found[0]
             try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from porism.corpus.sources.documents.plain import BLANK, paragraph_html
 from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
+from porism.text.entities import unescape
 from porism.text.find import Extracted, find_formulas
 from porism.text.sanitize import clean, without_placeholders
 
@@ -97,7 +98,7 @@ def _inline(escaped: str) -> str:
 
 def _link(match: re.Match[str]) -> str:
     target, description = match[1], match[2] or ""
-    address = html.escape(html.unescape(target))
+    address = html.escape(unescape(target))
     if PICTURE.match(target):
-        return f'<img src="{address.removeprefix("file:")}" alt="{html.escape(html.unescape(description))}">'
+        return f'<img src="{address.removeprefix("file:")}" alt="{html.escape(unescape(description))}">'
     return f'<a href="{address}">{description or target}</a>' if ADDRESS.match(target) else description or target

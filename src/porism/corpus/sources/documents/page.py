@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
 from porism.text.delimiters import math_span, replace_mathml
 from porism.text.elements import Element, elements, replace_elements
-from porism.text.entities import decode_entities
+from porism.text.entities import decode_entities, unescape
 from porism.text.find import Extracted, find_formulas
 from porism.text.sanitize import TAG, clean, without_placeholders
 
@@ -47,15 +46,15 @@ def _end_of_hidden(opening: re.Match[str]) -> re.Pattern[str]:
 
 
 def _script(element: Element) -> str:
-    return math_span(html.unescape(element.content))
+    return math_span(unescape(element.content))
 
 
 def _mathml(element: Element) -> str:
     """Replace a MathML element by the LaTeX that it carries; without any, its text stays."""
     if annotation := next(elements(element.content, ANNOTATION, lambda _: CLOSING["annotation"]), None):
-        return math_span(html.unescape(annotation.content))
+        return math_span(unescape(annotation.content))
     if alt := ALT.search(element.opening[1]):
-        return math_span(html.unescape(alt[1][1:-1]))
+        return math_span(unescape(alt[1][1:-1]))
     opening = element.opening
     return opening.string[opening.start() : element.end]
 
