@@ -98,6 +98,16 @@ def document_bombs(secret: Path) -> Iterator[Bomb]:
         ("huge output", "i.ipynb"): json.dumps({"cells": [{"cell_type": "markdown", "source": "$x$ " * 100_000, "metadata": {}}], "nbformat": 4}),
         ("deep Markdown", "j.md"): ">" * 200_000 + " $a$",
         ("deep list", "k.md"): "\n".join(" " * (2 * at) + "- $a$" for at in range(2_000)),
+        ("comments in a picture", "q.svg"): "<!--" * 50_000 + "<!-- -->" * 50_000,
+        ("many digits of an entity", "r.html"): f"<p>&#{'0' * 100_000}65; $a$</p>",
+        ("a comment around many attributes", "s.html"): f'<!-- <p a=" --> <p {" ".join(f"a{at}" for at in range(60_000))}>$a$</p>',
+        ("a headline of tags", "t.org"): f"* {'a:' * 50_000}\n$a$\n",
+        ("deep Org", "u.org"): "".join(f"{'*' * at} a $x$\n" for at in range(1, 1_500)),
+        ("deep reStructuredText", "v.rst"): "".join(f"{'  ' * at}* $a$\n\n" for at in range(1_000)),
+        ("references to nothing", "w.rst"): "`a`_ |b| [1]_ " * 15_000,
+        ("a long macro, often used", "x.tex"): f"\\def\\a{{{'x+' * 9_000}}}\n" + "$\\a$ " * 3_000,
+        ("macros that double", "y.tex"): "".join(f"\\def\\{chr(97 + at)}{{\\{chr(98 + at)}\\{chr(98 + at)}}}" for at in range(24)) + "$\\a$",
+        ("environments without end", "z.tex"): "\\begin{a}[" * 20_000 + "\\begin{verbatim}" * 20_000 + "\\section[" * 20_000,
         ("deep braces", "l.tex"): "\\documentclass{a}\\begin{document}$" + "{" * 200_000 + "x" + "}" * 200_000 + "$\\end{document}",
     }  # fmt: skip
     for (name, file), text in texts.items():
