@@ -230,7 +230,7 @@ def bm25(engine: Engine, kind: Kind) -> Search:
     retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
 
     def search(query: ReadQuery) -> Sequence[int]:
-        text = " ".join((query.title, query.body, *(formula.latex for formula in query.formulas)))
+        text = " ".join((query.title, query.body, *(formula.parsed.latex for formula in query.formulas)))
         tokens = bm25s.tokenize([text], stopwords="en", stemmer=stemmer, show_progress=False)
         found: Any = retriever.retrieve(tokens, k=min(1000, len(numbers)), show_progress=False)
         return [numbers[at] for at, score in zip(found[0][0], found[1][0], strict=True) if score > 0]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from porism.formula.latex.editable import Edit, EditableLatex
 
-# What macros may write: so many times the length of the text that they are in, and so many characters more.
+# Expanded macros may be this many times as long as the text that they are in, plus this many characters.
 RATIO, FREE = 5, 1_000
 LEAST = 20  # characters that an expansion counts for, however little it writes
 MAX_GROWTH = 20_000  # of one formula
