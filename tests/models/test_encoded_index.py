@@ -16,6 +16,7 @@ from porism.index.encoded.adding import add_vectors, remove_vectors
 from porism.index.encoded.record import EncoderEntry, IndexEncoder
 from porism.index.encoded.texts import FIELDS
 from porism.index.manifest import SEARCH, read_manifest
+from porism.index.segments import merging
 from porism.index.segments.merging import merge
 from porism.index.segments.writer import IndexWriter
 from porism.search.engine import Engine
@@ -144,6 +145,29 @@ def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, counted: list
     assert merge(place, everything=True)
     assert counted == []  # a merge copies vectors
     assert Engine.open(place).index.encoded is not None
+
+
+def test_vectors_that_are_added_during_a_merge_are_in_its_segment(
+    place: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with IndexWriter(place) as writer:
+        writer.put([RawPost(900_001, "question", None, "A new title", "<p>A new body</p>", "html")])
+        writer.commit()
+    write, calls = merging._write, []
+
+    def encode_meanwhile(*given: object) -> None:
+        write(*given)  # type: ignore[arg-type]
+        if not calls:
+            add_vectors(place, encoder(tiny))
+        calls.append(given)
+
+    monkeypatch.setattr(merging, "_write", encode_meanwhile)
+    assert merge(place, everything=True)
+    assert len(calls) == 2
+    encoded = Engine.open(place).index.encoded
+    assert encoded is not None
+    assert encoded.similarities("titles", np.array([900_001]), encoded.query("x"))[0] != 0
+    assert not verify_index(place).damages
 
 
 def test_another_model_is_refused(place: Path, tiny: Tiny) -> None:
