@@ -33,7 +33,7 @@ from porism.text.render import escape_text, official_html, plain_text, terminal_
 from porism.text.segment import Text
 
 LIBRARIES = (".rst", ".org")  # docutils and orgparse promise no bounds: the process that they run in has limits
-limited.SECONDS, limited.SECONDS_OF_BYTE = 0.5, 5e-6
+limited.SECONDS, limited.SECONDS_OF_CHARACTER = 0.5, 5e-6
 
 
 def _read_document(suffix: str, text: str) -> Document:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from porism import limited_process
 from porism.corpus.sources.documents import limited
 from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.documents.images import image_kind
@@ -36,7 +37,7 @@ def test_what_is_no_document_says_why() -> None:
 
 def test_a_document_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limited, "SECONDS", 2.0)
-    monkeypatch.setattr(limited, "SECONDS_OF_BYTE", 0.0)
+    monkeypatch.setattr(limited, "SECONDS_OF_CHARACTER", 0.0)
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# Before\n\ntext\n")
@@ -52,7 +53,11 @@ def test_a_document_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch:
 def test_a_document_that_takes_too_much_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORISM_TESTED", "memory")  # another environment starts another process
     monkeypatch.setattr(
-        limited, "_START", limited._START.replace("limited.serve", "limited.MEMORY_BYTES = 300 << 20; limited.serve")
+        limited_process,
+        "START",
+        limited_process.START.replace(
+            "import_module(sys.argv[2])", "m = import_module(sys.argv[2]); m.MEMORY_BYTES = 300 << 20; m"
+        ),
     )
     with pytest.raises(ValueError, match=r"takes more than .* of memory|its reader died"):
         read_document(".ipynb", '{"cells":[' + "[]," * 6_000_000 + "[]]}")
