@@ -81,6 +81,6 @@ def search_run(data: bytes) -> Hashable:
 READERS = (
     Reader(
         "patterns", 20, search_run, RUNS, list(RUNS["atom"]), longest=200, seeds=lambda: (f"0{SEPARATOR}{SEPARATOR} {SEPARATOR}".encode(),),
-        start=attacked_patterns, own_pumps=own_pumps, frames=(Frame(),), pump_share=500,
+        start=attacked_patterns, own_pumps=own_pumps, frames=(Frame(),), pump_share=900,
     ),
 )  # fmt: skip

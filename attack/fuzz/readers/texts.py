@@ -197,7 +197,7 @@ READERS = (
         longest=40_000,
         seeds=_notebook,
         pumped=50_000,  # of dense Markdown; it takes 2 seconds for 100,000 characters, in time that grows linearly
-        pump_share=25,
+        pump_share=15,
         frames=(
             Frame('{"cells":[{"cell_type":"markdown","source":', "}]}", json.dumps),
             Frame('{"cells":[{"cell_type":"code","source":', "}]}", json.dumps),
@@ -213,7 +213,7 @@ READERS = (
         longest=40_000,
         seeds=lambda: (b"0# A\n\ntext $x$\n",),
         pumped=50_000,  # of dense Markdown; it takes 2 seconds for 100,000 characters, in time that grows linearly
-        pump_share=25,
+        pump_share=15,
         frames=(
             Frame("0"),
             Frame("1"),
@@ -231,7 +231,7 @@ READERS = (
         HTML_TOKENS,
         longest=20_000,
         pumped=40_000,
-        pump_share=15,
+        pump_share=12,
         seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
         frames=(
             Frame("$", "$"),
