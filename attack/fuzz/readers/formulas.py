@@ -121,7 +121,7 @@ def _packed() -> Sequence[bytes]:
 
 READERS = (
     Reader(
-        "latex", 70, read_latex, LATEX, latex_tokens(), longest=20_500, frames=(Frame(),), pumped=4_000, pump_share=12
+        "latex", 70, read_latex, LATEX, latex_tokens(), longest=20_500, frames=(Frame(),), pumped=4_000, pump_share=8
     ),  # longer ones are converted elsewhere
     Reader(
         "mathml",
@@ -138,7 +138,7 @@ READERS = (
         ),
     ),
     Reader(
-        "typed", 25, read_typed, TYPED, TYPED_TOKENS, longest=20_000, frames=(Frame(),), pumped=20_000, pump_share=25
+        "typed", 25, read_typed, TYPED, TYPED_TOKENS, longest=20_000, frames=(Frame(),), pumped=20_000, pump_share=15
     ),
     Reader("match", 30, read_match, MATCH, [*latex_tokens()[:140], "\n", "?x", "?y", "x", "x "], longest=4_000),
     Reader("trees", 220, read_trees, binary=True, longest=5_000, seeds=_packed),

@@ -108,6 +108,6 @@ READERS = (
             Frame("2* "),
             Frame("2* a\n:PROPERTIES:\n", "\n:END:\n"),
         ),
-        pump_share=6,  # docutils and orgparse take their whole time for many, and their process starts again
+        pump_share=3,  # docutils and orgparse take their whole time for many, and their process starts again
     ),
 )

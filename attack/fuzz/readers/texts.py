@@ -187,6 +187,7 @@ READERS = (
         binary=True,
         longest=60_000,
         frames=_rows(),
+        pump_share=30,
     ),
     Reader(
         "notebooks",
@@ -231,7 +232,7 @@ READERS = (
         HTML_TOKENS,
         longest=20_000,
         pumped=40_000,
-        pump_share=12,
+        pump_share=8,
         seeds=lambda: (b"<p>Let $x$ be <b>real</b>.</p>",),
         frames=(
             Frame("$", "$"),
