@@ -21,7 +21,7 @@ from porism.corpus.store.collection import Collection
 from porism.index.build import build_index
 from porism.index.encoded.texts import OPTION
 from porism.index.manifest import SEARCH, read_manifest
-from porism.search.learning.teaching import teach
+from porism.search.learning.teaching import record_choice
 
 
 def open_text(path: Path) -> IO[str]:
@@ -85,8 +85,7 @@ def index_documents(source: Documents, place: Path) -> Path:
         place.mkdir(parents=True, exist_ok=True)
         home = build([source], place / "collection")
         with Collection.open(home) as collection:
-            build_index(collection, index)
-        teach(index)
+            build_index(collection, index, finish=record_choice)
     return index
 
 

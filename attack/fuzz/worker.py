@@ -26,7 +26,7 @@ STATE_BYTES = 1 << 20
 MEMORY_BYTES = 2**30  # more than the process had before the first input
 SLOW_SECONDS = 0.5  # of the clock; such an input is measured again, with the processes that it uses
 SUSPECT_SECONDS = 0.02  # of a pumped input, after which its growth is measured
-GROWTH = 3.0  # how many times longer an input of twice the length may take
+GROWTH = 3.5  # how many times longer an input of twice the length may take; quadratic time gives 4
 GROWN_SECONDS = 0.5  # that the longest pumped input may take anyway
 
 

@@ -187,6 +187,7 @@ READERS = (
         binary=True,
         longest=60_000,
         frames=_rows(),
+        pumped=100_000,  # many formulas or tags take more than a second for twice as much
         pump_share=30,
     ),
     Reader(

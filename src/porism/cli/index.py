@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from porism.cli.encode import encode, encoder_arguments, load_encoder, teach_ranking
+from porism.cli.encode import encode, encoder_arguments, load_encoder
 
 HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
@@ -36,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     from porism.index.build import build_index
     from porism.index.manifest import SEARCH, read_manifest
     from porism.progress import Bars, Silent
+    from porism.search.answers.adaptation import Adaptation
+    from porism.search.learning.teaching import record_choice
 
     collection = Collection.open(Path(args.collection))
     if Path(args.output).exists() and args.encoder:  # encoding was interrupted, or comes later
@@ -44,17 +46,21 @@ def run(args: argparse.Namespace) -> int:
     encoder = (
         load_encoder(Path(args.output), args) if args.encoder else None
     )  # a wrong model is reported before the work
+    chosen: list[Adaptation] = []
+    is_taught = not args.default_ranking and encoder is None  # with an encoder, after the vectors are there
     manifest = build_index(
         collection,
         Path(args.output),
         links=not args.no_links,
         vectors=not args.no_vectors,
         progress=Silent() if args.quiet else Bars(),
+        finish=lambda work: chosen.append(record_choice(work)) if is_taught else None,
     )
     size = sum(part.size for part in manifest.files.values())
     counts = ", ".join(f"{number:,} {name}" for name, number in manifest.counts.items())
     print(f"{args.output}: {counts}, {size / 1e6:,.1f} MB", file=sys.stderr)
     if encoder:
         return encode(Path(args.output), args, encoder)
-    teach_ranking(Path(args.output), args)
+    for choice in chosen:
+        print(f"{args.output}: ranking: {choice}", file=sys.stderr)
     return 0

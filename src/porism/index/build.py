@@ -35,11 +35,12 @@ def build_index(
     links: bool = True,
     vectors: bool = True,
     progress: Progress | None = None,
+    finish: Callable[[Path], object] = lambda work: None,
 ) -> Manifest:
     """Index a collection into a new directory.
 
     Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
-    vectors are learned.
+    vectors are learned. `finish` gets the whole index before it has its name, so that a kill leaves all or nothing.
     """
     collection.check_formulas()
     report = progress or Silent()
@@ -47,7 +48,7 @@ def build_index(
     with atomic_directory(target) as work, _report_target(work, target):
         write_segment(collection, work, SegmentOptions(links, vectors), report)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
-        return write_manifest(
+        manifest = write_manifest(
             work,
             SEARCH,
             collection.digest,
@@ -55,6 +56,8 @@ def build_index(
             counts=collection_counts(collection),
             segments=(SegmentEntry("."),),
         )
+        finish(work)
+        return manifest
 
 
 class SegmentOptions(NamedTuple):

@@ -53,12 +53,19 @@ def teach(index: str | Path) -> Adaptation:
     """Choose factors for an index and record them in its manifest."""
     place = Path(index)
     with only_writer(place):
-        manifest = read_manifest(place, SEARCH)
-        options = {name: value for name, value in manifest.options.items() if name != OPTION}
+        return record_choice(place)
+
+
+def record_choice(place: Path) -> Adaptation:
+    """Choose factors for an index that no other process writes, and record them in its manifest."""
+    manifest = read_manifest(place, SEARCH)
+    options = {name: value for name, value in manifest.options.items() if name != OPTION}
+    if OPTION in manifest.options:  # the old choice must not choose the new one
         save_manifest(place, replace(manifest, options=options))
-        chosen = choose(Engine.open(place, verify="none"), links=bool(manifest.options.get("links", True)))
-        if chosen.queries:
-            options[OPTION] = chosen.as_option()
+    chosen = choose(Engine.open(place, verify="none"), links=bool(options.get("links", True)))
+    if chosen.queries:
+        options[OPTION] = chosen.as_option()
+    if options != manifest.options or OPTION in manifest.options:
         save_manifest(place, replace(manifest, options=options, generation=manifest.generation + 1))
     return chosen
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from porism.records import Explanation
@@ -66,11 +66,11 @@ def handler(endpoint: Endpoint) -> Callable[[Request], Any]:
     return serve
 
 
-async def openapi_document(request: Request) -> JSONResponse:
+async def openapi_document(request: Request) -> Response:
     """Serve the OpenAPI document."""
-    from porism.web.api.openapi import document
+    from porism.web.api.openapi import document_as_json
 
-    return JSONResponse(document())
+    return Response(document_as_json(), media_type="application/json")
 
 
 def routes() -> list[Route]:
