@@ -39,6 +39,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, default=0, help="stop after this time (default: when all inputs are read)"
     )
+    parser.add_argument("--pumped", type=float, default=PUMPED, help=f"the part of pumped inputs (default {PUMPED})")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
     parser.add_argument("--repeat", type=Path, metavar="FILE", help="read one file of the corpus again, and stop")
     parser.add_argument("--page", action="store_true", help="add the table to docs/results/reliability.md")
@@ -62,7 +63,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="porism-fuzz-") as folder:
         prepare(chosen, Path(folder))
         deadline = began + 60 * options.minutes if options.minutes else float("inf")
-        tallies = run(chosen, plan(chosen, options.inputs, options.seed), options.jobs, Path(folder), show, deadline)
+        tallies = run(
+            chosen,
+            plan(chosen, options.inputs, options.seed, options.pumped),
+            options.jobs,
+            Path(folder),
+            show,
+            deadline,
+        )
         print("", file=sys.stderr)
         for line in (*report.table(report.rows_of(tallies)), "", *report.pump_table(tallies)):
             print(line)
@@ -85,18 +93,18 @@ def prepare(readers: dict[str, Reader], folder: Path) -> None:
             reader.prepare(folder)
 
 
-def plan(readers: dict[str, Reader], inputs: int, seed: str) -> list[Block]:
-    """Return the corpus of every reader, then pumped inputs, a fifth of all, then blocks of other inputs, the readers in turn."""
+def plan(readers: dict[str, Reader], inputs: int, seed: str, share: float = PUMPED) -> list[Block]:
+    """Return the corpus of every reader, then pumped inputs, then blocks of other inputs, the readers in turn."""
     total = sum(reader.share for reader in readers.values())
     blocks: list[tuple[float, Block]] = [(-1.0, Block(name, "", 0, corpus=True)) for name in readers]
     pumped = [reader for reader in readers.values() if reader.frames]
     shares = sum(reader.pump_share for reader in pumped)
     for reader in pumped:
-        pumps = round(inputs * PUMPED * reader.pump_share / shares)
+        pumps = round(inputs * share * reader.pump_share / shares)
         for first in range(0, pumps, PUMP_BLOCK):
             size = min(PUMP_BLOCK, pumps - first)
             blocks.append((first / pumps - 1, Block(reader.name, f"{seed}/{reader.name}", size, pumps=first)))
-    rest = inputs * (1 - PUMPED if pumped else 1)
+    rest = inputs * (1 - share if pumped else 1)
     for name, reader in readers.items():
         left, number = round(rest * reader.share / total), 0
         count = -(-left // reader.block)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -93,18 +94,21 @@ def make_example(
     return Example(topic, features, is_relevant, len(relevant), weights)
 
 
-def fit(topics: Sequence[Example], kind: Kind) -> Weights:
-    """Return the weights that minimise the loss, in the order of `all_features()`."""
+def fit(topics: Sequence[Example], kind: Kind, fixed: Mapping[str, float] = MappingProxyType({})) -> Weights:
+    """Return the weights that minimise the loss, in the order of `all_features()`. Those of `fixed` features are given."""
     from scipy.optimize import minimize
 
     usable = [topic for topic in topics if topic.relevant.any() and not topic.relevant.all()]
-    bounds = [(0.0, None if kind in feature.fitted_for else 0.0) for feature in all_features()]
+    bounds = [
+        (fixed.get(feature.name, 0.0), fixed.get(feature.name, None if kind in feature.fitted_for else 0.0))
+        for feature in all_features()
+    ]
     if not usable:
-        return np.zeros(len(bounds))
+        return np.array([low for low, _ in bounds])
     stacked = _stack(usable)
     result = minimize(
         lambda weights: _loss(weights, stacked, PENALTY[kind]),
-        np.array([0.0 if high == 0 else 0.1 for _, high in bounds]),
+        np.array([0.1 if high is None else high for _, high in bounds]),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
