@@ -71,10 +71,11 @@ def test_the_rankings_are_the_same(engine: Engine, memory: Index, kind: Kind) ->
     compared = 0
     for query in queries(engine)[kind == "questions" :: 2]:
         one, other = embedded.search(query, K), in_memory.search(query, K)
-        # Which candidates are sampled for the deviations depends on the order of equal ones, so all scores may shift a little together.
-        assert one.scores == pytest.approx(other.scores, rel=1e-3), query.title
+        # Which candidates are sampled for the deviations depends on the order of equal ones, so all scores may shift a little together;
+        # feedback that learned from another one of two equal hits moves a score a little more.
+        assert one.scores == pytest.approx(other.scores, rel=1e-2), query.title
         apart = np.flatnonzero(one.ids != other.ids)  # only where scores are equal but for rounding
-        assert one.scores[apart] == pytest.approx(other.scores[apart], rel=1e-3), query.title
+        assert one.scores[apart] == pytest.approx(other.scores[apart], rel=1e-2), query.title
         assert len(apart) <= 2, query.title
         compared += 1
     assert compared == QUERIES // 2
