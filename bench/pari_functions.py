@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench._known import Documents, add_encoder, index_documents
@@ -70,15 +70,17 @@ def command(arguments: list[str]) -> None:
     place = index_documents(Documents.read(args.folder / "documents.jsonl"), args.folder / "index")
     items = [KnownItem(query_of(one), frozenset({number})) for number, one in enumerate(found, 1)]
     test = Test("PARI/GP", "help of a function", "MRR@10", lambda: place, items)
-    rows = {"BM25": bm25, "Porism": ranked}
-    for name, search in rows.items():
-        engine = Engine.open(place)
-        print(f"{name}\t{shown(by_order(test, engine, search(engine, 'questions')))}", flush=True)
+    show(test, {"BM25": bm25, "Porism": ranked})
     if args.encoder:
         add_encoder(place, args.encoder)
-        for name, search in {"model alone": by_vectors, "Porism + model": ranked}.items():
-            engine = Engine.open(place)
-            print(f"{name}\t{shown(by_order(test, engine, search(engine, 'questions')))}", flush=True)
+        show(test, {"model alone": by_vectors, "Porism + model": ranked})
+
+
+def show(test: Test, searches: dict[str, Callable[[Engine, Kind], Search]]) -> None:
+    """Print the measure of each way of searching."""
+    engine = Engine.open(test.index())
+    for name, search in searches.items():
+        print(f"{name}\t{shown(by_order(test, engine, search(engine, test.kind)))}", flush=True)
 
 
 def ranked(engine: Engine, kind: Kind) -> Search:

@@ -19,12 +19,8 @@ TAR_BLOCK = 512
 LONGEST_EXTENSION = 1 << 16
 REGULAR = (b"0", b"\0", b"7")
 WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")  # links, devices, folders, pipes
-EXTENSIONS = (
-    b"x",
-    b"g",
-    b"L",
-    b"K",
-)  # of POSIX: for the next file, for all; of GNU: long names of files and of what they link to
+# Of POSIX: for the next file, for all; of GNU: long names of files and of what they link to.
+EXTENSIONS = (b"x", b"g", b"L", b"K")
 SPARSE = b"S"
 
 

@@ -99,9 +99,8 @@ def _new_archive(target: Path) -> Iterator[Archive]:
                 raise _Dropped
         return
     try:
-        remove_litter(
-            target.parent
-        )  # the file of a backup that was killed may be large, and its name may never come again
+        # The file of a backup that was killed may be large, and its name may never come again.
+        remove_litter(target.parent)
         with unfinished_file(target) as file:
             archive = TarArchive(file)
             yield archive
