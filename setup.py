@@ -20,7 +20,7 @@ COMPILED = {
     "formula/operators": "parse application binders nary calculus groups operands pairs prefix scripts stack symbols table",
     "formula/canonical": "rules hashed forms subexpressions",
     "formula/match": "matcher",
-    "index/analysis": "flat features",
+    "analysis": "flat features",
     "search/display": "snippet sentences highlight parsed_formulas needed_parts",
 }
 # Commands that build something; others only need names and versions.

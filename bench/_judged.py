@@ -20,11 +20,11 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.run import LIMIT, write_rankings
-from porism.index.build import build_index
-from porism.index.formulas.build import build_formula_index
 from porism.records import Topic
 from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store.embedded.build import build_index
+from porism.store.embedded.formulas.build import build_formula_index
 from porism.systems.runs.rankings import formula_rankings
 
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"

@@ -18,10 +18,10 @@ from porism.corpus.post import LEVEL
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.raw import Part, RawPost, Record
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
-from porism.index.encoded.texts import OPTION
-from porism.index.manifest import SEARCH, read_manifest
 from porism.search.learning.teaching import record_choice
+from porism.store.embedded.build import build_index
+from porism.store.embedded.encoded.texts import OPTION
+from porism.store.embedded.manifest import SEARCH, read_manifest
 
 
 def open_text(path: Path) -> IO[str]:

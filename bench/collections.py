@@ -26,13 +26,13 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
-from porism.index.build import build_index
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.learning.duplicates import duplicate_examples
 from porism.search.learning.train import RELEVANT, Example, Weights, fit, make_example, read_grades, replace_weights
 from porism.search.query import ReadQuery, read_query
+from porism.store.embedded.build import build_index
 
 Floats = npt.NDArray[np.float64]
 Search = Callable[[ReadQuery], Sequence[int]]
@@ -320,8 +320,8 @@ def _searched(
 
 
 def _has_no_vectors(place: Path) -> bool:
-    from porism.index.encoded.texts import OPTION
-    from porism.index.manifest import SEARCH, read_manifest
+    from porism.store.embedded.encoded.texts import OPTION
+    from porism.store.embedded.manifest import SEARCH, read_manifest
 
     return OPTION not in read_manifest(place, SEARCH).options
 

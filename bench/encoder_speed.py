@@ -20,7 +20,6 @@ import numpy.typing as npt
 from bench._judged import SLICE, collection, is_missing
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
-from porism.index.encoded.texts import post_texts
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.export import export_onnx
@@ -28,6 +27,7 @@ from porism.models.libraries import library
 from porism.search.answers.query_text import encoder_text
 from porism.search.learning.train import read_grades
 from porism.search.query import read_query
+from porism.store.embedded.encoded.texts import post_texts
 
 LENGTH = 192
 BATCH = 8  # posts; larger ones are not faster on few cores

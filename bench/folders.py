@@ -19,7 +19,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.build.report import report_lines
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
+from porism.store.embedded.build import build_index
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRIES = DATA / "planetmath/entries.jsonl"

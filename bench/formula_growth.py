@@ -22,8 +22,8 @@ from bench.growth_plot import draw
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.formulas.build import build_formula_index
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store.embedded.formulas.build import build_formula_index
 
 SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
 PLOT = Path(__file__).parents[1] / "docs/results/formula-growth.svg"

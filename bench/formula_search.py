@@ -35,8 +35,8 @@ from bench._judged import (
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.formulas.build import build_formula_index
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store.embedded.formulas.build import build_formula_index
 
 K = 1000
 MEMORY = Path("/dev/shm")

@@ -149,7 +149,7 @@ def seconds_of_pass(formulas: list[str], step: Step) -> float:
 
 def parse_and_analyse(batch: list[str]) -> list[Parsed]:
     """Compute everything that an index needs of formulas."""
-    from porism.index.analysis.features import features_of_many
+    from porism.analysis.features import features_of_many
 
     parsed = [parse(latex) for latex in batch]
     features_of_many([(one.layout, one.operators) for one in parsed])

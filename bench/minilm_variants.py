@@ -21,7 +21,6 @@ import numpy.typing as npt
 from bench._judged import YEARS, index, is_missing
 from bench.answer_search import half_fits, halves, held_out, qrels_file, topic_file
 from porism.corpus.topics.files import read_topics
-from porism.index.encoded.record import DEFAULT_LENGTH
 from porism.models.encoder import BiEncoder, mean_direction
 from porism.search.engine import Engine
 from porism.search.features import feature_names
@@ -37,6 +36,7 @@ from porism.search.learning.train import (
     read_grades,
 )
 from porism.search.query import ReadQuery, read_query
+from porism.store.embedded.encoded.record import DEFAULT_LENGTH
 from porism.text.read import read_official
 from porism.text.render import official_html, plain_text
 from porism.text.segment import Text

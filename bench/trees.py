@@ -9,8 +9,8 @@ from porism.corpus.build.options import Options, TreesFrom
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.formulas.build import build_formula_index
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store.embedded.formulas.build import build_formula_index
 
 TESTS = ("pool", "t2-2021")
 KINDS: tuple[TreesFrom, ...] = ("latex", "official")

@@ -68,8 +68,8 @@ def update(index: Path) -> None:
 
 
 def _measure(name: str, engine: object, index: Path, batches: list[list[RawPost]], put: bool) -> object:
-    from porism.index.segments.writer import IndexWriter
     from porism.search.engine import Engine
+    from porism.store.embedded.segments.writer import IndexWriter
 
     assert isinstance(engine, Engine)
     commits, totals, processor = [], [], []

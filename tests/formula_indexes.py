@@ -10,8 +10,8 @@ import numpy as np
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.formulas.build import build_formula_index
-from porism.index.protocols import FormulaStore
+from porism.store.embedded.formulas.build import build_formula_index
+from porism.store.protocols import FormulaStore
 
 
 def make_collection(folder: Path, latex: Sequence[str]) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
+from porism.store.embedded.build import build_index
 
 
 def make_notes_index(folder: Path, text: str = "# Cubes\n\nThe sum $x^3+y^3$.\n") -> Path:

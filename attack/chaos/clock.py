@@ -24,7 +24,7 @@ from attack.chaos.servers import free_port
 from attack.chaos.trials import Kind, Lost, Record, Stage, wait_until
 from attack.living.load import Client
 from attack.small import small_index
-from porism.index.manifest import SEARCH, read_manifest
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.web.site.sessions import SESSION_SECONDS
 from porism.web.site.users import add_user
 

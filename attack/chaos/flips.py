@@ -24,10 +24,10 @@ from attack.living.load import Client
 from attack.small import build_collection, small_index, write_dump
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
-from porism.index.live.applying import LogApplier
-from porism.index.live.beside import log_path, open_log, rejected_path
-from porism.index.segments.writer import IndexWriter
 from porism.lab.judging.storage.journal import Journal
+from porism.store.changes.applying import LogApplier
+from porism.store.changes.beside import log_path, open_log, rejected_path
+from porism.store.embedded.segments.writer import IndexWriter
 
 WELL_SECONDS = 20.0  # until all is well again after the bytes are
 Hits = list[tuple[int, float]] | None
@@ -191,7 +191,7 @@ def _damage_log(index: Path, rng: Random) -> None:
         refused = bool(error.fix)
     if refused:
         return
-    from porism.index.segments.writer import SEARCH, open_collection_of, read_manifest
+    from porism.store.embedded.segments.writer import SEARCH, open_collection_of, read_manifest
 
     rejected = rejected_path(index).read_text("utf-8") if rejected_path(index).exists() else ""
     numbers = {json.loads(line)["sequence"] for line in rejected.splitlines()}

@@ -107,7 +107,7 @@ def _write_with_library(arguments: list[str], lines: Path) -> int:
     """Change an index as a program does, by the library."""
     from porism.corpus.update.lines import read_json_lines
     from porism.errors import PorismError
-    from porism.index.segments.writer import IndexWriter
+    from porism.store.embedded.segments.writer import IndexWriter
 
     try:
         with IndexWriter(arguments[0], wait=30.0) as writer, open(lines, encoding="utf-8") as stream:

@@ -17,7 +17,7 @@ from porism.errors import PorismError
 def parse_value(text: str, classes: Iterable[type], what: str = "value") -> Any:
     """Return the value that an expression describes, e.g. `BM25(k1=0.9)`; a bare name means all defaults.
 
-    >>> from porism.index.weighting import BM25
+    >>> from porism.store.weighting import BM25
     >>> parse_value("BM25(k1=0.9)", [BM25])
     BM25(k1=0.9, b=0.75)
     """

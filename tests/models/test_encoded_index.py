@@ -11,16 +11,16 @@ import pytest
 
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
-from porism.index.encoded import nearest
-from porism.index.encoded.adding import add_vectors, remove_vectors
-from porism.index.encoded.record import EncoderEntry, IndexEncoder
-from porism.index.encoded.texts import FIELDS
-from porism.index.manifest import SEARCH, read_manifest
-from porism.index.segments import merging
-from porism.index.segments.merging import merge
-from porism.index.segments.writer import IndexWriter
 from porism.search.engine import Engine
 from porism.search.verify import verify_index
+from porism.store.embedded.encoded import nearest
+from porism.store.embedded.encoded.adding import add_vectors, remove_vectors
+from porism.store.embedded.encoded.record import EncoderEntry, IndexEncoder
+from porism.store.embedded.encoded.texts import FIELDS
+from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store.embedded.segments import merging
+from porism.store.embedded.segments.merging import merge
+from porism.store.embedded.segments.writer import IndexWriter
 
 Tiny = Callable[[str], Path]
 QUERY = r"why is $\sqrt{2}$ irrational?"
@@ -83,7 +83,7 @@ def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
 def test_an_interrupted_run_continues(
     place: Path, tiny: Tiny, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("porism.index.encoded.writing.BLOCK", 50)
+    monkeypatch.setattr("porism.store.embedded.encoded.writing.BLOCK", 50)
     own = encoder(tiny)
     encode = IndexEncoder.encode
 
@@ -115,7 +115,7 @@ def test_vectors_stay_whole_until_others_are_committed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("porism.index.encoded.adding.save_manifest", killed)
+        patch.setattr("porism.store.embedded.encoded.adding.save_manifest", killed)
         with pytest.raises(KeyboardInterrupt):
             add_vectors(place, other)
     assert [(hit.id, hit.score) for hit in Engine.open(place).search(QUERY).hits] == before

@@ -12,11 +12,11 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.index.encoded.record import EncoderEntry
-from porism.index.manifest import SEARCH, read_manifest
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.export import export_onnx
+from porism.store.embedded.encoded.record import EncoderEntry
+from porism.store.embedded.manifest import SEARCH, read_manifest
 
 pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[neural]'")
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from porism.corpus.topics.files import read_topics
-from porism.index.encoded.adding import add_vectors
-from porism.index.encoded.record import IndexEncoder
-from porism.index.encoded.texts import FIELDS
 from porism.search.engine import Engine
 from porism.search.features.encoder_similarity import same_question
 from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
 from porism.search.learning.train import read_grades
+from porism.store.embedded.encoded.adding import add_vectors
+from porism.store.embedded.encoded.record import IndexEncoder
+from porism.store.embedded.encoded.texts import FIELDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -17,8 +17,6 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.encoded.pairs import collection_pairs
-from porism.index.encoded.training import train_model
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
@@ -26,6 +24,8 @@ from porism.models.late import LateInteraction
 from porism.models.training.loop import Training
 from porism.models.training.settings import TrainingExample, TrainingSettings
 from porism.models.training.trainees import BiEncoderTrainee
+from porism.store.embedded.encoded.pairs import collection_pairs
+from porism.store.embedded.encoded.training import train_model
 
 SUBJECTS = [
     "groups",

@@ -53,7 +53,7 @@ def test_similarities_are_between_0_and_1(searcher: FormulaSearcher) -> None:
 
 
 def test_the_trace_pairs_the_symbols_of_the_query(searcher: FormulaSearcher) -> None:
-    from porism.index.analysis.flat import flat_layout
+    from porism.analysis.flat import flat_layout
     from porism.search.formulas.explain import renamed_variables
     from porism.search.formulas.query import layout_symbols
     from porism.search.formulas.trace import matched_pairs

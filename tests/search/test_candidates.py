@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from formula_indexes import make_index
-from porism.index.formulas.store import WHOLE
-from porism.index.protocols import Term
-from porism.index.weighting import BM25
 from porism.search.answers.term_search import bounded
 from porism.search.formulas import candidates
 from porism.search.formulas.query import analyse_query
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store.embedded.formulas.store import WHOLE
+from porism.store.protocols import Term
+from porism.store.weighting import BM25
 
 LATEX = [f"x=y^{{{number}}}" for number in range(30)] + [rf"x=\sin({number}t)" for number in range(30)]
 

@@ -10,9 +10,9 @@ import pytest
 from porism.cli import run_command
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.build import build_index
 from porism.search.engine import Engine
 from porism.search.learning.duplicates import WEIGHT, duplicate_examples, find_duplicates
+from porism.store.embedded.build import build_index
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pytest
 
 import porism
-from porism.index.protocols import TermRows
-from porism.index.schema import FIELDS
-from porism.index.storage.rows import FIELD_SHIFT
+from porism.analysis.schema import FIELDS
 from porism.search.engine import Engine
 from porism.search.features.formula_overlap import best_similarity, formulas_of
 from porism.search.formulas.overlap import FORMULAS_COMPARED, MAX_FORMULAS, MAX_THREADS, SimilarFormulas
 from porism.search.query import read_query
+from porism.store.embedded.storage.rows import FIELD_SHIFT
+from porism.store.protocols import TermRows
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.formula import parse
 from porism.formula.match.matcher import match
-from porism.index.formulas.build import build_formula_index
 from porism.records import Binding
 from porism.search.formulas.features import FEATURES
 from porism.search.formulas.searcher import FormulaSearcher, Mode
+from porism.store.embedded.formulas.build import build_formula_index
 
 LATEX = [
     "a>b",

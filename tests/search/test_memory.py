@@ -9,17 +9,17 @@ import numpy.typing as npt
 import pytest
 
 import porism
+from porism.analysis.schema import EVERY_FIELD
 from porism.corpus.topics.files import read_topics
-from porism.index.memory import MemoryDocumentStore, MemoryTermIndex, read_posts
-from porism.index.memory_formulas import MemoryFormulas
-from porism.index.protocols import Term, TermIndex
-from porism.index.schema import EVERY_FIELD
 from porism.search.default import porism as default_system
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import MODES, FormulaSearcher, Mode
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
+from porism.store.memory.formulas import MemoryFormulas
+from porism.store.memory.posts import MemoryDocumentStore, MemoryTermIndex, read_posts
+from porism.store.protocols import Term, TermIndex
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 QUERIES = 200

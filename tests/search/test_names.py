@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from porism.analysis.pieces import split_thread
 from porism.corpus.build.pipeline import build
 from porism.corpus.post import LEVEL
 from porism.corpus.sources.raw import Part, RawPost
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
-from porism.index.posts.pieces import split_thread
 from porism.search.engine import Engine
+from porism.store.embedded.build import build_index
 
 TITLES = {
     1: ("Commutative Algebra", "Localization", "Nakayama's lemma"),

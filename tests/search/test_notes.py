@@ -11,8 +11,8 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.show import show_thread
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
 from porism.search.engine import Engine
+from porism.store.embedded.build import build_index
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.index.protocols import Filter
 from porism.search.query import MAX_FORMULAS, read_query
 from porism.search.reading.parts import split_query
+from porism.store.protocols import Filter
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import porism
+from porism.analysis.schema import ANSWER
 from porism.errors import PorismError
 from porism.evaluate.fusion import ScoredIds
-from porism.index.protocols import Term
-from porism.index.schema import ANSWER
-from porism.index.weighting import BM25, BM25Plus, QueryLikelihood
 from porism.search.conformance import check_retriever
 from porism.search.default import porism as default_system
 from porism.search.default import porism_formulas
@@ -22,6 +20,8 @@ from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.retriever import Ranking, Reranker, Retriever, fuse
 from porism.search.terms import TermRetriever
+from porism.store.protocols import Term
+from porism.store.weighting import BM25, BM25Plus, QueryLikelihood
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.build import build_index
 from porism.search.engine import Engine
+from porism.store.embedded.build import build_index
 
 NOTES = {
     "one note": {"a.md": "# Primes\n\nThere are many primes.\n"},

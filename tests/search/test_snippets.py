@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import porism
+from porism.analysis.terms import formula_terms
 from porism.formula import parse
 from porism.formula.match.matcher import find
-from porism.index.analysis.terms import formula_terms
 from porism.search.display.highlight import MIN_SHARE, Highlighter, _whole_terms, highlight, query_pattern
 from porism.search.display.parsed_formulas import parsed_formula
 from porism.search.display.sentences import expression_ids, joined_segments, split_pieces

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import porism
+from porism.analysis.vocabulary import Vocabulary
 from porism.corpus.post import Post
-from porism.index.protocols import StoredPost
-from porism.index.vocabulary import Vocabulary
 from porism.search.engine import Engine
 from porism.search.reading.box import Box, read_box
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
 from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
+from porism.store.protocols import StoredPost
 from porism.text.segment import Segment, Text
 
 MATHML = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mi>x</mi></math>'

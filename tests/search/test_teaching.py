@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from porism.doctor.stored import IndexCheckup
-from porism.index.manifest import SEARCH, read_manifest, save_manifest
 from porism.search.answers.adaptation import OPTION, Adaptation
 from porism.search.answers.model import Model, load_model
 from porism.search.engine import Engine
 from porism.search.learning import teaching
+from porism.store.embedded.manifest import SEARCH, read_manifest, save_manifest
 
 
 @pytest.fixture

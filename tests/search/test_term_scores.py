@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import porism
-from porism.index.schema import ANSWER, FIELDS, THREAD, View
-from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
+from porism.analysis.schema import ANSWER, FIELDS, THREAD, View
 from porism.search.answers.context import CandidateBatch
 from porism.search.answers.views import ANSWER_VIEWS, QUESTION_VIEWS
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.query import read_query
+from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
 
 K1, THREAD_B, ANSWER_B = 1.2, 0.75, 0.4
 QUERY = "why is the square root of $\\sqrt{2}$ irrational, with a proof for $a^2+b^2=c^2$"

@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from store.segments.site import index_site, make_site
 from starlette.testclient import TestClient
 
 import porism
-from index.segments.site import index_site, make_site
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.manifest import SEARCH, read_manifest
-from porism.index.segments.writer import IndexWriter
 from porism.integrity import Damage, DamageError
 from porism.search.verify import collection_of, index_damages, verify_place
+from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store.embedded.segments.writer import IndexWriter
 from porism.web.server import integrity
 from porism.web.server.app import create_app
 from porism.web.server.integrity import IntegrityCheck, SharedVerification
@@ -116,7 +116,8 @@ def _is_read_or_refused(path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("index/posts/threads.npy", b"not an array"), ("collection/collection.sqlite", b"nothing")]
+    ("name", "content"),
+    [("store/embedded/posts/threads.npy", b"not an array"), ("collection/collection.sqlite", b"nothing")],
 )
 def test_a_replaced_file_is_damage(place: Path, tmp_path: Path, name: str, content: bytes) -> None:
     copy = tmp_path / "demo"
@@ -133,7 +134,7 @@ def test_a_server_refuses_requests_once_damage_is_found(place: Path) -> None:
     assert client.get("/ready").json() == {"ready": True, "integrity": "checking", "damaged": []}
     check.run()
     assert client.get("/ready").json()["integrity"] == "verified"
-    with flipped(place / "index/posts/threads.rows", 100, 4):
+    with flipped(place / "store/embedded/posts/threads.rows", 100, 4):
         check.run()
         ready = client.get("/ready")
     assert ready.status_code == 503

@@ -6,8 +6,8 @@ import porism
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
 from porism.search.engine import Engine
+from porism.store.embedded.build import build_index
 
 PLANTED = (
     "x^n+y^n=z^n", "a^2+b^2=c^2", "a^2+b^2=c^2+1", "1+1=2", "a^2+b^3=c^4", "f(x+y)=f(x)+f(y)", "x^y=y^x",

@@ -12,8 +12,8 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import OWN_IDS
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
 from porism.records import Topic
+from porism.store.embedded.build import build_index
 from porism.systems.runs.run import run_topics
 
 ALIGN = r"\begin{align*} a^2+b^2 &amp;= c^2 \end{align*}"

@@ -17,9 +17,9 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
-from porism.index.segments.writer import IndexWriter
 from porism.integrity import DamageError
+from porism.store.embedded.build import build_index
+from porism.store.embedded.segments.writer import IndexWriter
 from porism.web.server import following
 from porism.web.server.app import create_app
 from porism.web.server.integrity import FileWatch, IntegrityCheck

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
 from porism.search.engine import Engine
+from porism.store.embedded.build import build_index
 from porism.web.server.app import create_app
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>'

@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from porism.errors import PorismError
-from porism.index.storage.columns import SMALL_FILE
+from porism.store.embedded.storage.columns import SMALL_FILE
 from porism.web.server.serving import ServerSettings, Service, bind, supervise
 from porism.web.server.supervisor import Beats, Supervisor
 

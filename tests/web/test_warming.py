@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.index.segments import formulas, posts
+from porism.store.embedded.segments import formulas, posts
 from porism.web.writing.warming import warm_up_segments
 
 

@@ -17,10 +17,10 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.build import build_index
-from porism.index.live import change_log
-from porism.index.live.applying import LogApplier
-from porism.index.live.beside import merge_request, rejected_path
+from porism.store.changes import change_log
+from porism.store.changes.applying import LogApplier
+from porism.store.changes.beside import merge_request, rejected_path
+from porism.store.embedded.build import build_index
 from porism.web.server.app import create_app
 from porism.web.server.following import switch_to_newest
 from porism.web.writing import calls

@@ -9,6 +9,7 @@ from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.formula_grammars import LATEX, MATHML, MATHML_NAMES, latex_tokens
 from attack.fuzz.readers.typed_grammars import MATCH, TYPED, TYPED_TOKENS
+from porism.analysis.features import features
 from porism.errors import PorismError
 from porism.formula import Parsed, parse, parse_mathml, tangent
 from porism.formula.binary import pack, unpack, unpack_layout, unpack_operators
@@ -18,7 +19,6 @@ from porism.formula.match.matcher import find
 from porism.formula.mathml.content_writer import to_content
 from porism.formula.plaintext import readable, tree_text
 from porism.formula.report import formula_json
-from porism.index.analysis.features import features
 from porism.search.display.page_math import page_math
 from porism.search.reading.parts import split_query, typed_formula
 

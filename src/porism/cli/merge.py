@@ -18,9 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Merge, and report the number of segments before and after."""
-    from porism.index.manifest import SEARCH, read_manifest
-    from porism.index.segments.merging import merge
     from porism.progress import Silent, for_terminal
+    from porism.store.embedded.manifest import SEARCH, read_manifest
+    from porism.store.embedded.segments.merging import merge
 
     index = Path(args.index)
     before = len(read_manifest(index, SEARCH).segments)

@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the action."""
-    from porism.index.manifest import SEARCH, read_manifest
+    from porism.store.embedded.manifest import SEARCH, read_manifest
     from porism.web.writing.tokens import TokenFile, tokens_path
 
     index = Path(args.index)

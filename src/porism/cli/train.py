@@ -122,9 +122,9 @@ def _duplicates(args: argparse.Namespace) -> list[Example]:
 def _train_model(args: argparse.Namespace) -> int:
     from porism.corpus.store.collection import Collection
     from porism.errors import PorismError
-    from porism.index.encoded.training import SCRATCH_RATE, train_model
     from porism.models.training.settings import TrainingSettings
     from porism.progress import for_terminal
+    from porism.store.embedded.encoded.training import SCRATCH_RATE, train_model
 
     if not args.collection:
         raise PorismError("COLLECTION is missing", fix=f"porism train {args.index} COLLECTION -o {args.output}")

@@ -29,7 +29,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Update the index and report what changed."""
     from porism.corpus.sources.detect import open_source
-    from porism.index.segments.updating import changes_line, skipped_lines, update_from_lines, update_from_source
+    from porism.store.embedded.segments.updating import (
+        changes_line,
+        skipped_lines,
+        update_from_lines,
+        update_from_source,
+    )
 
     if args.source == "-":
         delta = update_from_lines(args.index, sys.stdin, "standard input")

@@ -20,7 +20,7 @@ from porism.doctor.findings import Finding
 from porism.parallel import cores
 
 # Modules that installing compiles where there is a C compiler; if these are compiled, all are.
-COMPILED = ("porism.hashing", "porism.formula.parsed", "porism.index.analysis.features")
+COMPILED = ("porism.hashing", "porism.formula.parsed", "porism.analysis.features")
 LEAST_MEMORY = 1_000_000_000  # bytes that should be free for a server of a small site
 LEAST_DISK = 1_000_000_000
 LEAST_FILES = 1024

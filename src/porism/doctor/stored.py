@@ -10,10 +10,10 @@ from porism.corpus.store.collection import Collection
 from porism.doctor.environment import disk
 from porism.doctor.findings import Finding
 from porism.errors import PorismError
-from porism.index.manifest import NAME, SEARCH, read_manifest
 from porism.locks import is_locked, lock_of
 from porism.search.answers.adaptation import Adaptation
 from porism.search.verify import collection_of, remarks_on, verify_place
+from porism.store.embedded.manifest import NAME, SEARCH, read_manifest
 
 MANY_SEGMENTS = 16  # from which searches are noticeably slower
 OLD_DAYS = 30

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from porism.index.protocols import DocumentStore
 from porism.records import Hit
 from porism.search.display.results import Extract, Source
 from porism.search.display.snippet import SnippetBuilder, plain_title
 from porism.search.generation.answer_text import MAX_LENGTH, as_text
+from porism.store.protocols import DocumentStore
 
 PASSAGES = 5  # that a language model reads
 PASSAGE_LENGTH = 900  # characters of each

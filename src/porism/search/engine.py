@@ -16,8 +16,6 @@ from cachetools import LRUCache
 from porism.corpus.store.collection import Collection
 from porism.deadline import check
 from porism.errors import PorismError
-from porism.index.manifest import SEARCH, read_manifest
-from porism.index.protocols import UNKNOWN, Filter
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
@@ -53,6 +51,8 @@ from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
 from porism.search.verify import DamageFinder
+from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store.protocols import UNKNOWN, Filter
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions
@@ -84,6 +84,7 @@ class Engine:
         self.path = path
         self.index = index
         self.collection = collection
+        self.content = collection
         self.model = model
         self.endpoint: Endpoint | None = None
         self._generation = 0

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.concepts import read_concepts
+from porism.analysis.schema import DOCUMENT, THREAD, View
+from porism.analysis.vocabulary import Vocabulary
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.concepts.concept import read_concepts
-from porism.index.encoded.texts import OPTION
-from porism.index.manifest import REBUILD, SEARCH, Manifest, read_manifest
-from porism.index.protocols import DocumentStore, TermIndex
-from porism.index.schema import DOCUMENT, THREAD, View
-from porism.index.segments.opening import open_segments
-from porism.index.vocabulary import Vocabulary
 from porism.integrity import Verify, check_opened
 from porism.search.answers.adaptation import Adaptation
 from porism.search.answers.concept_matches import ConceptTable
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery
+from porism.store.embedded.encoded.texts import OPTION
+from porism.store.embedded.manifest import REBUILD, SEARCH, Manifest, read_manifest
+from porism.store.embedded.segments.opening import open_segments
+from porism.store.protocols import DocumentStore, TermIndex
 
 if TYPE_CHECKING:  # only an index with vectors of posts needs them
-    from porism.index.encoded.store import EncodedPosts
+    from porism.store.embedded.encoded.store import EncodedPosts
 
 NO_ENCODER = "none"  # in place of a model: search without vectors of posts
 USUAL = 5  # questions with one answer in all, from which on answers are usual
@@ -111,7 +111,7 @@ def _open_encoded(path: Path, manifest: Manifest, encoder: str | Path | None) ->
     """Open the vectors of posts. Most indexes have none, and then nothing is imported for them."""
     if OPTION not in manifest.options and encoder is None:
         return None
-    from porism.index.encoded.adding import open_encoded
+    from porism.store.embedded.encoded.adding import open_encoded
 
     return open_encoded(path, manifest, encoder)
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from porism.analysis.words import FORMULA
 from porism.deadline import check
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.match.backtracking import is_wildcard
-from porism.index.analysis.words import FORMULA
 from porism.records import Topic, TopicFormula
 from porism.search.reading.parts import QueryPart, is_verbatim, split_query
 from porism.text.delimiters import math_span

@@ -7,8 +7,8 @@ from threading import Lock
 
 from cachetools import LRUCache
 
+from porism.analysis.features import Features, features_of_many
 from porism.formula import Parsed
-from porism.index.analysis.features import Features, features_of_many
 
 FORMULAS_KEPT = 1024
 

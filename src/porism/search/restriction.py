@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from porism.analysis.words import WORD, stem
 from porism.corpus.store.collection import Collection
 from porism.deadline import check
-from porism.index.analysis.words import WORD, stem
-from porism.index.protocols import DocumentStore, StoredPost
 from porism.search.reading.box import Box
 from porism.search.retriever import Ranking
+from porism.store.protocols import DocumentStore, StoredPost
 from porism.text.segment import TAG, WORDS, Text
 
 MAX_READ = 1000  # best hits that are read

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from porism.index.schema import THREAD, View
-from porism.index.weighting import BM25, Weighting
+from porism.analysis.schema import THREAD, View
 from porism.search.answers.context import QueryContext
 from porism.search.answers.term_search import TermSearch
 from porism.search.index import Index
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.store.weighting import BM25, Weighting
 
 
 class TermRetriever(Retriever):

@@ -15,9 +15,9 @@ from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, MANIFEST
 from porism.errors import PorismError
 from porism.files import litter
-from porism.index.manifest import REBUILD, SEARCH, read_manifest
 from porism.integrity import Damage, DamageError, FileChecksum, damaged_files
 from porism.progress import Progress, Silent
+from porism.store.embedded.manifest import REBUILD, SEARCH, read_manifest
 
 
 @dataclass(frozen=True, slots=True)

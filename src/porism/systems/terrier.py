@@ -48,7 +48,7 @@ QUESTION_MARK = "qpost"  # token of questions, by which a query excludes them
 
 @lru_cache(1)
 def _stopwords() -> frozenset[str]:
-    ours = files("porism.index.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
+    ours = files("porism.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
     return (frozenset(ours) - SITE_WORDS) | LETTERS
 
 

@@ -26,8 +26,9 @@ from porism.corpus.build.select import select
 from porism.corpus.build.threads import Segmenter, SourceIds
 from porism.corpus.build.titles import segment_titles
 from porism.corpus.build.work import connect, note, number, progress, top
+from porism.corpus.content import formulas_fingerprint
 from porism.corpus.sources.raw import OWN_IDS, Source
-from porism.corpus.store.collection import Collection, formulas_fingerprint
+from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_file, disk_error

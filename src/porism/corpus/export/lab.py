@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from porism.corpus.content import FormulaMathML
 from porism.corpus.export.xml import Attributes, write
 from porism.corpus.post import Formula, Post
 from porism.corpus.sources.arqmath import TABLES, V3
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.rows import FormulaMathML
 from porism.parallel import cores, ordered, workers
 from porism.text.render import comment_source
 

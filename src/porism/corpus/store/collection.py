@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
-from porism.corpus.store.parts import CHUNK, Parts
-from porism.corpus.store.rows import (
+from porism.corpus.content import (
     CommonVisual,
     Expression,
     FormulaMathML,
@@ -23,20 +21,22 @@ from porism.corpus.store.rows import (
     VisualTrees,
     VisualUse,
     VoteCount,
-    to_comment,
-    to_expression,
-    to_formula,
-    to_post,
+    formulas_fingerprint,
 )
+from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
+from porism.corpus.store.parts import CHUNK, Parts
+from porism.corpus.store.rows import to_comment, to_expression, to_formula, to_post
 from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
 from porism.errors import PorismError
-from porism.hashing import fingerprint
 from porism.integrity import WRONG, DamageError, FileChecksum, Verify, check_opened, read_sealed
 from porism.text.segment import Text
 
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
+T, R = TypeVar("T"), TypeVar("R")
+MOST_ID = 1 << 63
+AT_ONCE = 500  # threads that a stream reads together
 REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
 KEYS = {
     "kind",
@@ -54,11 +54,6 @@ KEYS = {
 }  # of a manifest
 
 
-def formulas_fingerprint() -> str:
-    """Return the fingerprint of the code, tables and libraries that turn LaTeX into the stored trees."""
-    return fingerprint(("porism.formula",), ("math-core", "latex2mathml"))
-
-
 def part_names(manifest: dict[str, Any]) -> list[str]:
     """Return the folders of the parts of a collection, relative to its own folder, the oldest first."""
     return [str(part) for part in manifest.get("parts", ["."])]
@@ -69,7 +64,10 @@ def part_folders(path: Path) -> list[Path]:
     return [(path / part).resolve() for part in part_names(read_sealed(path / MANIFEST, REBUILD).document)]
 
 
-class Collection:
+from porism.corpus.store.single import SingleItems  # noqa: E402
+
+
+class Collection(SingleItems):
     """A built collection, opened read-only. Every stream is in the order of ids."""
 
     def __init__(self, path: Path, manifest: dict[str, Any], files: Mapping[str, FileChecksum]) -> None:
@@ -116,6 +114,17 @@ class Collection:
         return [self.path / part for part in part_names(self.manifest)]
 
     @property
+    def name(self) -> str:
+        """The name of the folder, or of the one above if it has the usual name."""
+        place = self.path.resolve()
+        return place.parent.name if place.name in ("collection", "index") else place.name
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the build recorded."""
+        return self.manifest
+
+    @property
     def digest(self) -> str:
         """Return the digest of the content: equal for equal sources and options."""
         return str(self.manifest["digest"])
@@ -146,10 +155,123 @@ class Collection:
     def _one(self, query: str, *values: object) -> Any:
         return self.parts.one(query, values)
 
-    def _missing(self, what: str, number: int) -> PorismError:
-        return PorismError(
-            f"no {what} {number} in this collection", where=str(self.path), fix="porism stats shows what it holds"
+    def _batch(
+        self, read: Callable[[str, Sequence[object]], Iterator[Any]], query: str, ids: Iterable[int | str]
+    ) -> Iterator[Any]:
+        """Yield the rows of a query for many ids, which `{}` in it stands for, CHUNK at a time. No id has more than 63 bits."""
+        wanted = [one for one in dict.fromkeys(ids) if isinstance(one, str) or -MOST_ID <= one < MOST_ID]
+        for start in range(0, len(wanted), CHUNK):
+            chunk = wanted[start : start + CHUNK]
+            yield from read(query.format(", ".join("?" * len(chunk))), chunk)
+
+    def _all_found(self, found: dict[int, T], ids: Iterable[int], what: str) -> dict[int, T]:
+        missing = next((number for number in ids if number not in found), None)
+        if missing is not None:
+            fix = "porism stats shows what it holds"
+            raise PorismError(f"no {what} {missing} in this collection", where=str(self.path), fix=fix)
+        return found
+
+    def known_posts(self, ids: Sequence[int]) -> set[int]:
+        """Return those of the ids that are posts of the collection."""
+        return {
+            row[0] for row in self._batch(self.parts.rows, "SELECT id FROM posts WHERE id IN ({}) ORDER BY id", ids)
+        }
+
+    def posts_by_id(self, ids: Sequence[int]) -> dict[int, Post]:
+        """Return posts by their ids, read together."""
+        rows = self._batch(self.parts.rows, f"SELECT {POST} FROM posts WHERE id IN ({{}}) ORDER BY id", ids)
+        return self._all_found({post.id: post for post in map(to_post, rows)}, ids, "post")
+
+    def threads_by_id(self, ids: Sequence[int]) -> dict[int, Thread]:
+        """Return the thread of each post, a question or an answer, by the id of the post."""
+        thread_of = {number: post.thread_id for number, post in self.posts_by_id(ids).items()}
+        questions = self.posts_by_id(list(dict.fromkeys(thread_of.values())))
+        answers = self.answers_by_question(list(questions))
+        comments = self.comments_by_post([*questions, *(one.id for own in answers.values() for one in own)])
+        links = self.links_by_post(list(questions))
+        found: dict[int, Thread] = {}
+        for number, question in questions.items():
+            own = answers.get(number, [])
+            about = [comment for post in (question, *own) for comment in comments.get(post.id, ())]
+            found[number] = Thread(question, tuple(own), tuple(about), tuple(links.get(number, ())))
+        return {number: found[thread] for number, thread in thread_of.items()}
+
+    def answers_by_question(self, ids: Sequence[int]) -> dict[int, list[Post]]:
+        """Return the answers to each question."""
+        query = f"SELECT {POST} FROM posts WHERE thread_id IN ({{}}) AND kind = 'answer' ORDER BY id"
+        return _grouped(map(to_post, self._batch(self.parts.rows, query, ids)), lambda post: post.thread_id)
+
+    def comments_by_post(self, ids: Sequence[int]) -> dict[int, list[Comment]]:
+        """Return the comments on each post."""
+        rows = self._batch(self.parts.rows, f"SELECT {COMMENT} FROM comments WHERE post_id IN ({{}}) ORDER BY id", ids)
+        return _grouped(map(to_comment, rows), lambda comment: comment.post_id)
+
+    def links_by_post(self, ids: Sequence[int]) -> dict[int, list[Link]]:
+        """Return the links of each post; the other question may be outside the collection."""
+        query = "SELECT post_id, other_id, kind FROM links WHERE post_id IN ({}) ORDER BY post_id, other_id, kind"
+        rows = self._batch(self.parts.rows, query, ids)
+        return _grouped((Link(*row) for row in rows), lambda link: link.post_id)
+
+    def titles_by_id(self, ids: Sequence[int]) -> dict[int, Text]:
+        """Return the titles of questions, also of those outside the collection that a link names."""
+        outside = self._batch(self.parts.newest_rows, "SELECT id, title FROM titles WHERE id IN ({}) ORDER BY id", ids)
+        own = "SELECT id, title FROM posts WHERE id IN ({}) AND kind = 'question' ORDER BY id"
+        return {row[0]: Text(row[1]) for row in (*outside, *self._batch(self.parts.rows, own, ids))}
+
+    def users_by_id(self, ids: Sequence[int]) -> dict[int, User]:
+        """Return users; the source may not list all of them."""
+        rows = self._batch(self.parts.newest_rows, "SELECT * FROM users WHERE id IN ({}) ORDER BY id", ids)
+        return {row[0]: User(*row) for row in rows}
+
+    def formulas_by_id(self, ids: Sequence[int]) -> dict[int, Formula]:
+        """Return formulas by their ids."""
+        rows = self._batch(self.parts.rows, FORMULA + "WHERE f.id IN ({}) ORDER BY f.id", ids)
+        return self._all_found({one.id: one for one in map(to_formula, rows)}, ids, "formula")
+
+    def formulas_by_post(self, ids: Sequence[int]) -> dict[int, list[Formula]]:
+        """Return the formulas of each post: title, body and comments."""
+        rows = self._batch(self.parts.rows, FORMULA + "WHERE f.post_id IN ({}) ORDER BY f.id", ids)
+        return _grouped(map(to_formula, rows), lambda formula: formula.post_id)
+
+    def visuals_by_post(self, ids: Sequence[int]) -> dict[int, list[VisualUse]]:
+        """Return the visual ids of the formulas of each post (title, body and comments), and the kind of text each occurs in."""
+        query = "SELECT id, post_id, kind, visual_id FROM formulas WHERE post_id IN ({}) ORDER BY id"
+        found: dict[int, list[VisualUse]] = {}
+        for _, post_id, kind, visual_id in self._batch(self.parts.rows, query, ids):
+            found.setdefault(post_id, []).append(VisualUse(FORMULA_KINDS[kind], visual_id))
+        return found
+
+    def instances(self, visual_ids: Sequence[int]) -> dict[int, list[Formula]]:
+        """Return the formulas with each visual id."""
+        rows = self._batch(self.parts.rows, FORMULA + "WHERE f.visual_id IN ({}) ORDER BY f.id", visual_ids)
+        return _grouped(map(to_formula, rows), lambda formula: formula.visual_id)
+
+    def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
+        """Return expressions by their ids."""
+        rows = self._batch(self.parts.newest_rows, "SELECT * FROM expressions WHERE id IN ({}) ORDER BY id", ids)
+        return self._all_found({one.id: one for one in map(to_expression, rows)}, ids, "expression")
+
+    def expressions_by_formula(self, ids: Sequence[int]) -> dict[int, Expression]:
+        """Return the expression of each formula."""
+        query = "SELECT id, expression_id FROM formulas WHERE id IN ({}) ORDER BY id"
+        expression_of = self._all_found(dict(self._batch(self.parts.rows, query, ids)), ids, "formula")
+        expressions = self.expressions_by_id(list(expression_of.values()))
+        return {number: expressions[expression] for number, expression in expression_of.items()}
+
+    def visuals_by_id(self, ids: Sequence[int]) -> dict[int, Visual]:
+        """Return the groups with these visual ids."""
+        rows = self._batch(self.parts.newest_rows, "SELECT * FROM visuals WHERE id IN ({}) ORDER BY id", ids)
+        found = {one.id: one for one in map(Visual._make, rows) if one.formulas}
+        return self._all_found(found, ids, "visual id")
+
+    def images(self, names: Sequence[str]) -> dict[str, bytes]:
+        """Return pictures of the collection's own by their names."""
+        if not self._has_images:
+            return {}
+        rows = self._batch(
+            self.parts.newest_rows, "SELECT name, data FROM images WHERE name IN ({}) ORDER BY name", names
         )
+        return {row[0]: bytes(row[1]) for row in rows}
 
     def count(self, table: str) -> int:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
@@ -174,58 +296,14 @@ class Collection:
         """Yield the ids of all questions."""
         return (row[0] for row in self._rows("SELECT id FROM posts WHERE kind = 'question' ORDER BY id"))
 
-    def has_post(self, number: int) -> bool:
-        """Return whether the collection has a post."""
-        return self._one("SELECT 1 FROM posts WHERE id = ?", number) is not None
-
-    def post(self, number: int) -> Post:
-        """Return a post."""
-        row = self._one(f"SELECT {POST} FROM posts WHERE id = ?", number)
-        if row is None:
-            raise self._missing("post", number)
-        return to_post(row)
-
-    def posts_by_id(self, numbers: Sequence[int]) -> dict[int, Post]:
-        """Return posts by their ids, read together."""
-        found: dict[int, Post] = {}
-        for start in range(0, len(numbers), CHUNK):
-            chunk = numbers[start : start + CHUNK]
-            query = f"SELECT {POST} FROM posts WHERE id IN ({', '.join('?' * len(chunk))})"
-            found.update((post.id, post) for post in map(to_post, self._rows(query, *chunk)))
-        if missing := [number for number in numbers if number not in found]:
-            raise self._missing("post", missing[0])
-        return found
-
-    def answers(self, question_id: int) -> list[Post]:
-        """Return the answers to a question."""
-        query = f"SELECT {POST} FROM posts WHERE thread_id = ? AND kind = 'answer' ORDER BY id"
-        return [to_post(row) for row in self._rows(query, question_id)]
-
-    def thread(self, number: int) -> Thread:
-        """Return the thread of a question or an answer."""
-        question = self.post(self.post(number).thread_id)
-        answers = self.answers(question.id)
-        comments = [comment for post in (question, *answers) for comment in self.comments(post.id)]
-        return Thread(question, tuple(answers), tuple(comments), tuple(self.links(question.id)))
-
     def threads(self) -> Iterator[Thread]:
         """Yield all threads, in the order of questions."""
-        for question in self.posts("question"):
-            yield self.thread(question.id)
-
-    def comments(self, post_id: int) -> list[Comment]:
-        """Return the comments on a post."""
-        query = f"SELECT {COMMENT} FROM comments WHERE post_id = ? ORDER BY id"
-        return [to_comment(row) for row in self._rows(query, post_id)]
+        for ids in batched(self.question_ids(), AT_ONCE):
+            yield from self.threads_by_id(ids).values()
 
     def all_comments(self) -> Iterator[Comment]:
         """Yield all comments."""
         return map(to_comment, self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
-
-    def links(self, post_id: int) -> list[Link]:
-        """Return the links of a post; the other question may be outside the collection."""
-        query = "SELECT post_id, other_id, kind FROM links WHERE post_id = ? ORDER BY other_id, kind"
-        return [Link(*row) for row in self._rows(query, post_id)]
 
     def all_links(self) -> Iterator[Link]:
         """Yield all links."""
@@ -233,12 +311,6 @@ class Collection:
             Link(*row)
             for row in self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
         )
-
-    def title(self, post_id: int) -> Text | None:
-        """Return the title of a question, also of one outside the collection that a link names."""
-        row = self._one("SELECT title FROM posts WHERE id = ? AND kind = 'question'", post_id)
-        row = row or self._one("SELECT title FROM titles WHERE id = ?", post_id)
-        return None if row is None else Text(row[0])
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
@@ -254,43 +326,9 @@ class Collection:
         query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
         return (FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
 
-    def formula(self, number: int) -> Formula:
-        """Return a formula."""
-        row = self._one(FORMULA + "WHERE f.id = ?", number)
-        if row is None:
-            raise self._missing("formula", number)
-        return to_formula(row)
-
-    def formulas_of(self, post_id: int) -> list[Formula]:
-        """Return the formulas of a post: title, body and comments."""
-        return [to_formula(row) for row in self._rows(FORMULA + "WHERE f.post_id = ? ORDER BY f.id", post_id)]
-
-    def visuals_of(self, post_id: int) -> Iterator[VisualUse]:
-        """Yield the visual ids of a post's formulas (title, body and comments), and the kind of text each occurs in."""
-        query = "SELECT kind, visual_id FROM formulas WHERE post_id = ? ORDER BY id"
-        return (VisualUse(FORMULA_KINDS[kind], visual_id) for kind, visual_id in self._rows(query, post_id))
-
-    def instances(self, visual_id: int) -> Iterator[Formula]:
-        """Yield the formulas with a visual id."""
-        return map(to_formula, self._rows(FORMULA + "WHERE f.visual_id = ? ORDER BY f.id", visual_id))
-
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
         return map(to_expression, self.parts.newest_rows("SELECT * FROM expressions ORDER BY id"))
-
-    def expression(self, number: int) -> Expression:
-        """Return an expression."""
-        row = self._one("SELECT * FROM expressions WHERE id = ?", number)
-        if row is None:
-            raise self._missing("expression", number)
-        return to_expression(row)
-
-    def expression_of(self, formula_id: int) -> Expression:
-        """Return the expression of a formula."""
-        row = self._one("SELECT expression_id FROM formulas WHERE id = ?", formula_id)
-        if row is None:
-            raise self._missing("formula", formula_id)
-        return self.expression(row[0])
 
     def occurrences(self) -> Iterator[Occurrence]:
         """Yield every formula that a search may return."""
@@ -324,33 +362,17 @@ class Collection:
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the groups with most formulas."""
-        for visual in self.parts.most_common_visuals(number):
-            yield CommonVisual(self.expression(visual.expression_id).latex, visual.formulas, visual.id)
+        found = self.parts.most_common_visuals(number)
+        expressions = self.expressions_by_id([visual.expression_id for visual in found])
+        return (CommonVisual(expressions[one.expression_id].latex, one.formulas, one.id) for one in found)
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
         return (row[0] for row in self._rows("SELECT post_id FROM formulas WHERE post_id > 0 ORDER BY post_id"))
 
-    def visual(self, number: int) -> Visual:
-        """Return the group with a visual id."""
-        row = self._one("SELECT * FROM visuals WHERE id = ?", number)
-        if row is None or not Visual(*row).formulas:
-            raise self._missing("visual id", number)
-        return Visual(*row)
-
     def users(self) -> Iterator[User]:
         """Yield the authors of posts and comments."""
         return (User(*row) for row in self.parts.newest_rows("SELECT * FROM users ORDER BY id"))
-
-    def user(self, number: int | None) -> User | None:
-        """Return a user, or None if the source does not list them."""
-        row = self._one("SELECT * FROM users WHERE id = ?", number)
-        return None if row is None else User(*row)
-
-    def image(self, name: str) -> bytes | None:
-        """Return the content of a picture of the collection's own, by its name; None if there is none of this name."""
-        row = self._one("SELECT data FROM images WHERE name = ?", name) if self._has_images else None
-        return bytes(row[0]) if row else None
 
     @cached_property
     def _has_images(self) -> bool:
@@ -370,3 +392,17 @@ class Collection:
         return map(
             VoteCount._make, self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
         )
+
+
+def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield values in lists of a size; the last one may be shorter."""
+    left = iter(values)
+    while chunk := list(islice(left, size)):
+        yield chunk
+
+
+def _grouped(records: Iterable[R], key: Callable[[R], int]) -> dict[int, list[R]]:
+    found: dict[int, list[R]] = {}
+    for record in records:
+        found.setdefault(key(record), []).append(record)
+    return found

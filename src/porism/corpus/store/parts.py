@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from porism.corpus.store.rows import Visual
+from porism.corpus.content import Visual
 from porism.corpus.store.schema import DATABASE, POST_OF_ROW
 from porism.integrity import DamageError
 

@@ -15,10 +15,10 @@ from typing import Any
 from porism.corpus.build.finish import add_indexes, digest
 from porism.corpus.build.ledger import EXAMPLES, Entry
 from porism.corpus.build.work import FoundFormula
+from porism.corpus.content import Visual
 from porism.corpus.post import User
 from porism.corpus.sources.raw import Dropped
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.rows import Visual
 from porism.corpus.store.schema import DATABASE, MANIFEST, REMOVED_TABLE, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.formulas import Expressions, highest

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from porism.index.manifest import Manifest
+from porism.store.embedded.manifest import Manifest
 
 OPTION = "ranking"  # of a manifest
 # The groups of features of questions, by the start of their names, that one factor raises or lowers.

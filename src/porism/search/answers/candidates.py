@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import EVERY_FIELD, NAME_FAMILY, VISUAL_FAMILY
 from porism.evaluate.fusion import ScoredIds
-from porism.index.encoded.texts import EncodedField
-from porism.index.protocols import UNKNOWN, Candidates, Filter, Term
-from porism.index.schema import EVERY_FIELD, NAME_FAMILY, VISUAL_FAMILY
-from porism.index.weighting import BM25
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
 from porism.search.answers.context import Contexts, QueryContext
 from porism.search.answers.term_search import TermSearch
 from porism.search.fusion import RRF, Fusion
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.store.embedded.encoded.texts import EncodedField
+from porism.store.protocols import UNKNOWN, Candidates, Filter, Term
+from porism.store.weighting import BM25
 
 Ints = npt.NDArray[np.int64]
 PRESENCE = BM25(k1=0.0)  # a formula or a name counts once

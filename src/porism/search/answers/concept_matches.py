@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from porism.index.analysis.features import RENAMED
-from porism.index.analysis.terms import feature_terms
-from porism.index.analysis.words import FORMULA, stems
-from porism.index.concepts.concept import Concept, find_names
-from porism.index.protocols import TermIndex
+from porism.analysis.concepts import Concept, find_names
+from porism.analysis.features import RENAMED
+from porism.analysis.terms import feature_terms
+from porism.analysis.words import FORMULA, stems
 from porism.search.answers.terms import QueryTerms, known_terms
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
+from porism.store.protocols import TermIndex
 
 CONCEPT_FAMILIES = ("parts", "pairs")
 MOST_CONCEPTS = 5  # of each direction that a query uses

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 
-from porism.index.protocols import Threads
-from porism.index.schema import THREAD, View
-from porism.index.weighting import lucene_idf
+from porism.analysis.schema import THREAD, View
 from porism.search.answers.concept_matches import ConceptMatch, concept_terms
 from porism.search.answers.query_text import encoder_texts
 from porism.search.answers.term_scores import contributions, score_batch, view_table
@@ -23,6 +21,8 @@ from porism.search.answers.views import ANSWER_VIEWS
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery
+from porism.store.protocols import Threads
+from porism.store.weighting import lucene_idf
 
 Values = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

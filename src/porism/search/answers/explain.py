@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from porism.index.analysis.words import WORD, stem
+from porism.analysis.words import WORD, stem
 from porism.records import Explanation
 from porism.search.answers.context import Candidate
 from porism.search.answers.reranker import ScoredQuery

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import FAMILIES, FIELDS, View
 from porism.deadline import check
-from porism.index.protocols import UNKNOWN, Filter
-from porism.index.schema import FAMILIES, FIELDS, View
 from porism.search.answers.candidates import MOST_THREADS
 from porism.search.answers.context import USUAL_SHARE, CandidateBatch, Contexts, QueryContext
 from porism.search.answers.model import Model
@@ -26,6 +25,7 @@ from porism.search.features.formula_overlap import formulas_of
 from porism.search.formulas.overlap import THREADS_COMPARED, has_compared_formulas
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker
+from porism.store.protocols import UNKNOWN, Filter
 
 Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]

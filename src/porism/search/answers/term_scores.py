@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import FIELDS, Unit, View
 from porism.compiled import compiled
-from porism.index.protocols import TermIndex, TermRows, Threads
-from porism.index.schema import FIELDS, Unit, View
-from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.index.weighting import BM25, length_factor, saturate, saturation
+from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
+from porism.store.protocols import TermIndex, TermRows, Threads
+from porism.store.weighting import BM25, length_factor, saturate, saturation
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
 VIEWS_KEPT = 64  # combinations of views whose weights are kept

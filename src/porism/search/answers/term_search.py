@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.protocols import Candidates, Filter
-from porism.index.schema import View
-from porism.index.weighting import BM25, Weighting
+from porism.analysis.schema import View
 from porism.search.answers.context import QueryContext
+from porism.store.protocols import Candidates, Filter
+from porism.store.weighting import BM25, Weighting
 
 DEFAULT = BM25()
 STRONGEST = 60  # terms of each family, by weight x idf, that are searched

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.names import query_keys
+from porism.analysis.pieces import tag_text
+from porism.analysis.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD
+from porism.analysis.terms import feature_terms, text_terms
 from porism.deadline import check
-from porism.index.analysis.names import query_keys
-from porism.index.analysis.terms import feature_terms, text_terms
-from porism.index.posts.pieces import tag_text
-from porism.index.protocols import UNKNOWN, Term, TermIndex
-from porism.index.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD
-from porism.index.weighting import lucene_idf
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
+from porism.store.protocols import UNKNOWN, Term, TermIndex
+from porism.store.weighting import lucene_idf
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
 FIELD_WEIGHTS = {"title": 3.0, "body": 1.0}

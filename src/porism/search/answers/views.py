@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from porism.index.schema import DOCUMENT, THREAD, VIEWS, View
+from porism.analysis.schema import DOCUMENT, THREAD, VIEWS, View
 
 # An answer has a view of its own, so that in its thread the text of all answers counts less, and comments on them do not count.
 _OTHER_FIELDS = {field: weight for field, weight in THREAD.weights if field != "answer_comments"}

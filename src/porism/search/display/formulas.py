@@ -9,7 +9,6 @@ from typing import NamedTuple
 from porism.corpus.post import Formula
 from porism.corpus.store.collection import Collection
 from porism.formula import Parsed, parse
-from porism.index.formulas.store import WHOLE
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
@@ -19,6 +18,7 @@ from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
 from porism.search.reading.parts import QueryPart, is_verbatim, split_query, typed_formula
 from porism.search.reading.runs import is_words
+from porism.store.embedded.formulas.store import WHOLE
 from porism.text.segment import EMPTY
 
 MAX_USES = 5  # posts shown for a formula

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
+from porism.analysis.features import COMMUTATIVE, RENAMED
 from porism.deadline import TimeLimitExceeded, check, remaining, shorten, time_limit
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.matcher import Match, PreparedTree, find
-from porism.index.analysis.features import COMMUTATIVE, RENAMED
-from porism.index.formulas.store import WHOLE
-from porism.index.protocols import FormulaStore, Term
 from porism.records import Binding
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.needed_parts import needed_parts, part_term
@@ -23,6 +21,8 @@ from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
+from porism.store.embedded.formulas.store import WHOLE
+from porism.store.protocols import FormulaStore, Term
 from porism.text.segment import Segment
 
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page

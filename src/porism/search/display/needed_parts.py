@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from porism.analysis.features import COMMUTATIVE, RENAMED
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.canonical.hashed import HashedNode
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree
-from porism.index.analysis.features import COMMUTATIVE, RENAMED
-from porism.index.formulas.store import WHOLE
-from porism.index.protocols import UNKNOWN, FormulaStore, Term
+from porism.store.embedded.formulas.store import WHOLE
+from porism.store.protocols import UNKNOWN, FormulaStore, Term
 
 # Operators whose operands are never split: the query formula occurs only as a whole sub-expression. A sum or a chain of relations may
 # have further operands.

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from porism.index.analysis.words import stem
-from porism.index.protocols import DocumentStore, StoredPost
+from porism.analysis.words import stem
 from porism.records import Hit
 from porism.search.answers.context import QueryContext
 from porism.search.display.highlight import Highlighter
 from porism.search.display.results import AlsoSearched, SearchHit
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.retriever import Ranking
+from porism.store.protocols import DocumentStore, StoredPost
 
 Sort = Literal["relevance", "votes", "date"]
 SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")

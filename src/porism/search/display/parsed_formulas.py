@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
+from porism.analysis.flat import FlatLayout, flat_layout
 from porism.caching import cached_text
 from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse
 from porism.formula.match.matcher import PreparedTree
-from porism.index.analysis.classes import NUMBER, VARIABLE, symbol_kind
-from porism.index.analysis.flat import FlatLayout, flat_layout
 from porism.search.display.readable import readable_latex
 
 _CLASSES = {VARIABLE: "variable", NUMBER: "number"}

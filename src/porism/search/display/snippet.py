@@ -7,10 +7,9 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
 
+from porism.analysis.words import WORD, stem
 from porism.deadline import check
 from porism.formula import Parsed
-from porism.index.analysis.words import WORD, stem
-from porism.index.protocols import FormulaStore
 from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import Highlighter, SharedParts
 from porism.search.display.parsed_formulas import mathml_of, parsed_formula
@@ -25,6 +24,7 @@ from porism.search.display.sentences import (
     whole_sentences,
 )
 from porism.search.display.unmarked import with_unmarked
+from porism.store.protocols import FormulaStore
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
 

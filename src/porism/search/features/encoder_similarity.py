@@ -7,9 +7,9 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.encoded.texts import EncodedField
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind, Level
+from porism.store.embedded.encoded.texts import EncodedField
 
 F = TypeVar("F", bound=np.floating)
 POWER = 4

@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.protocols import Threads
-from porism.index.schema import FIELDS, THREAD
-from porism.index.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.index.weighting import BM25, saturation
+from porism.analysis.schema import FIELDS, THREAD
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import span_positions
 from porism.search.answers.terms import QueryTerms
 from porism.search.features.feature import Feature, Kind
+from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
+from porism.store.protocols import Threads
+from porism.store.weighting import BM25, saturation
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

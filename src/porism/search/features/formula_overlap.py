@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import FIELDS, VISUAL_FAMILY
 from porism.compiled import compiled
-from porism.index.protocols import TermRows, Threads
-from porism.index.schema import FIELDS, VISUAL_FAMILY
-from porism.index.storage.rows import FIELD_SHIFT
 from porism.search.answers.context import CandidateBatch, ComparedFormulas, QueryContext, Values
 from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level
 from porism.search.formulas.overlap import SimilarFormulas
+from porism.store.embedded.storage.rows import FIELD_SHIFT
+from porism.store.protocols import TermRows, Threads
 
 COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments quote the formulas of the post
 

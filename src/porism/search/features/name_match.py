@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from porism.index.schema import NAME_FAMILY, View
+from porism.analysis.schema import NAME_FAMILY, View
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import score_batch, view_table
 from porism.search.features.feature import Feature, Kind

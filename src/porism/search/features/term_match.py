@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from porism.index.schema import FORMULA_FAMILIES, TERM_FAMILIES, VIEWS
+from porism.analysis.schema import FORMULA_FAMILIES, TERM_FAMILIES, VIEWS
 from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
 from porism.search.features.feature import Feature, Reason
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import FIELDS
 from porism.compiled import compiled
-from porism.index.schema import FIELDS
-from porism.index.storage.rows import FIELD_SHIFT
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.answers.term_scores import SLOTS, make_lookup
 from porism.search.features.feature import Feature
+from porism.store.embedded.storage.rows import FIELD_SHIFT
 
 Ints = npt.NDArray[np.int64]
 NO_THREADS: Ints = np.empty(0, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from porism.index.schema import FORMULA_FAMILIES
+from porism.analysis.schema import FORMULA_FAMILIES
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import KINDS, Feature
 

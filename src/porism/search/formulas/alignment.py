@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.classes import NUMBER, VARIABLE
 from porism.compiled import compiled
-from porism.index.analysis.classes import NUMBER, VARIABLE
-from porism.index.protocols import SymbolSequences
+from porism.store.protocols import SymbolSequences
 
 Array = npt.NDArray[Any]
 DELETE_COST, INSERT_COST, GAP_COST = 1.0, 0.25, 0.25

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.index.protocols import FormulaStore, PathRows, SymbolSequences
 from porism.search.formulas.candidates import Candidates
+from porism.store.protocols import FormulaStore, PathRows, SymbolSequences
 
 NO_LEVEL = -1
 

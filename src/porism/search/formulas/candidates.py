@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.deadline import shared
-from porism.index.formulas.store import WHOLE
-from porism.index.protocols import Candidates as Found
-from porism.index.protocols import FormulaStore, Term
-from porism.index.weighting import BM25, lucene_idf, saturation
 from porism.search.formulas.query import FormulaQuery
+from porism.store.embedded.formulas.store import WHOLE
+from porism.store.protocols import Candidates as Found
+from porism.store.protocols import FormulaStore, Term
+from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()
 PATH_DEPTH, PART_DEPTH = 200, 200

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from porism.index.analysis.classes import NUMBER, VARIABLE
-from porism.index.protocols import SymbolSequences
+from porism.analysis.classes import NUMBER, VARIABLE
 from porism.search.formulas.alignment import LabelTable
+from porism.store.protocols import SymbolSequences
 
 
 def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:

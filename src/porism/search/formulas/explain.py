@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from porism.analysis.classes import VARIABLE, symbol_kind
+from porism.analysis.flat import FlatLayout, flat_layout
 from porism.formula import parse_mathml
 from porism.formula.binary import unpack
 from porism.formula.canonical.forms import Level
@@ -13,13 +15,11 @@ from porism.formula.match.matcher import match
 from porism.formula.mathml.presentation import to_presentation
 from porism.formula.plaintext import readable
 from porism.formula.tree import Node
-from porism.index.analysis.classes import VARIABLE, symbol_kind
-from porism.index.analysis.flat import FlatLayout, flat_layout
-from porism.index.protocols import FormulaStore
 from porism.records import Binding, Explanation
 from porism.search.formulas.features import FEATURES, FormulaContext
 from porism.search.formulas.query import layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
+from porism.store.protocols import FormulaStore
 
 LEVEL_REASONS: dict[Level, str] = {
     "written": "the query occurs as written",

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.classes import label_traits
+from porism.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN, features
 from porism.compiled import compiled
 from porism.deadline import check, passed, remaining, shorten, time_limit
 from porism.formula.binary import unpack
@@ -19,12 +21,10 @@ from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
 from porism.formula.tree import Node
-from porism.index.analysis.classes import label_traits
-from porism.index.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN, features
-from porism.index.formulas.store import WHOLE
-from porism.index.protocols import FormulaStore, SymbolSequences, Term
-from porism.index.weighting import BM25
 from porism.search.formulas.query import FormulaQuery
+from porism.store.embedded.formulas.store import WHOLE
+from porism.store.protocols import FormulaStore, SymbolSequences, Term
+from porism.store.weighting import BM25
 
 Array = npt.NDArray[Any]
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import EVERY_FIELD, VISUAL_FAMILY
 from porism.formula import Parsed
-from porism.index.protocols import UNKNOWN, Term, TermIndex
-from porism.index.schema import EVERY_FIELD, VISUAL_FAMILY
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery, has_wildcards
+from porism.store.protocols import UNKNOWN, Term, TermIndex
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

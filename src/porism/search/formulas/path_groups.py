@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.index.analysis.features import Features
-from porism.index.protocols import FormulaStore
+from porism.analysis.features import Features
+from porism.store.protocols import FormulaStore
 
 EMPTY = -1
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from porism.analysis.classes import symbol_kind
+from porism.analysis.features import Features
+from porism.analysis.flat import FlatLayout
 from porism.formula import Parsed, parse
 from porism.formula.match.backtracking import is_wildcard
-from porism.index.analysis.classes import symbol_kind
-from porism.index.analysis.features import Features
-from porism.index.analysis.flat import FlatLayout
-from porism.index.protocols import FormulaStore
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.path_groups import PathGroups, group_paths
 from porism.search.query_features import query_features
+from porism.store.protocols import FormulaStore
 
 
 @dataclass(frozen=True, slots=True)

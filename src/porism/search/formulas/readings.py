@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from porism.analysis.schema import THREAD, View
+from porism.analysis.terms import formula_terms
 from porism.formula import Parsed
-from porism.index.analysis.terms import formula_terms
-from porism.index.protocols import UNKNOWN, Term, TermIndex
-from porism.index.schema import THREAD, View
 from porism.search.query import QueryFormula, ReadQuery
+from porism.store.protocols import UNKNOWN, Term, TermIndex
 
 FAMILY = "parts"
 

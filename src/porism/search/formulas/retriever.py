@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from porism.analysis.words import FORMULA
 from porism.formula import parse
-from porism.index.analysis.words import FORMULA
 from porism.search.formulas.searcher import FormulaSearcher, Mode
 from porism.search.query import QueryFormula, ReadQuery
 from porism.search.retriever import Ranking, Retriever

@@ -11,13 +11,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.classes import symbol_kind
 from porism.deadline import shared
 from porism.errors import PorismError
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.index.analysis.classes import symbol_kind
-from porism.index.formulas.store import EmbeddedFormulas
-from porism.index.protocols import UNKNOWN, FormulaStore
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
@@ -36,6 +34,8 @@ from porism.search.formulas.occurrence import (
     same_formulas,
 )
 from porism.search.formulas.query import FormulaQuery, analyse_query
+from porism.store.embedded.formulas.store import EmbeddedFormulas
+from porism.store.protocols import UNKNOWN, FormulaStore
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")

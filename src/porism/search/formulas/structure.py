@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.flat import MAX_NODES
+from porism.analysis.paths import MAX_STEPS
 from porism.compiled import compiled
-from porism.index.analysis.flat import MAX_NODES
-from porism.index.analysis.paths import MAX_STEPS
-from porism.index.protocols import PathRows
 from porism.search.formulas.path_groups import EMPTY, PathGroups
+from porism.store.protocols import PathRows
 
 Array = npt.NDArray[Any]
 OTHER_SYMBOL = 0.1  # weight of a path in the symbol agreement when the symbols at its end differ

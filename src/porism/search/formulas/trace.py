@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.classes import NUMBER, VARIABLE
 from porism.compiled import compiled
-from porism.index.analysis.classes import NUMBER, VARIABLE
 from porism.search.formulas.alignment import (
     DELETE_COST,
     GAP_COST,

@@ -13,11 +13,11 @@ from dataclasses import replace
 from porism.corpus.post import Post
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.index.manifest import SEARCH, read_manifest
 from porism.progress import Progress, Silent
 from porism.search.engine import Engine
 from porism.search.learning.train import Example, make_example
 from porism.search.query import ReadQuery, read_query
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.text.render import official_html
 
 SILENT = Silent()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porism.caching import cached_method
 from porism.corpus.store.collection import Collection
-from porism.index.encoded.texts import model_text, question_text
+from porism.store.embedded.encoded.texts import model_text, question_text
 
 KEPT = 20_000  # texts
 

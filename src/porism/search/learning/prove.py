@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.evaluate.comparison.significance import randomisation
-from porism.index.encoded.store import EncodedPosts
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder, encode_query
@@ -38,6 +37,7 @@ from porism.search.features.feature import Kind
 from porism.search.learning.model_texts import PostTexts
 from porism.search.learning.train import RELEVANT
 from porism.search.query import ReadQuery, read_query
+from porism.store.embedded.encoded.store import EncodedPosts
 
 Values = npt.NDArray[np.float64]
 # Of a model's similarity, both in standard deviations over the first hits. The engine's weight of the same question, .1 in standard deviations over

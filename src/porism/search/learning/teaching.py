@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.names import emphasised_names
+from porism.analysis.schema import NAME_FAMILY
 from porism.corpus.post import LEVEL, Post
-from porism.index.analysis.names import emphasised_names
-from porism.index.manifest import SEARCH, read_manifest, save_manifest
-from porism.index.schema import NAME_FAMILY
 from porism.locks import only_writer
 from porism.search.answers.adaptation import GROUPS, OPTION, Adaptation
 from porism.search.answers.reranker import HiddenText
 from porism.search.engine import Engine
 from porism.search.features import feature_names
+from porism.store.embedded.manifest import SEARCH, read_manifest, save_manifest
 
 FEWEST_THREADS = 1_000  # in a smaller collection too few queries can be made
 MOST_QUERIES = 90

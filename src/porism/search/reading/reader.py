@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from porism.analysis.words import FORMULA, WORD, stopwords
 from porism.caching import cached_method
-from porism.index.analysis.words import FORMULA, WORD, stopwords
 from porism.search.formulas.readings import choose_readings
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query

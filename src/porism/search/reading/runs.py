@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from porism.index.analysis.words import stopwords
+from porism.analysis.words import stopwords
 from porism.search.reading.characters import SCRIPTS
 from porism.search.reading.tokens import is_name, names
 

@@ -7,12 +7,12 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from porism.analysis.schema import THREAD
+from porism.analysis.vocabulary import NearWord, Vocabulary
+from porism.analysis.words import stem, stopwords
 from porism.deadline import check
-from porism.index.analysis.words import stem, stopwords
-from porism.index.protocols import Term, TermIndex
-from porism.index.schema import THREAD
-from porism.index.vocabulary import NearWord, Vocabulary
 from porism.search.reading.wording import has_synonyms
+from porism.store.protocols import Term, TermIndex
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _PREFIXES = ("non", "sub", "semi", "pseudo", "quasi", "hyper", "super", "anti", "multi", "pre", "un", "re", "co")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from porism.index.analysis.words import FORMULA
+from porism.analysis.words import FORMULA
 from porism.search.query import ReadQuery
 from porism.systems.approach0.words import Analyser
 from porism.systems.queries.hand_queries import HandQueries

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from porism.corpus.store.collection import Collection, formulas_fingerprint
+from porism.corpus.content import formulas_fingerprint
+from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.hashing import fingerprint

@@ -144,5 +144,5 @@ def _write_words(collection: Collection, folder: Path) -> None:
 
 def _function_words() -> frozenset[str]:
     """Return the stop words of the default lists: those of Porism's index without content words, and more function words."""
-    own = resources.files("porism.index.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
+    own = resources.files("porism.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
     return frozenset((*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS, *own)) - frozenset(_CONTENT_WORDS)

@@ -22,7 +22,13 @@ ALWAYS = ("porism.systems.runs.rankings", "porism.search.fusion")
 # They find parts and check options, but shape no ranking; the parts themselves and their options are in the key of a run.
 WITHOUT_EFFECT = {"porism.systems.declared.parts", "porism.systems.declared.declaration"}
 SHARED = {"declared", "runs", "queries", "lexical"}  # packages that are not of one system: each module counts by itself
-ENGINE = ("porism.formula", "porism.text", "porism.index", "porism.search")  # the default engine, with its tables
+ENGINE = (
+    "porism.formula",
+    "porism.text",
+    "porism.analysis",
+    "porism.store",
+    "porism.search",
+)  # the default engine, with its tables
 
 
 def code_version(system: str, task: int) -> str:

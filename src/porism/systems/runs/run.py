@@ -20,13 +20,13 @@ from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
 from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Answer, Ranking, Run, write_answers, write_rankings
 from porism.files import atomic_file, digest_file
-from porism.index.manifest import NAME as MANIFEST
 from porism.progress import Progress, Silent
 from porism.records import Topic
 from porism.search.answers.model import load_model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.retriever import Retriever
+from porism.store.embedded.manifest import NAME as MANIFEST
 from porism.systems.answerer import Cost, WrittenAnswer, total_cost
 from porism.systems.declared.context import CACHE, SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration

@@ -13,10 +13,10 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.index.build import build_index
-from porism.index.manifest import SEARCH, read_manifest
 from porism.progress import Progress
 from porism.records import Topic
+from porism.store.embedded.build import build_index
+from porism.store.embedded.manifest import SEARCH, read_manifest
 
 POOL, SLICE = "formula-pool-2020", "slice"
 SOURCES = {POOL: "formula-pool-2020/formulas.tsv", SLICE: "slice"}

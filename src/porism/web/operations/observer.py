@@ -16,8 +16,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
-from porism.index.manifest import NAME as MANIFEST
-from porism.index.manifest import SEARCH, read_manifest
+from porism.store.embedded.manifest import NAME as MANIFEST
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.web.operations.access import check_operator
 from porism.web.operations.counters import OTHER, Counters, SharedCounters
 from porism.web.operations.exposition import CONTENT_TYPE, exposition

@@ -118,8 +118,8 @@ def build_collection(source: Path, target: Path) -> None:
 
 def index_collection(collection: Path, target: Path) -> None:
     """Index the collection of the sample."""
-    from porism.index.build import build_index
     from porism.progress import Bars
+    from porism.store.embedded.build import build_index
 
     with Collection.open(collection) as opened:
         build_index(opened, target, progress=Bars())

@@ -9,8 +9,8 @@ import time
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
-from porism.index.manifest import NAME
 from porism.search.engine import Engine
+from porism.store.embedded.manifest import NAME
 from porism.web.server.integrity import FileWatch
 from porism.web.writing.access import WriteAccess
 

@@ -21,13 +21,13 @@ from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import MANIFEST
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory, disk_error, remove_litter, unfinished_file
-from porism.index.live.beside import log_path, rejected_path
-from porism.index.manifest import SEARCH, read_manifest
 from porism.integrity import DamageError, FileChecksum, describe_file, seal
 from porism.lab.judging.storage.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.search.verify import collection_of
+from porism.store.changes.beside import log_path, rejected_path
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.web.site.archive import Archive, FolderArchive, TarArchive
 from porism.web.writing.tokens import tokens_path
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.index.manifest import SEARCH, read_manifest
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.web.site.colours import AA
 from porism.web.site.logo import read_logo
 from porism.web.site.reading import Problem, SettingsReading

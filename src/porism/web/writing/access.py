@@ -10,9 +10,9 @@ from pathlib import Path
 from starlette.requests import Request
 
 from porism.errors import PorismError
-from porism.index.live.beside import open_log
-from porism.index.live.change_log import ChangeLog
-from porism.index.manifest import SEARCH, LogPosition, read_manifest
+from porism.store.changes.beside import open_log
+from porism.store.changes.change_log import ChangeLog
+from porism.store.embedded.manifest import SEARCH, LogPosition, read_manifest
 from porism.web.api.errors import LOG, BadRequest
 from porism.web.api.run_view import busy
 from porism.web.writing.served import ServedPositions

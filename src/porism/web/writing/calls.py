@@ -18,9 +18,9 @@ from porism.corpus.update.changes import Changes
 from porism.corpus.update.lines import LINE, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
-from porism.index.live.beside import merge_request, rejected_path
-from porism.index.live.change_log import LogFullError, LogWriteError
-from porism.index.manifest import SEARCH, read_manifest
+from porism.store.changes.beside import merge_request, rejected_path
+from porism.store.changes.change_log import LogFullError, LogWriteError
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.web.api.errors import BadRequest
 from porism.web.api.run_view import busy
 from porism.web.api.slots import Busy

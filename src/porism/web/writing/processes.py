@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.index.live.applying import PASSING, LogApplier
-from porism.index.live.beside import merge_request
-from porism.index.manifest import SEARCH, read_manifest
-from porism.index.segments.merging import MOST_SEGMENTS, merge
+from porism.store.changes.applying import PASSING, LogApplier
+from porism.store.changes.beside import merge_request
+from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store.embedded.segments.merging import MOST_SEGMENTS, merge
 from porism.web.server.integrity import FileWatch
 from porism.web.server.supervisor import BEAT_SECONDS, Beats
 from porism.web.writing.warming import warm_up_segments

@@ -12,9 +12,9 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
 from porism.corpus.store.collection import Collection
-from porism.index.build import build_index
-from porism.index.segments.writer import IndexWriter
 from porism.search.engine import Engine
+from porism.store.embedded.build import build_index
+from porism.store.embedded.segments.writer import IndexWriter
 
 NOTE = "# The square root of {number}\n\nWhy is $\\sqrt{{{number}}}+x^2=y^{number}$ irrational? See $a^2+b^2=c^2$.\n"
 QUERY = "square root $\\sqrt{2}+x^2$"

@@ -1,0 +1,105 @@
+"""The text of a thread in pieces: title, headings above it, body, tags, comments, titles of linked questions and answers, each with its terms and
+formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from porism.analysis.names import defined_terms, name_keys
+from porism.analysis.schema import HEADING_FIELDS
+from porism.analysis.terms import stem_terms
+from porism.analysis.words import FORMULA, WORD, stems_of
+from porism.corpus.post import LEVEL, Comment, Thread
+from porism.text.render import ends_line
+from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
+
+# A comment that points to another question, by its address or as its duplicate.
+_FORMULA_MARK = f" {FORMULA} "
+POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
+
+
+def text_and_formulas(text: Text) -> tuple[str, list[Segment]]:
+    """Return the text of a field, in which the mark FORMULA replaces each formula, and the formulas."""
+    words: list[str] = []
+    formulas: list[Segment] = []
+    for mark, content in STORED.findall(text.stored):  # as `prose` reads it, without a segment for every piece of text
+        if mark == WORDS:
+            words.append(content)
+        elif mark != TAG:
+            formulas.append(stored_formula(mark, content))
+            words.append(_FORMULA_MARK)
+        elif ends_line(content):
+            words.append("\n")
+    return "".join(words), formulas
+
+
+def tag_text(tags: tuple[str, ...]) -> str:
+    """Return tags as words: `real-analysis` is two."""
+    return f" {FORMULA} ".join(tag.replace("-", " ") for tag in tags)
+
+
+class Piece(NamedTuple):
+    """A piece of text: the text, its words, their stems, its terms in each family, and its formulas."""
+
+    text: str
+    words: list[str]
+    stems: list[str]
+    terms: dict[str, list[str]]
+    formulas: list[Segment]
+
+
+def make_piece(text: str, formulas: list[Segment]) -> Piece:
+    """Analyse a text whose formulas are replaced by the mark FORMULA."""
+    words = WORD.findall(text)
+    stems = stems_of(words)
+    return Piece(text, words, stems, stem_terms(stems), formulas)
+
+
+def title_levels(title: Text) -> list[Piece]:
+    """Return the levels of a title, the outermost first: a book, a chapter, a section, the name itself."""
+    text, formulas = text_and_formulas(title)
+    left = iter(formulas)
+    return [make_piece(level, [next(left) for _ in range(level.count(FORMULA))]) for level in text.split(LEVEL)]
+
+
+class Pieces(NamedTuple):
+    """The pieces of a thread. Headings are by field; `names` are the terms of the title as a whole and of what the question defines, by field;
+    comments are by post, answers in their order."""
+
+    title: Piece
+    headings: dict[str, Piece]
+    names: dict[str, list[str]]
+    body: Piece
+    tags: Piece
+    linked: list[Piece]
+    answers: list[Piece]
+    comments: dict[int, list[Piece]]
+
+
+def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> Pieces:
+    """Split a thread into pieces. Without `links`, leave out comments that point to other questions."""
+    question = thread.question
+    comments: dict[int, list[Piece]] = {}
+    for comment in thread.comments:
+        if links or not _has_link(comment):
+            comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))
+    *above, title = title_levels(question.title)
+    return Pieces(
+        title,
+        dict(zip(HEADING_FIELDS, reversed(above[-len(HEADING_FIELDS) :]), strict=False)),
+        {
+            "title": name_keys(title.text, [formula.text for formula in title.formulas]),
+            "question": list(defined_terms(question.body)),
+        },
+        make_piece(*text_and_formulas(question.body)),
+        make_piece(tag_text(question.tags), []),
+        [make_piece(*text_and_formulas(title)) for title in linked_titles],
+        [make_piece(*text_and_formulas(answer.body)) for answer in thread.answers],
+        comments,
+    )
+
+
+def _has_link(comment: Comment) -> bool:
+    return POINTER.search(comment.body.stored) is not None

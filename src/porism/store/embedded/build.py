@@ -1,0 +1,120 @@
+"""Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single segment.
+
+Collection and index are read and written as streams. Memory grows by 14 to 19 bytes for each distinct term, 24 for each distinct formula, 16
+for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.store.embedded.terms.inversion`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from porism.analysis.vocabulary import write_vocabulary
+from porism.corpus.store.collection import Collection
+from porism.errors import PorismError
+from porism.files import atomic_directory
+from porism.parallel import cores, ordered, workers
+from porism.progress import Progress, Silent
+from porism.store.embedded.concepts.learning import learn_concepts
+from porism.store.embedded.formulas.build import build_formula_index
+from porism.store.embedded.formulas.codes import FORMS
+from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
+from porism.store.embedded.posts.build import SMALL, write_posts
+from porism.store.embedded.vectors import VECTOR_FAMILIES, write_vectors
+
+
+def build_index(
+    collection: Collection,
+    directory: str | Path,
+    *,
+    links: bool = True,
+    vectors: bool = True,
+    progress: Progress | None = None,
+    finish: Callable[[Path], object] = lambda work: None,
+) -> Manifest:
+    """Index a collection into a new directory.
+
+    Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
+    vectors are learned. `finish` gets the whole index before it has its name, so that a kill leaves all or nothing.
+    """
+    collection.check_formulas()
+    report = progress or Silent()
+    target = Path(directory)
+    with atomic_directory(target) as work, _report_target(work, target):
+        write_segment(collection, work, SegmentOptions(links, vectors), report)
+        place = os.path.relpath(collection.path.resolve(), target.resolve())
+        manifest = write_manifest(
+            work,
+            SEARCH,
+            collection.digest,
+            options={"links": links, "vectors": vectors, "collection": place},
+            counts=collection_counts(collection),
+            segments=(SegmentEntry("."),),
+        )
+        finish(work)
+        return manifest
+
+
+class SegmentOptions(NamedTuple):
+    """What a segment has: links between questions, and vectors."""
+
+    links: bool
+    vectors: bool
+
+
+def collection_counts(collection: Collection) -> dict[str, int]:
+    """Return what the manifest of an index says of the size of its collection."""
+    return {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
+
+
+def write_segment(collection: Collection, work: Path, options: SegmentOptions, report: Progress) -> None:
+    """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
+    formulas, posts = work / "formulas", work / "posts"
+    temporary = work / "passing"  # what one stage writes for the next
+    codes, rows, occurrences = temporary / "codes", temporary / "rows", temporary / "occurrences"
+    with report.stage("formulas", collection.count("visuals")) as advance:
+        build_formula_index(collection, formulas, advance, codes=codes)
+    number = write_posts(
+        collection,
+        posts,
+        links=options.links,
+        progress=report,
+        codes=codes,
+        forms=formulas / FORMS,
+        rows=rows,
+        occurrences=occurrences,
+    )
+    shutil.rmtree(codes)
+    families = VECTOR_FAMILIES if options.vectors else ()
+    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family, rows) for family in families]
+    tasks.append(partial(learn_concepts, occurrences, number, posts))
+    _learn(report, tasks, 1 if number < SMALL else cores())
+    shutil.rmtree(temporary)
+    write_vocabulary(collection, work)
+
+
+@contextmanager
+def _report_target(work: Path, target: Path) -> Iterator[None]:
+    """Report errors in the working directory as errors in the directory that the user named."""
+    try:
+        yield
+    except PorismError as error:
+        if not error.where.startswith(str(work)):
+            raise
+        raise PorismError(error.message, where=str(target), fix=error.fix) from error
+
+
+def _learn(report: Progress, tasks: Sequence[Callable[[], None]], processes: int) -> None:
+    """Learn vectors and concepts in parallel."""
+    with report.stage("vectors and concepts", len(tasks)) as advance, workers(processes) as pool:
+        for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
+            advance(1)
+
+
+def _call(task: Callable[[], None]) -> None:
+    task()

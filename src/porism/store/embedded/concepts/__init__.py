@@ -1,0 +1,1 @@
+"""Concepts are learned here, from the occurrences of names and formulas in posts."""

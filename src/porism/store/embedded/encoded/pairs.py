@@ -1,0 +1,109 @@
+"""Training examples of a collection: duplicates and linked questions, accepted and voted answers, with negatives that share a tag.
+
+Of a linked question outside the collection the title is known: it is a query for the question that the link names. Where no answer of a collection is
+accepted or voted for, as in collections without votes, every answer is a positive.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Collection as Ids
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from porism.corpus.post import Post
+from porism.corpus.store.collection import Collection
+from porism.models.training.settings import TrainingExample
+from porism.store.embedded.encoded.texts import model_text, question_text
+
+LEAST_VOTES = 1  # of an answer that is a positive
+NEGATIVE_TRIES = 8
+
+
+class CollectionPairs(NamedTuple):
+    """Examples, and how many come from links between questions and from answers."""
+
+    examples: list[TrainingExample]
+    links: int
+    answers: int
+
+
+def collection_pairs(
+    collection: Collection, *, exclude: Ids[int] = (), answers: bool = True, links: bool = True, seed: int = 1
+) -> CollectionPairs:
+    """Return examples of a collection. Nothing of the questions in `exclude`, nor any link of theirs, is used."""
+    left_out = set(exclude)
+    questions = {post.id: post for post in collection.posts("question") if post.id not in left_out}
+    negatives = _Negatives(collection, questions, left_out, seed)
+    linked = list(_linked(collection, questions, negatives)) if links else []
+    answered = list(_answered(collection, questions, negatives)) if answers else []
+    return CollectionPairs(linked + answered, len(linked), len(answered))
+
+
+class _Negatives:
+    """Posts that share a tag with a question and are neither its own nor linked with it."""
+
+    def __init__(self, collection: Collection, questions: dict[int, Post], left_out: set[int], seed: int) -> None:
+        self.left_out = left_out
+        self._random = random.Random(seed)
+        self._questions = questions
+        self._collection = collection
+        self._by_tag: dict[str, list[int]] = defaultdict(list)
+        for post in questions.values():
+            for tag in post.tags:
+                self._by_tag[tag].append(post.id)
+        self._all = sorted(questions)
+        self._linked: dict[int, set[int]] = defaultdict(set)
+        for link in collection.all_links():
+            self._linked[link.post_id].add(link.other_id)
+            self._linked[link.other_id].add(link.post_id)
+
+    def question(self, own: Post) -> Post | None:
+        """Return another question with a common tag."""
+        pool = self._by_tag[self._random.choice(own.tags)] if own.tags else self._all
+        for _ in range(NEGATIVE_TRIES):
+            number = self._random.choice(pool)
+            if number != own.id and number not in self._linked[own.id]:
+                return self._questions[number]
+        return None
+
+    def answer(self, own: Post) -> Post | None:
+        """Return an answer to such a question."""
+        for _ in range(NEGATIVE_TRIES):
+            other = self.question(own)
+            found = self._collection.answers(other.id) if other else []
+            if found:
+                return self._random.choice(found)
+        return None
+
+
+def _linked(collection: Collection, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
+    for link in collection.all_links():
+        if link.post_id not in questions or link.other_id in negatives.left_out:
+            continue
+        own, other = questions[link.post_id], questions.get(link.other_id)
+        wrong = negatives.question(own)
+        negative = _text(wrong) if wrong else ""
+        if other:
+            yield TrainingExample(_text(own), _text(other), negative)
+        elif title := collection.title(link.other_id):
+            yield TrainingExample(model_text(title), _text(own), negative)
+
+
+def _answered(collection: Collection, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
+    accepted = any(question.accepted_id for question in questions.values())
+    every = not accepted and not any(_is_good(answer, None) for answer in collection.posts("answer"))
+    for question in questions.values():
+        for answer in collection.answers(question.id):
+            if every or _is_good(answer, question.accepted_id):
+                wrong = negatives.answer(question)
+                yield TrainingExample(_text(question), model_text(answer.body), model_text(wrong.body) if wrong else "")
+
+
+def _is_good(answer: Post, accepted: int | None) -> bool:
+    return answer.id == accepted or answer.score >= LEAST_VOTES
+
+
+def _text(question: Post) -> str:
+    return question_text(question.title, question.body)

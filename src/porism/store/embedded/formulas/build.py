@@ -1,0 +1,200 @@
+"""Build the formula index: posting lists over distinct formulas, and their trees and paths as columns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.schema import FORMULA_FAMILIES
+from porism.corpus.store.collection import Collection
+from porism.files import atomic_directory, atomic_file
+from porism.parallel import Pool, cores, ordered, workers
+from porism.store.embedded.formulas.block import Block, formulas_with_label, make_block
+from porism.store.embedded.formulas.codes import FORMS, CodesWriter, ExtraFormulas, encode_expressions
+from porism.store.embedded.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
+from porism.store.embedded.manifest import Manifest, write_manifest
+from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles
+from porism.store.embedded.storage.key_counts import KeyCounter
+from porism.store.embedded.storage.rows import Rows, RowsWriter
+from porism.store.embedded.terms.dictionary import DictionaryWriter
+from porism.store.embedded.terms.embedded import write_frequencies
+from porism.store.embedded.terms.inversion import write_postings
+from porism.store.embedded.worker import open_in_worker
+
+CHUNK = 500  # formulas that a worker reads in one task
+SMALL = 5_000  # fewer formulas are indexed in one process, before others would have started
+
+Ids = npt.NDArray[np.int64]
+
+
+def build_formula_index(
+    collection: Collection,
+    directory: str | Path,
+    progress: Callable[[int], object] | None = None,
+    *,
+    processes: int | None = None,
+    codes: Path | None = None,
+    part: FormulaPart | None = None,
+) -> Manifest:
+    """Index all distinct formulas of a collection, or a part of them, into a new directory. `progress` is called with the number of
+    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts.
+    """
+    if part is None:
+        part = FormulaPart(np.fromiter(collection.returnable_visuals(), np.int64), 1)
+    number = processes or (1 if len(part.visuals) < SMALL else cores())
+    with atomic_directory(directory) as work, workers(number) as pool:
+        made = codes or work / "codes"
+        with (
+            _TermsWriter(work) as terms,
+            ColumnWriter(work / "rows", TYPES) as columns,
+            CodesWriter(made) as encoded,
+        ):
+            build = _FormulaWriter(terms, columns, encoded)
+            _index(build, collection, part, pool, 2 * number, progress)
+        if pool is not None:
+            pool.end()
+        terms.finish()
+        encoded.finish(terms.dictionaries, work / FORMS, part.first_expression)
+        build.write(work)
+        if codes is None:
+            shutil.rmtree(made)
+        counts = {"formulas": build.formulas, "expressions": collection.count("expressions")}
+        return write_manifest(work, KIND, collection.digest, counts=counts)
+
+
+class FormulaPart(NamedTuple):
+    """A part of the formulas of a collection: visual ids in ascending order, and the first of the expressions that no other part has."""
+
+    visuals: Ids
+    first_expression: int
+
+
+class _TermsWriter(OpenFiles):
+    """Write the term index of the formulas: rows to a temporary folder, then posting lists. Use it in a `with` statement, then `finish`."""
+
+    def __init__(self, work: Path) -> None:
+        super().__init__()
+        self._work = work
+        self._temporary = work / "passing"
+        self.dictionaries = {family: DictionaryWriter() for family in FORMULA_FAMILIES}
+        self._rows = {
+            family: self._stack.enter_context(RowsWriter(self._temporary, family, 1)) for family in FORMULA_FAMILIES
+        }
+
+    def add(self, block: Block) -> dict[str, npt.NDArray[np.uint32]]:
+        """Append the rows of a block; return the dictionary ids of its local codes by family."""
+        ids = {}
+        for family, local in block.terms.items():
+            ids[family] = self.dictionaries[family].intern(local.hashes)
+            self._rows[family].add(local.rows._replace(codes=ids[family][local.rows.codes]))
+        return ids
+
+    def finish(self) -> None:
+        """Write dictionaries, posting lists, frequencies and lengths."""
+        for family, dictionary in self.dictionaries.items():
+            path = self._work / "terms" / family
+            rows = Rows(self._temporary, family)
+            dictionary.save(path)
+            write_postings(rows, dictionary.size, path)
+            write_frequencies(path, None)
+            np.save(f"{path}.lengths.npy", rows.lengths)
+        shutil.rmtree(self._temporary)
+
+
+def _index(
+    build: _FormulaWriter,
+    collection: Collection,
+    part: FormulaPart,
+    pool: Pool | None,
+    window: int,
+    progress: Callable[[int], object] | None,
+) -> None:
+    """Index these distinct formulas, then encode the other expressions, which differ from them only in their LaTeX."""
+    encoded = np.zeros(collection.count("expressions") + 1, np.bool_)
+    encoded[: part.first_expression] = True
+    for count, block in ordered(pool, _make_block, _tasks(collection, part.visuals), window):
+        build.add(block)
+        encoded[block.columns["expression"]] = True
+        if progress is not None:
+            progress(count)
+    for _, extra in ordered(pool, _encode_extra, _tasks(collection, np.flatnonzero(~encoded)), window):
+        build.add_extra(extra)
+
+
+class _Task(NamedTuple):
+    """A task of a worker, which opens the collection itself: visual ids or expression ids to index."""
+
+    collection: Path
+    digest: str
+    ids: Ids
+
+
+def _tasks(collection: Collection, ids: Ids) -> Iterator[tuple[int, _Task]]:
+    """Yield tasks of CHUNK ids each, with their sizes."""
+    for start in range(0, len(ids), CHUNK):
+        chunk = ids[start : start + CHUNK]
+        yield len(chunk), _Task(collection.path, collection.digest, chunk)
+
+
+def _make_block(task: _Task) -> Block:
+    """Make, in a worker, the block of visual ids."""
+    collection = open_in_worker(task.collection, task.digest)
+    return make_block(list(collection.visual_trees(task.ids.tolist())))
+
+
+def _encode_extra(task: _Task) -> ExtraFormulas:
+    """Encode, in a worker, expressions that do not represent a visual id."""
+    return encode_expressions(open_in_worker(task.collection, task.digest), task.ids.tolist())
+
+
+class _FormulaWriter:
+    """Write the blocks of an index, and count labels and path keys over all of them."""
+
+    def __init__(self, terms: _TermsWriter, columns: ColumnWriter, codes: CodesWriter) -> None:
+        self.formulas = 0
+        self._codes = codes
+        self._terms = terms
+        self._columns = columns
+        self._labels: dict[str, int] = {}
+        self._layout: Counter[int] = Counter()  # formulas with each label in the layout tree
+        self._operators: Counter[int] = Counter()  # and in the operator tree
+        self._ends = dict.fromkeys((name for name in TYPES if name.endswith("_at")), 0)
+        self._keys = KeyCounter("<u4")
+
+    def add(self, block: Block) -> None:
+        """Write a block and count its labels and path keys."""
+        self._codes.add(block.encoded, self._terms.add(block))
+        label_ids = np.array([self._labels.setdefault(label, len(self._labels)) for label in block.labels], np.int32)
+        for name, values in block.columns.items():
+            if name.endswith("_label"):
+                values = label_ids[values]
+            elif name in self._ends:
+                values = values + self._ends[name]
+                self._ends[name] = int(values[-1])
+            self._columns.append(name, values)
+        self._layout.update(formulas_with_label(label_ids, block, "layout"))
+        self._operators.update(formulas_with_label(label_ids, block, "operator"))
+        self._keys.add(block.keys, block.key_counts)
+        self.formulas += len(block.columns["visual"])
+
+    def add_extra(self, extra: ExtraFormulas) -> None:
+        """Write the codes of expressions that only the index of posts needs."""
+        ids = {family: self._terms.dictionaries[family].intern(found) for family, found in extra.hashes.items()}
+        self._codes.add(extra.encoded, ids)
+
+    def write(self, directory: Path) -> None:
+        """Write the counts."""
+        keys, counts = self._keys.result()
+        with ColumnWriter(directory / "keys", KEY_TYPES) as columns:
+            columns.append("key", keys)
+            columns.append("key_count", counts)
+        with atomic_file(directory / STATISTICS) as out:
+            labels = [[label, self._layout[at], self._operators[at]] for label, at in self._labels.items()]
+            json.dump({"formulas": self.formulas, "labels": labels}, out, ensure_ascii=True)

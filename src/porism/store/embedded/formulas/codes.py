@@ -1,0 +1,202 @@
+"""The terms of every expression (distinct LaTeX), computed once and looked up by expression id wherever a post contains it.
+
+Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called, and the codes of
+its sub-expressions, by which snippets find the formulas that match. The other codes are needed only until the posts are written. Codes are
+ids of the formula index's dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.features import LEVEL_BYTES, RENAMED, OperatorTable, operator_table
+from porism.analysis.schema import FORMULA_FAMILIES
+from porism.analysis.terms import SMALLEST
+from porism.corpus.store.collection import Collection
+from porism.formula.binary import unpack_operators
+from porism.store.embedded.formulas.local_terms import LocalTerms, local_terms
+from porism.store.embedded.formulas.packed_layouts import layout_table
+from porism.store.embedded.storage.columns import ColumnWriter, read_columns
+from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes
+
+MISSING = -1
+FORMS = "forms"  # the folder of the table that stays
+AT_ONCE = 100_000  # expressions whose codes are copied together
+FORM_TYPES = {"first": "<i8", "form": "<u8", "parts_end": "<u4", "parts": "<u4"}
+ITEM_TYPES = {
+    "expression": "<i8",
+    "form": "<u8",
+    **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
+    **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
+}
+HASH_TYPES = dict.fromkeys(FORMULA_FAMILIES, "<u8")
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
+
+
+class CodeLists(NamedTuple):
+    """The term codes of some formulas in one family: how many each formula has, and the codes."""
+
+    sizes: Ints
+    codes: Codes
+
+
+class EncodedFormulas(NamedTuple):
+    """Some expressions: id and form of each, and its term codes by family (local to the block they were made with)."""
+
+    expressions: Ints
+    forms: Hashes
+    lists: Mapping[str, CodeLists]
+
+
+def encode(expressions: Sequence[int], table: OperatorTable, terms: Mapping[str, LocalTerms]) -> EncodedFormulas:
+    """Return the codes of expressions, of the terms by which posts are indexed."""
+    lists = {family: _indexed_codes(found) for family, found in terms.items()}
+    forms = np.zeros(len(expressions), np.uint64)
+    renamed = np.flatnonzero(table.parts.levels == LEVEL_BYTES[RENAMED])
+    if len(renamed):
+        ends = np.array(table.parts.ends, np.int64)
+        first = np.searchsorted(renamed, np.concatenate(([0], ends[:-1])))  # the whole formula is before its parts
+        first = renamed[np.minimum(first, len(renamed) - 1)]
+        large = (lists["tuples"].sizes >= SMALLEST) & (first < ends)
+        forms[large] = table.parts.numbers[first[large]]
+    return EncodedFormulas(np.array(expressions, np.int64), forms, lists)
+
+
+def _indexed_codes(terms: LocalTerms) -> CodeLists:
+    """Return the codes of those terms by which posts are indexed."""
+    kept = terms.indexed[terms.codes]
+    before = np.concatenate(([0], np.cumsum(kept)))
+    return CodeLists(np.diff(before[np.concatenate(([0], np.cumsum(terms.sizes)))]), terms.codes[kept])
+
+
+class ExtraFormulas(NamedTuple):
+    """Expressions that are not indexed as formulas but occur in posts: their codes, and the hashes of the codes by family."""
+
+    encoded: EncodedFormulas
+    hashes: dict[str, Hashes]
+
+
+class CodesWriter:
+    """Append formulas to a folder that `FormulaCodes` reads after `finish`; use it in a `with` statement."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._columns = ColumnWriter(directory / "items", ITEM_TYPES)
+        self._ends = dict.fromkeys(FORMULA_FAMILIES, 0)
+
+    def add(self, block: EncodedFormulas, ids: Mapping[str, Codes]) -> None:
+        """Append formulas; `ids` are the dictionary ids of the block's local codes."""
+        self._columns.append("expression", block.expressions)
+        self._columns.append("form", block.forms)
+        for family, (sizes, codes) in block.lists.items():
+            self._columns.append(f"{family}_end", self._ends[family] + np.cumsum(sizes))
+            self._columns.append(f"{family}_code", ids[family][codes])
+            self._ends[family] += len(codes)
+
+    def __enter__(self) -> CodesWriter:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._columns.__exit__(*error)
+
+    def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, first: int = 1) -> None:
+        """Write the hashes of all terms, and the forms and sub-expressions by expression id, from the id `first` on."""
+        with ColumnWriter(self._directory / "hashes", HASH_TYPES) as columns:
+            for family, dictionary in dictionaries.items():
+                columns.append(family, dictionary.hashes())
+        items = read_columns(self._directory / "items", ITEM_TYPES)
+        with ColumnWriter(forms, FORM_TYPES) as columns:
+            _append_forms(columns, items, first)
+
+
+def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int) -> None:
+    """Append forms and sub-expressions in the order of expression ids, from the first id on."""
+    # An expression is an item once for each of its visual ids, of which official formulas may have several: take it once.
+    expressions, order = np.unique(items["expression"], return_index=True)
+    columns.append("first", [first])
+    own = expressions >= first
+    expressions, order = expressions[own] - first, order[own]
+    size = int(expressions[-1]) + 1 if len(expressions) else 0
+    forms, sizes = np.zeros(size, np.uint64), np.zeros(size, np.int64)
+    forms[expressions] = items["form"][order]
+    sizes[expressions] = np.diff(items["parts_end"], prepend=0)[order]
+    columns.append("form", forms)
+    columns.append("parts_end", np.cumsum(sizes))
+    for start in range(0, len(order), AT_ONCE):
+        some = order[start : start + AT_ONCE].tolist()
+        ends = items["parts_end"]
+        columns.append(
+            "parts", np.concatenate([items["parts_code"][ends[at - 1] if at else 0 : ends[at]] for at in some])
+        )
+
+
+class ExpressionParts:
+    """The codes of the sub-expressions of every expression, mapped."""
+
+    def __init__(self, directory: Path) -> None:
+        columns = read_columns(directory, FORM_TYPES)
+        self._ends: Ints = columns["parts_end"]
+        self._codes: Codes = columns["parts"]
+        self.first = int(columns["first"][0])
+
+    def codes(self, expression: int) -> list[int]:
+        """Return the codes of an expression; none if the index does not know it."""
+        at = expression - self.first
+        if not 0 <= at < len(self._ends):
+            return []
+        found: list[int] = self._codes[self._ends[at - 1] if at else 0 : self._ends[at]].tolist()
+        return found
+
+
+class FormulaCodes:
+    """Look expressions up by their ids."""
+
+    def __init__(self, directory: Path, forms: Path) -> None:
+        self._forms = read_columns(forms, FORM_TYPES)
+        items = read_columns(directory / "items", ITEM_TYPES)
+        self._first = int(self._forms["first"][0])
+        self._items = np.full(len(self._forms["form"]), MISSING, np.int32)
+        own = np.flatnonzero(items["expression"] >= self._first)
+        self._items[items["expression"][own] - self._first] = own
+        self.ends: dict[str, Ints] = {family: items[f"{family}_end"] for family in FORMULA_FAMILIES}
+        self.codes: dict[str, Codes] = {family: items[f"{family}_code"] for family in FORMULA_FAMILIES}
+        self.hashes: dict[str, Hashes] = read_columns(directory / "hashes", HASH_TYPES)
+
+    def items(self, expressions: Ints) -> Ints:
+        """Return the item of each expression, MISSING for those whose terms were not computed."""
+        found = np.full(len(expressions), MISSING, np.int64)
+        places = expressions - self._first
+        inside = (places >= 0) & (places < len(self._items))
+        found[inside] = self._items[places[inside]]
+        return found
+
+    def forms(self, expressions: Ints) -> Hashes:
+        """Return the form of each expression, 0 for a small one."""
+        forms: Hashes = self._forms["form"][expressions - self._first]
+        return forms
+
+
+_NO_CODES = CodeLists(np.empty(0, np.int64), np.empty(0, np.uint32))
+_NO_FORMULAS = ExtraFormulas(
+    EncodedFormulas(np.empty(0, np.int64), np.empty(0, np.uint64), dict.fromkeys(FORMULA_FAMILIES, _NO_CODES)),
+    dict.fromkeys(FORMULA_FAMILIES, np.empty(0, np.uint64)),
+)
+
+
+def encode_expressions(collection: Collection, expressions: Sequence[int]) -> ExtraFormulas:
+    """Compute the terms of expressions of a collection."""
+    if not expressions:
+        return _NO_FORMULAS
+    packed = [collection.expression(number).trees for number in expressions]
+    table = operator_table([unpack_operators(trees, with_places=False) for trees in packed])
+    terms = local_terms(layout_table(packed), table)
+    # Only terms by which posts are indexed, which have the lower codes: these expressions are no documents of the formula index.
+    hashes = {family: found.hashes[found.indexed] for family, found in terms.items()}
+    return ExtraFormulas(encode(expressions, table, terms), hashes)

@@ -1,0 +1,192 @@
+"""`FormulaStore` over mapped files: columns of formulas, weights of labels, and weights of path keys."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.schema import FORMULA_FAMILIES, View
+from porism.store.embedded.formulas.codes import FORMS, ExpressionParts
+from porism.store.embedded.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
+from porism.store.embedded.formulas.trees import expand_trees
+from porism.store.embedded.manifest import Manifest, read_manifest
+from porism.store.embedded.storage.columns import read_columns
+from porism.store.embedded.storage.key_counts import CountedKeys
+from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex
+from porism.store.embedded.terms.scoring import NO_UNITS, UnitMap
+from porism.store.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
+
+WHOLE = View.of("formula", {"formula": 1.0})  # a formula has a single field
+# The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
+BASE_WEIGHT = 0.5
+
+
+class LabelCounts(NamedTuple):
+    """How many formulas have each label in their layout trees and in their operator trees, by label id."""
+
+    layout: Ints
+    operators: Ints
+
+
+class DeletedFormulas(NamedTuple):
+    """Formulas that are deleted from an index: their rows in ascending order, how many of them contain each term (by family) and each label,
+    and their path groups by key."""
+
+    rows: Ints
+    terms: Mapping[str, DeletedTerms]
+    labels: LabelCounts
+    keys: CountedKeys
+
+
+class EmbeddedFormulas:
+    """An opened formula index. Deleted formulas count in no statistics and are found by no search. Their rows remain."""
+
+    def __init__(self, directory: Path, manifest: Manifest, deleted: DeletedFormulas | None = None) -> None:
+        self.directory = directory
+        self.manifest = manifest
+        self._columns = read_columns(directory / "rows", TYPES)
+        statistics = json.loads((directory / STATISTICS).read_text("utf-8"))
+        self._deleted = deleted
+        rows = statistics["formulas"]
+        gone = 0 if deleted is None else len(deleted.rows)
+        self.formulas: int = rows - gone
+        unit_map = UnitMap(NO_UNITS, True, rows) if deleted is None else _without(deleted.rows, rows)
+        terms = None if deleted is None else deleted.terms
+        self.terms = EmbeddedTermIndex(
+            directory / "terms", FORMULA_FAMILIES, ("formula",), {"formula": unit_map}, "formula", deleted=terms
+        )
+        self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
+        counts = np.array([row[1:] for row in statistics["labels"]], np.int64).reshape(-1, 2)
+        self.label_counts = LabelCounts(counts[:, 0], counts[:, 1])
+        if deleted is not None:
+            own = deleted.labels
+            self.label_counts = LabelCounts(counts[:, 0] - own.layout, counts[:, 1] - own.operators)
+        self.layout_weights = label_weights(self.label_counts.layout, self.formulas)
+        self.operator_weights = label_weights(self.label_counts.operators, self.formulas)
+        self._parts = ExpressionParts(directory / FORMS)
+        keys = read_columns(directory / "keys", KEY_TYPES)
+        self._keys = CountedKeys(keys["key"], keys["key_count"])
+        self.path_group_count = int(keys["key_count"].sum()) - (
+            0 if deleted is None else int(deleted.keys.counts.sum())
+        )
+
+    @classmethod
+    def open(cls, directory: str | Path, *, collection: str | None = None) -> EmbeddedFormulas:
+        """Open an index that `build_formula_index` made, if `collection` is given only that of the collection with this digest."""
+        place = Path(directory)
+        return cls(place, read_manifest(place, KIND, collection=collection))
+
+    @property
+    def unseen_label_weight(self) -> float:
+        """The weight of a label that no formula has."""
+        return float(label_weights([0], self.formulas)[0])
+
+    def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
+        return inverse_frequency(self.path_groups(keys), self.path_group_count)
+
+    def path_groups(self, keys: npt.NDArray[np.uint32]) -> Ints:
+        """Return how many path groups have each key."""
+        counts = _look_up(self._keys, keys)
+        return counts if self._deleted is None else counts - _look_up(self._deleted.keys, keys)
+
+    def fetch(self, rows: Ints) -> Formulas:
+        """Return formulas in one batch. It refers to the mapped columns and copies none of them."""
+        columns = self._columns
+        layout, operators, paths = (spans(columns[name], rows) for name in ("layout_at", "operator_at", "path_at"))
+        return Formulas(
+            rows,
+            SymbolSequences(*layout, columns["layout_label"], columns["layout_edge"]),
+            SymbolSequences(*operators, columns["operator_label"], columns["layout_edge"][:0]),
+            PathRows(
+                *paths, columns["path_above"], columns["path_key"], columns["path_label"], columns["leaves"][rows]
+            ),
+        )
+
+    def trees(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the packed trees of formulas."""
+        return [expand_trees(data) for data in self._bytes("trees", rows)]
+
+    def latex(self, rows: Sequence[int]) -> list[str]:
+        """Return the LaTeX of formulas."""
+        return [text.decode("utf-8", "surrogatepass") for text in self._bytes("latex", rows)]
+
+    def _bytes(self, name: str, rows: Sequence[int]) -> list[bytes]:
+        starts, ends = spans(self._columns[f"{name}_at"], np.array(rows, np.int64))
+        values = self._columns[name]
+        return [values[start:end].tobytes() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        return self._columns["visual"][rows].astype(np.int64)
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+        held = self._columns["visual"]
+        if not len(held):
+            return np.full(len(visual_ids), UNKNOWN, np.int64)
+        at = np.minimum(np.searchsorted(held, visual_ids), len(held) - 1)
+        return np.where(held[at] == visual_ids, at, UNKNOWN)
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of the sub-expressions of expressions."""
+        return [self._parts.codes(number) for number in expressions]
+
+    @property
+    def first_expression(self) -> int:
+        """The first of the expressions whose sub-expressions this index has."""
+        return self._parts.first
+
+    @property
+    def all_visual_ids(self) -> Ints:
+        """The visual ids of all rows, also of deleted ones."""
+        return self._columns["visual"].astype(np.int64)
+
+    @property
+    def deleted(self) -> Ints:
+        """The rows of deleted formulas."""
+        return np.empty(0, np.int64) if self._deleted is None else self._deleted.rows
+
+
+class Spans(NamedTuple):
+    """Where the values of each row start and end in a column."""
+
+    starts: Ints
+    ends: Ints
+
+
+def spans(ends: npt.NDArray[Any], rows: Ints) -> Spans:
+    """Return the spans of rows in a column, given the ends of all rows."""
+    return Spans(np.where(rows > 0, ends[rows - 1], 0), np.asarray(ends[rows]))
+
+
+def _without(deleted: Ints, rows: int) -> UnitMap:
+    """Return the units of formulas: rows, without the deleted ones."""
+    units = np.arange(rows, dtype=np.int32)
+    units[deleted] = -1
+    return UnitMap(units, False, rows, len(deleted))
+
+
+def _look_up(counted: CountedKeys, keys: npt.NDArray[np.uint32]) -> Ints:
+    """Return the counts of keys, 0 for those that were not counted."""
+    if not len(counted.keys):
+        return np.zeros(len(keys), np.int64)
+    at = np.minimum(np.searchsorted(counted.keys, keys), len(counted.keys) - 1)
+    return np.where(counted.keys[at] == keys, counted.counts[at], 0).astype(np.int64)
+
+
+def inverse_frequency(path_groups: Ints, total: int) -> npt.NDArray[np.float64]:
+    """Return ln(all path groups / path groups with a key). An unseen key counts as seen once."""
+    return np.log(total / np.maximum(path_groups, 1)) if total else np.ones(len(path_groups))
+
+
+def label_weights(formulas_with_label: Sequence[int] | Ints, formulas: int) -> npt.NDArray[np.float64]:
+    """Return the weight of each label, given how many of all formulas have it."""
+    counts = np.array(formulas_with_label, np.float64)
+    return BASE_WEIGHT + np.log((formulas + 1) / (counts + 1)) / math.log(formulas + 2)

@@ -1,0 +1,121 @@
+"""A block: threads as rows of terms, attributes of posts, and occurrences of names and formulas. Worker processes make blocks; they open the
+collection themselves."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.pieces import Pieces, split_thread
+from porism.corpus.post import Post, Thread
+from porism.corpus.store.collection import Collection
+from porism.store.embedded.concepts.occurrences import ConceptBlock, ConceptCollector
+from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.posts.layout import POST_TYPES
+from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
+from porism.store.embedded.terms.blocks import LocalRows
+from porism.store.embedded.worker import open_in_worker
+from porism.text.segment import Text
+
+Ints = npt.NDArray[np.int64]
+
+
+class Task(NamedTuple):
+    """A task of a worker: questions of a collection. `codes` and `forms` hold the terms of its formulas (each build has its own folder);
+    `learn` requests the occurrences that concepts are learned from."""
+
+    collection: Path
+    digest: str
+    codes: Path
+    forms: Path
+    questions: Ints
+    links: bool
+    learn: bool
+
+
+class ThreadBlock(NamedTuple):
+    """Threads: the number of posts of each, attributes of posts, and rows by family."""
+
+    sizes: Ints
+    attributes: dict[str, npt.NDArray[np.int64]]
+    rows: dict[str, LocalRows]
+
+
+class ThreadResult(NamedTuple):
+    """The result of a task: a block, and what concepts are learned from."""
+
+    block: ThreadBlock
+    concepts: ConceptBlock | None
+
+
+def make_threads(task: Task) -> ThreadResult:
+    """Do one task."""
+    collection, known = open_in_worker(task.collection, task.digest), _formulas(task.codes, task.forms)
+    concepts = ConceptCollector()
+    threads = _Threads()
+    for number in task.questions.tolist():
+        thread = collection.thread(number)
+        pieces = split_thread(thread, _linked_titles(collection, thread) if task.links else [], task.links)
+        threads.add(thread, pieces, _visuals(collection, thread))
+        if task.learn:
+            concepts.add(thread, pieces)
+    return ThreadResult(threads.block(known, collection), concepts.block(known) if task.learn else None)
+
+
+class _Threads:
+    """Threads whose terms are computed."""
+
+    def __init__(self) -> None:
+        self._occurrences = Occurrences()
+        self._sizes: list[int] = []
+        self._posts: list[tuple[int, int, int, int]] = []  # in the order of POST_TYPES
+
+    def add(self, thread: Thread, pieces: Pieces, visuals: list[VisualUse]) -> None:
+        """Add the next thread."""
+        accepted = thread.question.accepted_id
+        has_accepted = any(answer.id == accepted for answer in thread.answers)
+        self._occurrences.add(thread, pieces, visuals)
+        self._sizes.append(1 + len(thread.answers))
+        self._posts.append(_attributes(thread.question, has_accepted))
+        self._posts += [_attributes(answer, answer.id == accepted) for answer in thread.answers]
+
+    def block(self, known: FormulaCodes, collection: Collection) -> ThreadBlock:
+        """Return the block of all threads."""
+        columns = np.array(self._posts, np.int64).T
+        attributes = dict(zip(POST_TYPES, columns, strict=True))
+        return ThreadBlock(np.array(self._sizes, np.int64), attributes, self._occurrences.rows(known, collection))
+
+
+def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:
+    """Return id, year (0: not known), votes and accepted."""
+    year = int(post.created[:4]) if post.created[:4].isdigit() else 0
+    return post.id, year, post.score, int(accepted)
+
+
+def _linked_titles(collection: Collection, thread: Thread) -> list[Text]:
+    titles = (collection.title(link.other_id) for link in thread.links)
+    return [title for title in titles if title]
+
+
+def _visuals(collection: Collection, thread: Thread) -> list[VisualUse]:
+    """Return where formulas occur in the posts of a thread."""
+    found: list[VisualUse] = []
+    for position, post in enumerate((thread.question, *thread.answers)):
+        for kind, uses in groupby(collection.visuals_of(post.id), itemgetter(0)):
+            field = f"{post.kind}_comments" if kind == "comment" else kind
+            found.append(VisualUse(position, field, [use.visual_id for use in uses]))
+    return found
+
+
+# Kept by a worker from task to task; `codes` identifies the build.
+
+
+@lru_cache(1)
+def _formulas(codes: Path, forms: Path) -> FormulaCodes:
+    return FormulaCodes(codes, forms)

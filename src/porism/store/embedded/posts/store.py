@@ -1,0 +1,170 @@
+"""Read the index of posts: `TermIndex` and `DocumentStore` over mapped files and the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
+from porism.caching import cached_method
+from porism.corpus.store.collection import Collection
+from porism.store.embedded.posts.layout import POST_TYPES, thread_of_posts
+from porism.store.embedded.storage.columns import read_array, read_columns
+from porism.store.embedded.storage.records import RecordsReader
+from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
+from porism.store.embedded.terms.scoring import UnitMap
+from porism.store.embedded.vectors import VECTOR_FAMILIES, Vectors
+from porism.store.protocols import UNKNOWN, Filter, Positions, StoredPost, Term, TermRows, Threads
+
+Ints = npt.NDArray[np.int64]
+FILTERS_KEPT = 16
+
+
+class DeletedThreads(NamedTuple):
+    """Threads that are deleted from an index of posts: their rows in ascending order, and how many of them contain each term, by family."""
+
+    rows: Ints
+    terms: Mapping[str, DeletedTerms]
+
+
+class EmbeddedPosts:
+    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent use.
+
+    Deleted threads count in no statistics and are found by no search. Their rows remain.
+    """
+
+    def __init__(
+        self, directory: Path, collection: Collection, *, vectors: bool = True, deleted: DeletedThreads | None = None
+    ) -> None:
+        self.directory = directory
+        self._collection = collection
+        self.deleted: Ints = np.empty(0, np.int64) if deleted is None else deleted.rows
+        self._first: Ints = read_array(directory / "threads.npy")
+        self._attributes = read_columns(directory, POST_TYPES)
+        self._records = RecordsReader(directory, FAMILIES, len(FIELDS))
+        self.vectors = {family: Vectors(directory, family) for family in VECTOR_FAMILIES if vectors}
+        self._masks = cached_method(FILTERS_KEPT, self._mask)
+        terms = None if deleted is None else deleted.terms
+        self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks, terms)
+
+    def _units(self) -> dict[str, UnitMap]:
+        threads, is_answer = thread_of_posts(self._first), self._is_answer
+        answers = np.where(is_answer, np.cumsum(is_answer) - 1, -1).astype(np.int32)
+        questions = np.where(is_answer, -1, threads).astype(np.int32)
+        count, gone = len(self._first) - 1, len(self.deleted)
+        if gone:
+            dead = np.isin(threads, self.deleted)
+            threads, questions, answers = (
+                np.where(dead, -1, units).astype(np.int32) for units in (threads, questions, answers)
+            )
+        return {
+            "thread": UnitMap(threads, False, count, gone),
+            "question": UnitMap(questions, False, count, gone),
+            "answer": UnitMap(answers, False, len(is_answer) - count, self._deleted_answers),
+        }
+
+    @cached_property
+    def _deleted_answers(self) -> int:
+        return int((self._first[self.deleted + 1] - self._first[self.deleted] - 1).sum())
+
+    def size(self, unit: Unit) -> int:
+        """Return how many threads, questions or answers there are."""
+        threads = len(self._first) - 1
+        if unit == "answer":
+            return len(self._attributes["id"]) - threads - self._deleted_answers
+        return threads - len(self.deleted)
+
+    @property
+    def question_ids(self) -> Ints:
+        """The ids of the questions of all threads, also of deleted ones."""
+        ids: Ints = self._attributes["id"][self._first[:-1]]
+        return ids
+
+    @property
+    def threads_of_answers(self) -> Ints:
+        """The row of the thread of every answer."""
+        return thread_of_posts(self._first)[self._is_answer].astype(np.int64)
+
+    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
+        """Return threads in one batch. The record of each is read and decoded once."""
+        first, end = self._first[threads], self._first[threads + 1]
+        ends = np.cumsum(end - first)
+        starts = ends - (end - first)
+        posts = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - starts, end - first)
+        rows = self._records.read(threads, end - first, sorted(families))
+        columns = self._attributes
+        return Threads(
+            threads,
+            starts,
+            ends,
+            columns["id"][posts],
+            columns["year"][posts].astype(np.int64),
+            columns["accepted"][posts].astype(np.bool_),
+            {family: TermRows(*entries) for family, entries in rows.items()},
+            {family: self.vectors[family].threads(threads) for family in vectors},
+        )
+
+    def post_ids(self, unit: Unit, rows: Ints) -> Ints:
+        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
+        posts = np.flatnonzero(self._is_answer)[rows] if unit == "answer" else self._first[rows]
+        ids: Ints = self._attributes["id"][posts]
+        return ids
+
+    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
+        """Return posts by their ids, with their text."""
+        return stored_posts(self._collection, ids)
+
+    def locate(self, ids: Ints) -> Positions:
+        """Return where posts are."""
+        held, order = self._attributes["id"], self._by_id
+        threads, positions = np.full(len(ids), UNKNOWN, np.int64), np.zeros(len(ids), np.int64)
+        if len(held):
+            at = np.minimum(np.searchsorted(held, ids, sorter=order), len(held) - 1)
+            known = held[order[at]] == ids
+            rows = order[at[known]]
+            threads[known] = np.searchsorted(self._first, rows, side="right") - 1
+            positions[known] = rows - self._first[threads[known]]
+        return Positions(threads, positions)
+
+    @cached_property
+    def _is_answer(self) -> Mask:
+        is_answer = np.ones(len(self._attributes["id"]), np.bool_)
+        is_answer[self._first[:-1]] = False
+        return is_answer
+
+    @cached_property
+    def _by_id(self) -> Ints:
+        return np.argsort(self._attributes["id"], kind="stable")
+
+    def _mask(self, allow: Filter, unit: Unit) -> Mask:
+        """Return which documents of a unit a filter allows."""
+        is_question = ~self._is_answer
+        allowed = is_question if allow.kind == "question" else ~is_question
+        allowed = allowed & allow.passes(self._attributes["year"], self._attributes["accepted"].astype(np.bool_))
+        threads = thread_of_posts(self._first)
+        for tag in allow.tags:
+            allowed = allowed & self._tagged(tag)[threads]
+        if unit != "thread":
+            return allowed[is_question] if unit == "question" else allowed[~is_question]
+        kept = np.zeros(len(self._first) - 1, np.bool_)
+        kept[threads[allowed]] = True
+        return kept
+
+    def _tagged(self, tag: str) -> Mask:
+        mask = np.zeros(len(self._first) - 1, np.bool_)
+        mask[self.terms.documents(Term(TAG_FAMILY, tag), EVERY_FIELD)] = True
+        return mask
+
+
+def stored_posts(collection: Collection, ids: Sequence[int]) -> list[StoredPost]:
+    """Read posts and their questions from a collection, all in one batch."""
+    posts = collection.posts_by_id(ids)
+    questions = {**posts, **collection.posts_by_id([*{one.thread_id for one in posts.values()} - posts.keys()])}
+    found = [(posts[number], questions[posts[number].thread_id]) for number in ids]
+    return [StoredPost(post, question, question.accepted_id == post.id) for post, question in found]

@@ -1,0 +1,1 @@
+"""Files of the index: columns, rows and records."""

@@ -1,0 +1,216 @@
+"""Dictionaries: each distinct term of a family gets an id, 0, 1, 2, ..., in the order of first appearance.
+
+Terms are identified by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary is the sorted hashes
+with their ids; a family whose terms are shown to people also keeps their texts in the order of ids.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+from porism.compiled import compiled
+from porism.store.embedded.storage.columns import ArrayWriter, read_array
+from porism.store.embedded.storage.rows import mapped_bytes
+
+Hashes = npt.NDArray[np.uint64]
+Ids = npt.NDArray[np.int64]
+_FIRST_SLOTS = 1 << 16
+FULL = 0.7  # share of the slots of a table that are used at most
+SAVED_AT_ONCE = 1 << 20  # hashes that are sorted into a file together
+
+
+def hash_terms(terms: Iterable[str]) -> Hashes:
+    """Return the 64-bit hashes of terms. 0 marks an empty slot of the table, so no term has it."""
+    texts = list(terms)
+    encoded = "\0".join(texts).encode("utf-8", "surrogatepass").split(b"\0") if texts else []
+    if len(encoded) != len(texts):  # a term contains the separator
+        encoded = [term.encode("utf-8", "surrogatepass") for term in texts]
+    hashed = np.fromiter(map(xxh3_64_intdigest, encoded), np.uint64, len(encoded))
+    hashed[hashed == 0] = 1
+    return hashed
+
+
+@compiled
+def _intern(hashes: Any, slots: Any, known: Any, size: int, out: Any, fresh: Any) -> int:
+    """Look up each hash in an open-addressing table, adding it with the next id if it is new; return the new number of ids.
+
+    A slot holds an id + 1, 0 if it is empty. `known` has the hashes by id, and room for new ones.
+    """
+    mask = np.uint64(len(slots) - 1)
+    for at in range(len(hashes)):
+        wanted = hashes[at]
+        slot = (wanted ^ (wanted >> np.uint64(32))) & mask
+        while slots[slot] != 0 and known[slots[slot] - 1] != wanted:
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == 0:
+            known[size] = wanted
+            size += 1
+            slots[slot] = size
+            fresh[at] = True
+        out[at] = slots[slot] - 1
+    return size
+
+
+@compiled
+def _insert(known: Any, size: int, slots: Any) -> None:
+    """Put the ids of distinct hashes into an empty table."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(size):
+        slot = (known[number] ^ (known[number] >> np.uint64(32))) & mask
+        while slots[slot] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number + 1
+
+
+class LocalCodes(NamedTuple):
+    """The local code of each hash, 0, 1, 2, ... in the order of first appearance, and the distinct hashes in the order of codes."""
+
+    codes: npt.NDArray[np.uint32]
+    hashes: Hashes
+
+
+def local_codes(hashes: Hashes) -> LocalCodes:
+    """Number the distinct hashes of a block."""
+    slots = np.zeros(1 << max(4, (2 * len(hashes)).bit_length()), np.uint32)
+    codes, fresh = np.empty(len(hashes), np.uint32), np.zeros(len(hashes), np.bool_)
+    known = np.empty(len(hashes), np.uint64)
+    size = _intern(hashes, slots, known, 0, codes, fresh)
+    return LocalCodes(codes, known[:size].copy())
+
+
+@compiled
+def _parse_decimals(ends: Any, data: Any, ids: Any, out: Any) -> None:
+    """Write the numbers whose decimal digits are the texts of ids."""
+    for at in range(len(ids)):
+        value = np.int64(0)
+        for place in range(ends[ids[at] - 1] if ids[at] else 0, ends[ids[at]]):
+            value = value * 10 + np.int64(data[place]) - 48
+        out[at] = value
+
+
+class DictionaryWriter:
+    """Assign ids to hashes of terms. Memory: 14 to 19 bytes a term, and its text where texts are kept; 8 bytes once it is saved."""
+
+    def __init__(self) -> None:
+        self._slots = np.zeros(_FIRST_SLOTS, np.uint32)
+        self._known: Hashes = np.empty(_FIRST_SLOTS, np.uint64)  # by id; those from `size` on are not used yet
+        self._text = bytearray()
+        self._text_sizes = array("I")
+        self.size = 0
+
+    def intern(self, hashes: Hashes, texts: Sequence[str] = ()) -> npt.NDArray[np.uint32]:
+        """Return the ids of hashes, new ids for new ones; `texts` names them where the dictionary keeps texts."""
+        self._make_room(len(hashes))
+        ids = np.empty(len(hashes), np.uint32)
+        fresh = np.zeros(len(hashes), np.bool_)
+        self.size = _intern(hashes, self._slots, self._known, self.size, ids, fresh)
+        if texts:
+            self._keep([texts[at] for at in np.flatnonzero(fresh).tolist()])
+        return ids
+
+    def _keep(self, texts: Sequence[str]) -> None:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        self._text += b"".join(encoded)
+        self._text_sizes.extend(map(len, encoded))
+
+    def _make_room(self, more: int) -> None:
+        """Keep the table at most FULL, and room for more hashes. Pages of an array that were never written take no memory."""
+        wanted = self.size + more
+        if wanted > len(self._known):
+            known = np.empty(max(wanted, 2 * len(self._known)), np.uint64)
+            known[: self.size] = self._known[: self.size]
+            self._known = known
+        slots = len(self._slots)
+        while FULL * slots < wanted:
+            slots *= 2
+        if slots > len(self._slots):
+            del self._slots  # before the larger one is made
+            self._slots = np.zeros(slots, np.uint32)
+            _insert(self._known, self.size, self._slots)
+
+    def hashes(self) -> Hashes:
+        """Return the hashes in the order of ids."""
+        return self._known[: self.size]
+
+    def save(self, path: Path) -> None:
+        """Write the dictionary to files whose names start with `path`. It learns no more terms after that."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        del self._slots
+        hashes = self.hashes()
+        order = np.argsort(hashes).astype(np.uint32)  # no two are equal, so every way to sort gives this order
+        np.save(f"{path}.id.npy", order)
+        with ArrayWriter(Path(f"{path}.hash.npy"), "<u8") as out:
+            for start in range(0, len(order), SAVED_AT_ONCE):
+                out.append(hashes[order[start : start + SAVED_AT_ONCE]])
+        if self._text_sizes:
+            np.save(f"{path}.text_end.npy", np.cumsum(self._text_sizes, dtype=np.int64))
+            Path(f"{path}.text").write_bytes(self._text)
+
+
+class _Texts(NamedTuple):
+    """The texts of a dictionary, one after another, and where each ends."""
+
+    ends: Ids
+    data: npt.NDArray[np.uint8]
+
+
+class Dictionary:
+    """A dictionary on disk, as mapped arrays."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._hashes: Hashes = read_array(Path(f"{path}.hash.npy"))
+        self._ids: npt.NDArray[np.uint32] = read_array(Path(f"{path}.id.npy"))
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def find(self, terms: Sequence[str]) -> Ids:
+        """Return the ids of terms, -1 for those that the dictionary does not have."""
+        return self.find_hashes(hash_terms(terms))
+
+    def find_hashes(self, hashes: Hashes) -> Ids:
+        """Return the ids of terms by their hashes, -1 for those that the dictionary does not have."""
+        found = np.full(len(hashes), -1, np.int64)
+        if len(self._hashes) and len(hashes):
+            at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+            known = self._hashes[at] == hashes
+            found[known] = self._ids[at[known]]
+        return found
+
+    def by_id(self) -> Hashes:
+        """Return the hashes in the order of ids."""
+        hashes = np.empty(len(self._hashes), np.uint64)
+        hashes[self._ids] = self._hashes
+        return hashes
+
+    def texts(self, ids: Ids) -> list[str]:
+        """Return the texts of ids; empty if the dictionary keeps none."""
+        if self._stored_texts is None:
+            return [""] * len(ids)
+        ends, data = self._stored_texts
+        starts = np.where(ids > 0, ends[ids - 1], 0)
+        spans = zip(starts.tolist(), ends[ids].tolist(), strict=True)
+        return [data[start:end].tobytes().decode("utf-8", "surrogatepass") for start, end in spans]
+
+    def numbers(self, ids: Ids) -> Ids:
+        """Return the texts of ids, which are decimal numbers, as integers."""
+        values = np.zeros(len(ids), np.int64)
+        if self._stored_texts is not None:
+            _parse_decimals(*self._stored_texts, ids, values)
+        return values
+
+    @cached_property
+    def _stored_texts(self) -> _Texts | None:
+        end_path = Path(f"{self._path}.text_end.npy")
+        if not end_path.exists():
+            return None
+        return _Texts(read_array(end_path), mapped_bytes(Path(f"{self._path}.text")))

@@ -1,0 +1,190 @@
+"""Vectors of threads, trained on the collection itself: threads whose terms occur in similar contexts have similar vectors.
+
+Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is needed.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.schema import FIELDS, THREAD
+from porism.store.embedded.storage.columns import ArrayWriter, read_array
+from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+VECTOR_FAMILIES = ("words", "tuples")
+DIMENSIONS = 200
+MOST_TERMS = 30_000
+SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
+MIN_THREADS = 3  # threads that must contain a term
+BLOCK = 1024  # threads that are projected together
+SEED = 1
+SMALL_MATRIX = 300  # rows or columns up to which a matrix is decomposed exactly, not by iteration
+
+Matrix = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+
+def write_vectors(directory: Path, family: str, rows: Path) -> None:
+    """Learn a basis from the rows of a family, which are in the folder `rows`, and write it with the vector of every thread."""
+    threads = StoredThreadTerms(directory, family, rows)
+    basis = learn_basis(threads)
+    by_code = np.argsort(threads.codes)
+    np.save(directory / f"vectors.{family}.codes.npy", threads.codes[by_code])
+    np.save(directory / f"vectors.{family}.idf.npy", threads.idf[by_code])
+    np.save(directory / f"vectors.{family}.basis.npy", basis[by_code].astype(np.float16))
+    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
+        for at in range(0, len(threads), BLOCK):
+            block = np.arange(at, min(at + BLOCK, len(threads)))
+            vectors.append(_unit(threads.matrix(block) @ basis))
+
+
+def project_vectors(directory: Path, family: str, rows: Path, vectors: Vectors, codes: Ints) -> None:
+    """Write the vectors of the threads of a later segment on the basis of the first one; `codes` are the codes of all terms there, UNKNOWN
+    for new terms."""
+    basis = vectors.basis
+    columns, known = basis.columns(codes)
+    own = np.where(known, columns, -1).astype(np.int32)
+    threads = ThreadTerms(Rows(rows, family), read_array(directory / "threads.npy"), own, basis.idf)
+    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.matrix.shape[1]) as out:
+        for at in range(0, len(threads), BLOCK):
+            block = np.arange(at, min(at + BLOCK, len(threads)))
+            out.append(_unit(threads.matrix(block) @ basis.matrix.astype(np.float32)))
+
+
+class Basis:
+    """The basis that projects terms: codes in ascending order, their idf, and a row of the matrix for each."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self.codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
+        self.idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
+        self.matrix: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.basis.npy")
+
+    def columns(self, codes: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Return the positions of codes in the basis, and which codes it has; other positions mean nothing."""
+        if not len(self.codes):
+            return np.zeros(len(codes), np.int64), np.zeros(len(codes), np.bool_)
+        at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return at, self.codes[at] == codes
+
+
+class Vectors:
+    """The vectors of a family, and the basis that projects a query. Later segments have no basis of their own."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self._directory = directory
+        self._family = family
+        self._threads: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.npy")
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The basis."""
+        return Basis(self._directory, self._family)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return int(self._threads.shape[1])
+
+    def query(self, codes: Ints, weights: Matrix) -> Matrix:
+        """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
+        basis = self.basis
+        if not len(basis.codes) or not len(codes):
+            return np.zeros(basis.matrix.shape[1], np.float32)
+        at, known = basis.columns(codes)
+        at = at[known]
+        return _unit((weights[known] * basis.idf[at]) @ basis.matrix[at].astype(np.float32))
+
+    def threads(self, rows: Ints) -> Matrix:
+        """Return the vectors of threads."""
+        return half_floats().take(self._threads.view(np.uint16).take(rows, axis=0))
+
+
+@cache
+def half_floats() -> Matrix:
+    """Return the value of every half-precision number by its bits. Looking them up takes half the time of converting them."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+class ThreadTerms:
+    """Threads as weighted term vectors. `first` says where the rows of each thread start, `columns` has the column of every term, -1 for
+    none; `idf` is by column."""
+
+    def __init__(self, rows: Rows, first: Ints, columns: npt.NDArray[np.int32], idf: Matrix) -> None:
+        self._rows = rows
+        self._first = first
+        self._weights = np.array(THREAD.vector(FIELDS), np.float32)
+        self._column = columns
+        self.idf = idf
+
+    def __len__(self) -> int:
+        return len(self._first) - 1
+
+    def matrix(self, threads: Ints) -> csr_matrix:
+        """Return threads as a sparse matrix of root count x idf."""
+        from scipy.sparse import csr_matrix
+
+        starts, ends = self._rows.starts[self._first[threads]], self._rows.starts[self._first[threads + 1]]
+        sizes = ends - starts
+        places = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+        columns = self._column[self._rows.codes[places]]
+        known = columns >= 0
+        cells = self._rows.cells[places[known]]
+        counts = self._weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT)
+        rows = np.repeat(np.arange(len(threads)), sizes)[known]
+        matrix = csr_matrix((counts, (rows, columns[known])), (len(threads), len(self.idf)))  # sums equal places
+        matrix.data = np.sqrt(matrix.data) * self.idf[matrix.indices]
+        return matrix
+
+
+class StoredThreadTerms(ThreadTerms):
+    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain. `codes` has them by column."""
+
+    def __init__(self, directory: Path, family: str, rows: Path) -> None:
+        documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)
+        first: Ints = read_array(directory / "threads.npy")
+        number = len(first) - 1
+        usable = (documents >= MIN_THREADS) & (documents < max(MIN_THREADS + 1, number // 2))
+        # In the order of hashes: codes depend on the order in which terms came, and the vectors must not.
+        by_hash = read_array(directory / f"{family}.id.npy")
+        kept = by_hash[usable[by_hash]].astype(np.int64)
+        if len(kept) > MOST_TERMS:
+            kept = kept[np.sort(np.argsort(-documents[kept], kind="stable")[:MOST_TERMS])]
+        self.codes: Ints = kept
+        columns = np.full(len(documents), -1, np.int32)
+        columns[kept] = np.arange(len(kept))
+        idf = np.log((number + 1) / (documents[kept] + 1)).astype(np.float32)
+        super().__init__(Rows(rows, family), first, columns, idf)
+
+
+def learn_basis(threads: StoredThreadTerms) -> Matrix:
+    """Return the right singular vectors of the matrix of threads and terms, one column each."""
+    from scipy.sparse import diags, vstack
+    from scipy.sparse.linalg import svds
+
+    numbers = np.arange(len(threads))[:: max(1, -(-len(threads) // SAMPLE))]
+    matrix = vstack([threads.matrix(numbers[at : at + BLOCK]) for at in range(0, max(1, len(numbers)), BLOCK)], "csr")
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(1)).ravel())
+    # A small or plain collection has fewer independent directions than that, or none.
+    size = min(DIMENSIONS, min(matrix.shape) - 1, int((lengths > 0).sum()) - 1)
+    if size < 1:
+        return np.zeros((len(threads.codes), 1), np.float32)
+    matrix = (diags(1 / np.maximum(lengths, 1e-9)) @ matrix).astype(np.float32, copy=False)
+    if min(matrix.shape) <= SMALL_MATRIX:
+        vectors = np.linalg.svd(matrix.toarray(), full_matrices=False)[2][:size]
+    else:
+        vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2][::-1]
+    return np.ascontiguousarray(vectors.T, np.float32)
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
+    unit: Matrix = vectors / np.maximum(lengths, 1e-9)
+    return unit.astype(np.float32)

@@ -1,0 +1,1 @@
+"""A store in memory, written for clarity: what the embedded store computes, over plain dictionaries."""

@@ -1,0 +1,155 @@
+"""An index of formulas in memory: `FormulaStore` over plain lists. It says what the embedded one computes, and tests compare the two."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.features import Features, features
+from porism.analysis.schema import FORMULA_FAMILIES
+from porism.analysis.terms import feature_terms
+from porism.corpus.content import Expression
+from porism.corpus.store.collection import Collection
+from porism.formula.binary import unpack
+from porism.store.embedded.formulas.store import label_weights
+from porism.store.memory.posts import MemoryPost, MemoryTermIndex
+from porism.store.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
+
+Floats = npt.NDArray[np.float64]
+
+
+class MemoryFormulaTerms(MemoryTermIndex):
+    """Terms of formulas in memory: each formula is a document."""
+
+    def units(self, posts: Sequence[MemoryPost]) -> dict[str, list[list[MemoryPost]]]:
+        """Return the formulas."""
+        return {"formula": [[post] for post in posts]}
+
+
+class MemoryFormulas:
+    """The distinct formulas of a collection, in the order of visual ids."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._visuals = sorted({one.visual_id for one in collection.occurrences()})
+        self._expressions = [collection.expression(collection.visual(one).expression_id) for one in self._visuals]
+        self._features = [_features(one) for one in self._expressions]
+        self.terms = MemoryFormulaTerms([_document(row, found) for row, found in enumerate(self._features)])
+        self.labels: Mapping[str, int] = _number(
+            label for found in self._features for label in (*found.layout.labels, *found.operators.labels)
+        )
+        self.layout_weights = self._weights(lambda found: found.layout.labels)
+        self.operator_weights = self._weights(lambda found: found.operators.labels)
+        self._path_groups = Counter(key for found in self._features for _, key in _path_groups(found))
+
+    @property
+    def formulas(self) -> int:
+        """The number of formulas."""
+        return len(self._visuals)
+
+    def _weights(self, labels: Callable[[Features], Sequence[str]]) -> Floats:
+        counts = Counter(label for found in self._features for label in set(labels(found)))
+        return label_weights([counts[label] for label in self.labels], self.formulas)
+
+    @property
+    def unseen_label_weight(self) -> float:
+        """The weight of a label that no formula has."""
+        return float(label_weights([0], self.formulas)[0])
+
+    def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> Floats:
+        """Return ln(all path groups / path groups with this key) for each key."""
+        if not self._path_groups:
+            return np.ones(len(keys))
+        total = self._path_groups.total()
+        return np.array([math.log(total / max(1, self._path_groups[key])) for key in keys.tolist()])
+
+    def fetch(self, rows: Ints) -> Formulas:
+        """Return formulas in one batch of packed arrays."""
+        found = [self._features[row] for row in rows.tolist()]
+        edges = np.array([edge for one in found for edge in one.layout.edges], np.uint8)
+        return Formulas(
+            rows,
+            self._symbols([one.layout.labels for one in found], edges),
+            self._symbols([one.operators.labels for one in found], edges[:0]),
+            self._paths(found),
+        )
+
+    def _symbols(self, sequences: list[list[str]], edges: npt.NDArray[np.uint8]) -> SymbolSequences:
+        ends = np.cumsum([len(one) for one in sequences], dtype=np.int64)
+        labels = [self.labels[label] for one in sequences for label in one]
+        return SymbolSequences(_starts(ends), ends, np.array(labels, np.int32), edges)
+
+    def _paths(self, found: Sequence[Features]) -> PathRows:
+        paths = [one.tree_paths for one in found]
+        ends = np.cumsum([len(one.keys) for one in paths], dtype=np.int64)
+        labels = [
+            self.labels[one.operators.labels[below]]
+            for one, path in zip(found, paths, strict=True)
+            for below in path.below.tolist()
+        ]
+        return PathRows(
+            _starts(ends),
+            ends,
+            np.array([above for one in paths for above in one.above.tolist()], np.uint8),
+            np.array([key for one in paths for key in one.keys.tolist()], np.uint32),
+            np.array(labels, np.int32),
+            np.array([one.leaves for one in paths], np.int32),
+        )
+
+    def trees(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the packed trees of formulas."""
+        return [self._expressions[row].trees for row in rows]
+
+    def latex(self, rows: Sequence[int]) -> list[str]:
+        """Return the LaTeX of formulas."""
+        return [self._expressions[row].latex for row in rows]
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        return np.array([self._visuals[row] for row in rows.tolist()], np.int64)
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+        row_of = {number: row for row, number in enumerate(self._visuals)}
+        return np.array([row_of.get(number, UNKNOWN) for number in visual_ids.tolist()], np.int64)
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of the sub-expressions of expressions; those that no formula of the index has are left out."""
+        codes, known = self.terms.codes["parts"], self._collection.count("expressions")
+        parts = (
+            feature_terms(_features(self._collection.expression(number)))["parts"] if 0 < number <= known else ()
+            for number in expressions
+        )
+        return [[codes[term] for term in terms if term in codes] for terms in parts]
+
+
+def _features(expression: Expression) -> Features:
+    return features(*unpack(expression.trees))
+
+
+def _document(row: int, found: Features) -> MemoryPost:
+    document = MemoryPost(row, row, 0, False, False)
+    for family in FORMULA_FAMILIES:
+        document.counts[family].update(("formula", term) for term in getattr(found, family))
+    return document
+
+
+def _number(labels: Iterable[str]) -> dict[str, int]:
+    """Number labels in the order of their first appearance."""
+    ids: dict[str, int] = {}
+    for label in labels:
+        ids.setdefault(label, len(ids))
+    return ids
+
+
+def _path_groups(found: Features) -> set[tuple[int, int]]:
+    """Return the path groups of a formula: paths with the same upper end and the same key are one group."""
+    return set(zip(found.tree_paths.above.tolist(), found.tree_paths.keys.tolist(), strict=True))
+
+
+def _starts(ends: Ints) -> Ints:
+    return np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends

@@ -1,0 +1,144 @@
+"""An index in several segments conforms to the protocols and answers like one that was built from scratch, whatever was changed."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from store.segments.answers import assert_same
+from store.segments.site import Site, index_site, make_site
+
+import porism
+from porism.integrity import describe_file
+from porism.store.conformance import check_formulas, check_index
+from porism.store.embedded.manifest import SEARCH as KIND
+from porism.store.embedded.manifest import read_manifest, save_manifest
+from porism.store.embedded.segments.merging import merge
+from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.protocols import Term
+
+SAMPLE = (
+    Term("words", "prime", 2.0),
+    Term("words", "proof"),
+    Term("tag", "geometry", 0.5),
+    Term("words", "circl", 1.5),
+)
+LEARNED = ("posts/concepts.tsv", "vocabulary.tsv")
+
+
+def rebuilt(site: Site, index: Path, folder: Path) -> Path:
+    """Index a site from scratch, with what the first segment of another index has learned: that changes only when all are merged."""
+    fresh = index_site(site, folder)
+    first = index / read_manifest(index, KIND).segments[0].name
+    manifest = read_manifest(fresh, KIND)
+    for name in LEARNED:
+        shutil.copyfile(first / name, fresh / name)
+    learned = {name: describe_file(fresh / name) for name in LEARNED}
+    save_manifest(fresh, replace(manifest, files={**manifest.files, **learned}))
+    return fresh
+
+
+def split_index(site: Site, folder: Path, segments: int) -> Path:
+    """Index a site in so many segments, each with some of its threads."""
+    questions = site.questions()
+    size = -(-len(questions) // segments)
+    index = Path()
+    for start in range(0, len(questions), size):
+        threads = set(questions[start : start + size])
+        part = Site(site.random)
+        part.posts = {n: post for n, post in site.posts.items() if (post.parent_id or n) in threads}
+        part.comments = {n: one for n, one in site.comments.items() if one.post_id in part.posts}
+        part.links = {key: one for key, one in site.links.items() if one.post_id in threads}
+        if not start:
+            index = index_site(part, folder)
+            continue
+        with IndexWriter(index, "site") as writer:
+            writer.put(part.records())
+            writer.commit()
+    return index
+
+
+@pytest.mark.parametrize("segments", [1, 2, 5])
+def test_an_index_in_segments_conforms_and_ranks_like_one(tmp_path: Path, segments: int) -> None:
+    site = make_site(7, 15)
+    index = split_index(site, tmp_path / "split", segments)
+    assert len(read_manifest(index, KIND).segments) == segments
+    engine = porism.open(index)
+    check_index(engine.index.terms, engine.index.documents, SAMPLE)
+    check_formulas(engine.index.formulas.store)
+    assert_same(index, rebuilt(site, index, tmp_path / "whole"))
+
+
+def test_an_index_with_deletions_conforms(tmp_path: Path) -> None:
+    site = make_site(8, 10)
+    index = split_index(site, tmp_path / "split", 2)
+    with IndexWriter(index, "site") as writer:
+        for number in site.questions()[::4]:
+            site.forget(number)
+            writer.delete([number])
+        writer.commit()
+    engine = porism.open(index)
+    check_index(engine.index.terms, engine.index.documents, SAMPLE)
+    check_formulas(engine.index.formulas.store)
+    assert_same(index, rebuilt(site, index, tmp_path / "whole"))
+
+
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.sampled_from(("change", "change", "merge", "merge all")), min_size=3, max_size=4),
+)
+@settings(max_examples=2, deadline=None, phases=[Phase.generate], derandomize=True)
+def test_after_any_changes_an_index_answers_like_a_new_one(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, steps: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("site")
+    site = make_site(seed, 6)
+    index = index_site(site, folder / "live")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("porism.store.embedded.segments.merging.MOST_SEGMENTS", 2)
+        for number, step in enumerate(steps):
+            if step == "change":
+                with IndexWriter(index, "site") as writer:
+                    for _ in range(3):
+                        site.change(writer)
+                    writer.commit()
+            else:
+                merge(index, everything=step == "merge all")
+            assert_same(index, rebuilt(site, index, folder / f"fresh{number}"))
+
+
+def test_a_new_thread_is_projected_on_the_vectors_that_were_learned(tmp_path: Path) -> None:
+    site = make_site(9, 12)
+    index = index_site(site, tmp_path / "live", vectors=True)
+    lonely = next(post for post in site.posts.values() if post.kind == "question")
+    with IndexWriter(index, "site") as writer:
+        for number in (9_001, 9_002):  # the same text twice, in two segments
+            writer.put([replace(lonely, id=number, accepted_id=None)])
+            writer.commit()
+    documents = porism.open(index).index.documents
+    rows = documents.locate(np.array([9_001, 9_002])).threads
+    first, second = documents.fetch(rows, (), ("words",)).vectors["words"]
+    assert np.linalg.norm(first) == pytest.approx(1.0, abs=0.01)
+    assert first.tolist() == second.tolist()
+
+
+def test_of_equally_frequent_terms_the_vectors_take_those_with_the_lowest_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codes depend on the order in which terms came: after a merge, on what was changed before."""
+    monkeypatch.setattr("porism.store.embedded.vectors.MOST_TERMS", 20)
+    posts = index_site(make_site(5, 30), tmp_path / "site", vectors=True) / "posts"
+    documents = np.load(posts / "tuples.documents.npy").tolist()  # stored unsigned: a minus sign would wrap them around
+    codes = np.load(posts / "vectors.tuples.codes.npy")
+    hashes = dict(
+        zip(np.load(posts / "tuples.id.npy").tolist(), np.load(posts / "tuples.hash.npy").tolist(), strict=True)
+    )
+    usable = [code for code in hashes if 3 <= documents[code] < 15]
+    expected = sorted(usable, key=lambda code: (-documents[code], hashes[code]))
+    assert documents[expected[19]] == documents[expected[20]]
+    assert codes.tolist() == sorted(expected[:20])

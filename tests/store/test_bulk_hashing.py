@@ -1,0 +1,34 @@
+"""Hashes of many texts at once are those of the library, text by text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal, hash_rows, hash_texts
+from porism.store.embedded.terms.dictionary import hash_terms
+
+
+@pytest.mark.parametrize("width", range(9, 33))
+def test_texts_of_each_width(width: int) -> None:
+    rows = np.random.default_rng(width).integers(32, 127, (200, width), np.uint8)
+    assert hash_rows(rows).tolist() == hash_terms([row.tobytes().decode("ascii") for row in rows]).tolist()
+
+
+@pytest.mark.parametrize("width", [8, 9])
+def test_numbers_in_hexadecimal_digits(width: int) -> None:
+    rows = np.random.default_rng(width).integers(0, 256, (200, width), np.uint8)
+    assert hash_hexadecimal(rows).tolist() == hash_terms([row.tobytes().hex() for row in rows]).tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_of_any_width(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    widths = np.concatenate((np.arange(4, 300), random.integers(4, 140, 500)))
+    texts = [random.integers(32, 127, width, np.uint8).tobytes() for width in widths.tolist()]
+    found = hash_texts(np.frombuffer(b"".join(texts), np.uint8), np.cumsum(widths))
+    assert found.tolist() == hash_terms([text.decode("ascii") for text in texts]).tolist()
+
+
+def test_no_text() -> None:
+    assert len(hash_rows(np.empty((0, 16), np.uint8))) == 0
