@@ -20,7 +20,7 @@ from porism.corpus.sources.raw import Part, RawPost, Record
 from porism.corpus.store.collection import Collection
 from porism.search.learning.teaching import record_choice
 from porism.store.embedded.build import build_index
-from porism.store.embedded.encoded.texts import OPTION
+from porism.analysis.model_texts import OPTION
 from porism.store.embedded.manifest import SEARCH, read_manifest
 
 

@@ -320,7 +320,7 @@ def _searched(
 
 
 def _has_no_vectors(place: Path) -> bool:
-    from porism.store.embedded.encoded.texts import OPTION
+    from porism.analysis.model_texts import OPTION
     from porism.store.embedded.manifest import SEARCH, read_manifest
 
     return OPTION not in read_manifest(place, SEARCH).options

@@ -27,7 +27,7 @@ from porism.models.libraries import library
 from porism.search.answers.query_text import encoder_text
 from porism.search.learning.train import read_grades
 from porism.search.query import read_query
-from porism.store.embedded.encoded.texts import post_texts
+from porism.analysis.model_texts import post_texts
 
 LENGTH = 192
 BATCH = 8  # posts; larger ones are not faster on few cores

@@ -45,7 +45,7 @@ from porism.search.query import read_query
 from porism.store.embedded.encoded.adding import add_vectors
 from porism.store.embedded.encoded.record import DEFAULT_FIELDS, DEFAULT_LENGTH, IndexEncoder
 from porism.store.embedded.encoded.store import EncodedPosts
-from porism.store.embedded.encoded.texts import EncodedField
+from porism.analysis.model_texts import EncodedField
 
 ENCODER_WEIGHTS = (0.0, 0.2, 0.3, 0.4, 0.6, 0.8, 1.1)
 HEAD = (

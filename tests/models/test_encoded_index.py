@@ -16,7 +16,7 @@ from porism.search.verify import verify_index
 from porism.store.embedded.encoded import nearest
 from porism.store.embedded.encoded.adding import add_vectors, remove_vectors
 from porism.store.embedded.encoded.record import EncoderEntry, IndexEncoder
-from porism.store.embedded.encoded.texts import FIELDS
+from porism.analysis.model_texts import FIELDS
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge

@@ -17,7 +17,7 @@ from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _meas
 from porism.search.learning.train import read_grades
 from porism.store.embedded.encoded.adding import add_vectors
 from porism.store.embedded.encoded.record import IndexEncoder
-from porism.store.embedded.encoded.texts import FIELDS
+from porism.analysis.model_texts import FIELDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

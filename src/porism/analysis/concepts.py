@@ -7,15 +7,13 @@ and a formula form a concept when they occur in the same posts far more often th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import NamedTuple
 
 from porism.analysis.words import FORMULA, WORD, stems, stems_of, stopwords
 
-NAME = "concepts.tsv"
 LONGEST_NAME = 3  # words
 
 
@@ -103,22 +101,3 @@ def log_likelihood_ratio(both: int, left: int, right: int, total: int) -> float:
     return 2.0 * sum(
         cell * math.log(cell * total / margin) for cell, margin in zip(cells, margins, strict=True) if cell
     )
-
-
-def write_concepts(concepts: Iterable[Concept], directory: Path) -> None:
-    """Write concepts as a table."""
-    with (directory / NAME).open("w", encoding="utf-8", newline="") as out:
-        for concept in concepts:
-            latex = " ".join(concept.latex.split())
-            out.write(
-                f"{concept.name}\t{concept.display_name}\t{concept.formula_term}\t{concept.posts}\t{concept.strength:.2f}\t{latex}\n"
-            )
-
-
-def read_concepts(directory: Path) -> list[Concept]:
-    """Read the concepts of an index."""
-    found = []
-    for line in (directory / NAME).read_text("utf-8").splitlines():
-        name, display_name, formula_term, posts, strength, latex = line.split("\t", 5)
-        found.append(Concept(name, display_name, formula_term, latex, int(posts), float(strength)))
-    return found

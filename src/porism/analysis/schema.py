@@ -91,4 +91,5 @@ LINKS = View.of("thread", {"linked_titles": 1.0})
 HEADINGS = View.of("thread", dict.fromkeys(HEADING_FIELDS, 1.0))
 ANSWER = View.of("answer", {"answer": 1.0, "answer_comments": 0.5})
 EVERY_FIELD = View.of("thread", dict.fromkeys(FIELDS, 1.0))
+FORMULA = View.of("formula", {"formula": 1.0})  # a distinct formula has a single field
 VIEWS: Mapping[str, View] = {"thread": THREAD, "title": TITLE, "headings": HEADINGS, "links": LINKS, "answer": ANSWER}

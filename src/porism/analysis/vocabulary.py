@@ -1,26 +1,19 @@
 """The words of a collection as people write them, with their counts: what corrections of spelling choose from.
 
-The index of terms has stems, from which a word cannot be shown. The vocabulary is read from at most MAX_POSTS posts, evenly spread, so that its
-cost is bounded; words that occur only once there are mostly misspelt themselves and are left out, unless they are in a title.
+The index of terms has stems, from which a word cannot be shown.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.words import WORD
 from porism.compiled import compiled
-from porism.corpus.store.collection import Collection
-from porism.text.segment import Text
 
-NAME = "vocabulary.tsv"
-MAX_POSTS = 200_000
 LONGEST = 40  # letters of a word; longer ones are no words
 
 
@@ -32,37 +25,17 @@ class NearWord(NamedTuple):
     distance: int
 
 
-def write_vocabulary(collection: Collection, directory: Path) -> None:
-    """Count the words of a collection and write them, one a line, in alphabetical order."""
-    counts: Counter[str] = Counter()
-    titles: set[str] = set()
-    step = max(1, collection.count("posts") // MAX_POSTS)
-    for number, post in enumerate(collection.posts()):
-        if number % step == 0:
-            counts.update(_words(post.body))
-            own = _words(post.title)
-            counts.update(own)
-            titles.update(own)
-    kept = sorted(word for word, count in counts.items() if count > 1 or word in titles)
-    (directory / NAME).write_text("".join(f"{word}\t{counts[word]}\n" for word in kept), "utf-8")
-
-
-def _words(text: Text) -> list[str]:
-    plain = " ".join(segment.text for segment in text.segments if segment.kind == "text")
-    return [word for word in WORD.findall(plain.lower()) if word.isalpha() and 1 < len(word) <= LONGEST]
-
-
 class Vocabulary:
-    """The words of an index; empty for an index without the file."""
+    """The words of an index and their counts."""
 
-    def __init__(self, directory: Path | None = None) -> None:
-        self._path = None if directory is None else directory / NAME
+    def __init__(self, read: Callable[[], Mapping[str, int]] = dict) -> None:
+        """`read` returns the count of every word; it is called when the first word is looked up."""
+        self._read = read
 
     @cached_property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> Mapping[str, int]:
         """The count of every word."""
-        lines = self._path.read_text("utf-8").splitlines() if self._path is not None and self._path.exists() else []
-        return {word: int(count) for word, _, count in (line.partition("\t") for line in lines)}
+        return self._read()
 
     @cached_property
     def _letters(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

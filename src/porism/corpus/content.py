@@ -205,6 +205,10 @@ class Content(Protocol):
         """Return the formulas with each visual id."""
         ...
 
+    def uses(self, visual_ids: Sequence[int], most: int) -> dict[int, list[Formula]]:
+        """Return the first formulas of posts with each visual id that a search may return, at most `most` of each."""
+        ...
+
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return expressions by their ids."""
         ...

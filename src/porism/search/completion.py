@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.search.reading.grammar import latex_readings
 
 MAX_TITLES, MAX_FORMULAS, MAX_TAGS = (
@@ -45,8 +45,8 @@ class _Entry(NamedTuple):
 class Completer:
     """Completes queries from a collection. The lists are read at the first call."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._collection = collection
+    def __init__(self, content: Content) -> None:
+        self._content = content
 
     def complete(self, typed: str, k: int = 8) -> Completions:
         """Return at most k continuations of a text: after `tag:` tags, in a formula formulas, otherwise titles and tags."""
@@ -82,17 +82,17 @@ class Completer:
 
     @cached_property
     def _titles(self) -> list[_Entry]:
-        titles = (" ".join(text.plain().split()) for text in self._collection.titles(MAX_TITLES))
+        titles = (" ".join(text.plain().split()) for text in self._content.titles(MAX_TITLES))
         return [_Entry(" ".join(title.lower().replace("$", "").split()), title) for title in titles if title]
 
     @cached_property
     def _tags(self) -> list[_Entry]:
-        names = [tag.name for tag, _ in zip(self._collection.tags(), range(MAX_TAGS), strict=False)]
+        names = [tag.name for tag, _ in zip(self._content.tags(), range(MAX_TAGS), strict=False)]
         return [_Entry(name.lower(), name) for name in names]
 
     @cached_property
     def _formulas(self) -> list[_Entry]:
-        common = (one.latex.strip() for one in self._collection.most_common(MAX_FORMULAS))
+        common = (one.latex.strip() for one in self._content.most_common(MAX_FORMULAS))
         return [_Entry(_SPACES.sub("", latex), latex) for latex in common if len(latex) >= SHORTEST_FORMULA]
 
 

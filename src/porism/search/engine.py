@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from cachetools import LRUCache
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.deadline import check
 from porism.errors import PorismError
 from porism.integrity import VERIFY, Verify
@@ -33,7 +33,7 @@ from porism.search.arguments import (
     check_text,
     check_years,
 )
-from porism.search.ask import Asking, best_passage, best_passages
+from porism.search.ask import MAX_POSTS, Asking, best_passage, best_passages
 from porism.search.cache_counts import CacheCounts
 from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
@@ -41,24 +41,24 @@ from porism.search.display.page import SORTS, HitPage, Sort, also_searched
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.features.feature import KINDS, Kind
-from porism.search.formulas.readings import choose_readings
+from porism.search.formulas.readings import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
-from porism.search.index import Index, open_index
+from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.reading.box import Box
+from porism.search.reading.frequencies import Frequencies
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
-from porism.search.restriction import restrict
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
-from porism.search.verify import DamageFinder
-from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.store.protocols import UNKNOWN, Filter
+from porism.store import explained, open_store
+from porism.store.protocols import UNKNOWN, Filter, Snapshot, Store, StoredPost, TextQuery
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions
     from porism.search.generation.endpoint import Endpoint
     from porism.search.generation.generate import AnswerBasis
 
+MAX_READ = 1000  # best hits that are compared with phrases, excluded words and authors
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 
@@ -70,30 +70,30 @@ def _explain_damage(method: Callable[Concatenate[Engine, P], T]) -> Callable[Con
     """Make a method report errors that come from damaged files as such."""
 
     @wraps(method)
-    def explained(self: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with self._damage.explained():
+    def wrapped(self: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with explained(self.store):
             return method(self, *args, **kwargs)
 
-    return explained
+    return wrapped
 
 
 class Engine:
     """An opened index. Many threads may use it at once."""
 
-    def __init__(self, index: Index, collection: Collection, model: Model, path: Path | None = None) -> None:
-        self.path = path
-        self.index = index
-        self.collection = collection
-        self.content = collection
-        self.model = model
+    def __init__(
+        self, snapshot: Snapshot, model: Model | None = None, store: Store | None = None, *, adapt: bool = True
+    ) -> None:
+        """`store` is where the snapshot comes from, so that the engine can be refreshed. Without `adapt`, the factors of ranking that the
+        collection chose do not count."""
+        self.store = store
+        self.snapshot = snapshot
+        self.index = index = Index(snapshot)
+        self.model = model = model or load_model()
         self.endpoint: Endpoint | None = None
-        self._generation = 0
-        self._encoder: str | Path | None = None
-        self.name = _name(collection.path.resolve(), path)
-        self.formula_searcher = index.formulas
+        self.name = snapshot.info.name
         contexts = self._contexts = Contexts(index)
         self._candidates = ThreadCandidates(contexts)
-        adapted = model.adapted(index.adaptation)
+        adapted = model.adapted(index.adaptation) if adapt else model
         self._rerankers = {kind: FeatureReranker(contexts, adapted, kind) for kind in KINDS}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
         self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
@@ -101,42 +101,40 @@ class Engine:
         self.cache_counts = CacheCounts()
         self._lock = Lock()
         self._reader = QueryReader(index)
-        self._damage = DamageFinder(path)
+
+    @property
+    def content(self) -> Content:
+        """The posts as people read them."""
+        return self.snapshot.content
 
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        address: str | Path,
         model: str | Path | None = None,
         verify: Verify = "quick",
         encoder: str | Path | None = None,
     ) -> Engine:
-        """Open an index, or say what is wrong with it and what to run.
+        """Open an index by its address, or say what is wrong with it and what to run.
 
         `model` names a file that `porism train` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
         when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
         "all" every file, "none" nothing but sizes.
         """
-        place = Path(path)
         chosen = check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
-        with DamageFinder(place).explained():
-            opened = open_index(place, chosen, encoder)
-            engine = cls(opened.index, opened.collection, fitted, place)
-        engine._generation, engine._encoder = opened.generation, encoder
-        return engine
+        store = open_store(address, chosen, encoder)
+        with explained(store):
+            return cls(store.snapshot(), fitted, store)
 
     def refresh(self) -> Engine:
         """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
-        if self.path is None or read_manifest(self.path, SEARCH).generation == self._generation:
+        if self.store is None or self.store.generation() == self.snapshot.info.generation:
             return self
-        opened = open_index(self.path, encoder=self._encoder)
-        if self.index.encoded and opened.index.encoded:
-            opened.index.encoded.adopt(self.index.encoded.encoder)
-        engine = Engine(opened.index, opened.collection, self.model, self.path)
-        engine._generation, engine.endpoint = opened.generation, self.endpoint
-        engine.cache_counts = self.cache_counts
-        engine._encoder = self._encoder
+        engine = Engine(self.store.snapshot(), self.model, self.store)
+        if engine.snapshot.learned.encoder and self.snapshot.learned.encoder:
+            engine.snapshot.learned.encoder.adopt(self.snapshot.learned.encoder)
+        engine.endpoint, engine.cache_counts = self.endpoint, self.cache_counts
         return engine
 
     @_explain_damage
@@ -181,9 +179,7 @@ class Engine:
         if box.restricts_text:
             ranking = self._restricted(read, kind, allow, box)
         grouped = check_flag(group, "search", "group")
-        votes = self.collection.has_votes
-        matches, highlighter = self._matches(read), self._highlighter(read)
-        page = HitPage(self.index.documents, context, ranking, matches, highlighter, group=grouped, has_votes=votes)
+        page = HitPage(self.snapshot, context, ranking, self._matches(read), self._highlighter(read), group=grouped)
         hits = page.hits(offset, k, check_choice(sort, "search", "sort", SORTS))
         hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
         return Results(
@@ -207,7 +203,7 @@ class Engine:
     def score(self, query: ReadQuery, kind: Kind, hidden: HiddenText | None = None) -> ScoredQuery:
         """Find and score the candidates of a query; for an example, without the text of the right thread that would tell it."""
         reranker = self._rerankers[kind]
-        threads = reranker.choose(self._candidates.search(query, MOST_THREADS), hidden)
+        threads = reranker.choose(self._candidates.find(query, MOST_THREADS), hidden)
         return reranker.score(query, threads, hidden=hidden)
 
     @_explain_damage
@@ -231,12 +227,12 @@ class Engine:
     def features(self, query: ReadQuery, kind: Kind) -> FeatureTable:
         """Compute every feature of the candidates of a query, also those without a weight: what training needs."""
         reranker = self._rerankers[kind]
-        return reranker.score(query, reranker.choose(self._candidates.search(query, MOST_THREADS)), every=True).table
+        return reranker.score(query, reranker.choose(self._candidates.find(query, MOST_THREADS)), every=True).table
 
     def _filtered(self, query: ReadQuery, kind: Kind, allow: Filter) -> RankedQuery:
         """Rank the candidates that a filter allows. The filter decides which posts are compared, not how they score."""
         reranker = self._rerankers[kind]
-        found = self._candidates.search(query, MOST_THREADS, allow)
+        found = self._candidates.find(query, MOST_THREADS, allow)
         return reranker.score_more(self.ranked(query, kind).scoring, reranker.choose(found).ranked).ranked(kind, allow)
 
     def _restricted(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
@@ -246,7 +242,10 @@ class Engine:
             known = self._restrictions.get(key)
         if known is not None:
             return known
-        allowed = restrict(self.rank(query, kind, allow), box, self.index.documents, self.collection)
+        ranking = self.rank(query, kind, allow).top(MAX_READ)
+        wanted = TextQuery(ranking.ids.tolist(), box.phrases, box.excluded, box.users)
+        kept = np.isin(ranking.ids, self.snapshot.search([wanted])[0].numbers)
+        allowed = Ranking(ranking.ids[kept], ranking.scores[kept])
         with self._lock:
             self._restrictions[key] = allowed
         return allowed
@@ -261,36 +260,47 @@ class Engine:
         latex = check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
         k, offset = check_page(k, offset, "formulas")
         mode = check_choice(mode, "formulas", "mode", MODES)
-        return formula_page(self.formula_searcher, self.collection, latex, k, mode, offset)
+        return formula_page(self.index.formulas, self.content, latex, k, mode, offset)
 
     @_explain_damage
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Explain the score of a post for a query; the parts sum to the score."""
         read = self.read(check_query(query, "explain"))
-        found = self.index.documents.locate(np.array([check_integer(id, "explain", "id", example=754)]))
+        found = self.snapshot.locate(np.array([check_integer(id, "explain", "id", example=754)]))
         thread, position = int(found.threads[0]), int(found.positions[0])
         if thread == UNKNOWN:
-            raise PorismError(f"no post {id} in this index", where=str(self.path or ""), fix="porism search lists ids")
+            raise PorismError(
+                f"no post {id} in this index", where=self.snapshot.info.address, fix="porism search lists ids"
+            )
         kind: Kind = "questions" if position == 0 else "answers"
         scored = self._rerankers[kind].score_more(self.ranked(read, kind).scoring, np.array([thread]))
         candidate = Candidate(0, None if position == 0 else position - 1)
         if scored.scores(kind)[candidate.answer or 0] <= 0:
             raise PorismError(f"post {id} is not a result of this query", fix="list the results with `porism search`")
-        post = self.index.documents.posts([id])[0].post
+        matches = self._matches(read)
+        post = self._posts([id], matches)[0].post
         fields = [post.title, post.body] if kind == "questions" else [post.body]
-        return Explainer(scored, self._matches(read).parts, self._highlighter(read)).explain(candidate, fields)
+        return Explainer(scored, matches.parts, self._highlighter(read)).explain(candidate, fields)
 
     @_explain_damage
-    def highlights(self, query: str | Query) -> SnippetBuilder:
-        """Return what highlights the words and formulas of a query in any text, for example on the page of a thread."""
+    def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
+        """Return what highlights the words and formulas of a query in the texts of some posts, for example on the page of a thread."""
         read = self.read(check_query(query, "highlights"))
-        return SnippetBuilder(self._matches(read), self._highlighter(read))
+        matches = self._matches(read)
+        self._posts(posts, matches)
+        return SnippetBuilder(matches, self._highlighter(read))
+
+    def _posts(self, ids: Sequence[int], matches: QueryMatches) -> list[StoredPost]:
+        """Read posts, and which of their formulas share parts with a query."""
+        found = self.snapshot.posts(ids, matches.parts.terms)
+        matches.parts.use(found.parts)
+        return found.posts
 
     @_explain_damage
     def ask(self, query: str | Query, generate: bool = True) -> Extract:
         """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is set and `generate` is true."""
         asking = self._asking(query)
-        found = best_passage(self.index.documents, asking)
+        found = best_passage(asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
             return found
         from porism.search.generation.generate import generate_answer
@@ -302,22 +312,22 @@ class Engine:
     def answer_basis(self, query: str | Query) -> AnswerBasis:
         """Return what a language model needs to answer a question: the best passage, and the passages of the best posts."""
         asking = self._asking(query)
-        found = best_passage(self.index.documents, asking)
+        found = best_passage(asking)
         return self._basis(query, asking, found)
 
     def _asking(self, query: str | Query) -> Asking:
         began = time.perf_counter()
         read = self.read(check_query(query, "ask"))
         kind = self._available("answers")
-        hits = list(self.rank(read, kind))
-        builder = SnippetBuilder(self._matches(read), self._highlighter(read))
-        return Asking(hits, builder, read.notes, began)
+        matches = self._matches(read)
+        posts = self._posts(self.rank(read, kind).top(MAX_POSTS).ids.tolist(), matches)
+        return Asking(posts, SnippetBuilder(matches, self._highlighter(read)), read.notes, began)
 
     def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
         from porism.search.generation.generate import AnswerBasis
 
         question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
-        return AnswerBasis(question, extract, best_passages(self.index.documents, asking))
+        return AnswerBasis(question, extract, best_passages(asking))
 
     @_explain_damage
     def complete(self, typed: str, k: int = 8) -> Completions:
@@ -329,7 +339,7 @@ class Engine:
     def _completer(self) -> Completer:
         from porism.search.completion import Completer
 
-        return Completer(self.collection)
+        return Completer(self.content)
 
     @_explain_damage
     def read(self, query: str | Query) -> ReadQuery:
@@ -341,7 +351,9 @@ class Engine:
         if isinstance(query, str):
             return self._reader.read(query, as_words, verbatim)
         read = read_query(query.title or query.text, query.text if query.title else "", query.tags)
-        return TypedQuery(choose_readings(read, self.index.terms), Box(""), QueryReading())
+        return TypedQuery(
+            choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
+        )
 
     def _time_notes(self, ranked: RankedQuery) -> tuple[str, ...]:
         return unmatched_notes(ranked.scoring.context.unmatched)
@@ -352,21 +364,14 @@ class Engine:
             known = self._matching.get(query)
         if known is None:
             formulas = [formula.parsed for formula in query.formulas]
-            known = QueryMatches(self._contexts.of(query).terms, formulas, self.formula_searcher.store)
+            known = QueryMatches(self._contexts.of(query).terms, formulas)
             with self._lock:
                 self._matching[query] = known
         return known
 
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]
-        return Highlighter(formulas, self.formula_searcher.store, MAX_HIGHLIGHTED_FORMULAS)
-
-
-def _name(collection: Path, index: Path | None) -> str:
-    """Return the name of the folder of a collection; of the index, if an update has put the collection into it."""
-    if index is not None and collection.is_relative_to(index.resolve()):
-        collection = index.resolve()
-    return collection.parent.name if collection.name in ("collection", "index") else collection.name
+        return Highlighter(formulas, self.index.formulas.symbols, MAX_HIGHLIGHTED_FORMULAS, self._matches(query).parts)
 
 
 def _common_years(first: tuple[int, int] | None, second: tuple[int, int] | None) -> tuple[int, int] | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from porism.analysis.schema import THREAD, View
 from porism.search.answers.context import QueryContext
 from porism.search.answers.term_search import TermSearch
@@ -31,6 +29,9 @@ class TermRetriever(Retriever):
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k posts."""
-        found = self._search.candidates(QueryContext(query, self._index), k)
-        ids = self._index.documents.post_ids(self._unit, found.rows)
-        return Ranking(np.asarray(ids), found.scores)
+        snapshot = self._index.snapshot
+        found = snapshot.search([self._search.query(QueryContext(query, self._index), k)])[0]
+        if self._unit != "thread":
+            return Ranking(found.numbers, found.scores)
+        threads = snapshot.threads(found.numbers, ())
+        return Ranking(threads.post_ids[threads.starts], found.scores)

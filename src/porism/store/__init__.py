@@ -1,15 +1,57 @@
-"""The one door to the data: a store is opened by an address and gives snapshots, which search and pages read, and a writer."""
+"""The one door to the data: a store is opened by an address, and gives snapshots, which search and pages read, and a writer."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from porism.corpus.content import Content
-from porism.integrity import Verify
+from porism.errors import PorismError
+
+if TYPE_CHECKING:
+    from porism.corpus.content import Content
+    from porism.integrity import Verify
+    from porism.store.protocols import Store
+
+MEMORY = "memory:"
+PLUGINS = "porism.stores"  # entry points: the scheme of an address, and a function of the address that returns a store
+
+
+def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> Store:
+    """Open a store: a folder, `memory:`, or an address such as `opensearch://host:9200/name` of a store that a package adds.
+
+    `verify` and `encoder` concern a folder: what is compared with checksums before it is read, and where the model of its vectors is now ("none"
+    leaves them out).
+    """
+    scheme, colon, _ = str(address).partition("://")
+    if str(address) == MEMORY:
+        from porism.store.memory.store import MemoryStore
+
+        return MemoryStore()
+    if not colon:
+        from porism.store.embedded.store import open_folder
+
+        return open_folder(address, verify, encoder)
+    found = next(iter(entry_points(group=PLUGINS, name=scheme)), None)
+    if found is None:
+        known = ", ".join(sorted(one.name for one in entry_points(group=PLUGINS))) or "none"
+        fix = f"install the package that opens such addresses (schemes that are installed: {known}), or name a folder"
+        raise PorismError(f"no store has addresses that begin with {scheme}://", where=str(address), fix=fix)
+    store: Store = found.load()(str(address))
+    return store
 
 
 def open_content(address: str | Path, verify: Verify = "quick") -> Content:
-    """Open what people read of a collection: by the folder of the collection itself, or of an index of it."""
-    from porism.corpus.store.collection import Collection
+    """Open what people read of a collection: by the folder of the collection itself, or by the address of an index of it."""
+    if "://" in str(address):
+        return open_store(address).snapshot().content
+    from porism.store.embedded.store import open_folder_content
 
-    return Collection.open(address, verify)
+    return open_folder_content(address, verify)
+
+
+def explained(store: Store | None) -> AbstractContextManager[None]:
+    """Return a context in which errors that come from damaged files of a store are reported as such, where the store can tell."""
+    found: AbstractContextManager[None] = getattr(store, "explained", nullcontext)()
+    return found

@@ -1,28 +1,41 @@
-"""The protocols through which ranking reaches an index: `TermIndex`, and `DocumentStore` for posts or `FormulaStore` for formulas.
+"""What search reads and writes, wherever it is kept: `Store`, `Snapshot`, `Writer`, and the values that they exchange.
 
-`TermIndex` turns terms into candidates; the two stores return everything that re-ranking and display read of them, in one batch. The
-embedded index (mapped files) and an index in memory implement all three; a search cluster can implement them later.
-`porism.store.conformance` checks an implementation.
+A snapshot answers a query in a handful of calls, each of which names many items: `statistics`, `search`, `threads`, `formulas`, `posts`, and
+`locate` for posts that somebody else found. `docs/why/store.md` says what each of them costs in an embedded store and in a search cluster.
+
+Keys of terms and numbers of documents are the store's own integers. They are valid within one snapshot; above the store nobody computes with
+them, they are compared and given back. `porism.store.conformance` checks an implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.concepts import Concept
 from porism.analysis.schema import Unit, View
+from porism.analysis.vocabulary import Vocabulary
+from porism.corpus.content import Content
 from porism.corpus.post import Post, PostKind
-from porism.store.embedded.storage.rows import FIELD_SHIFT
-from porism.store.weighting import ViewCounts, Weighting
+from porism.store.weighting import BM25, ViewCounts, Weighting
+
+if TYPE_CHECKING:
+    from porism.corpus.sources.raw import RawLink, Record
+    from porism.corpus.update.delta import Delta
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint32]
-UNKNOWN = -1  # the code of a term that no document contains
+Values = npt.NDArray[np.float32]
+DEFAULT_WEIGHTING = BM25()
+UNKNOWN = -1  # the key of a term that no document contains, or the number of a document that is not there
+
+# What a store may declare besides the required core: weightings other than BM25, searches over questions and answers, vectors of a model.
+Option = Literal["weightings", "units", "vectors"]
+OPTIONS: tuple[Option, ...] = ("weightings", "units", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +48,20 @@ class Term:
 
 
 class TermStatistics(NamedTuple):
-    """For each requested term: the code by which documents name it (UNKNOWN if none does), and the number of documents of the view that
-    contain it."""
+    """For each requested term: its key (UNKNOWN if no document contains it), and the number of documents that contain it."""
 
-    codes: Ints
+    keys: Ints
     documents: Ints
 
 
-class Candidates(NamedTuple):
-    """Rows of a unit, best first; equal scores in the order of rows."""
+class Hits(NamedTuple):
+    """Numbers of documents, best first; equal scores in the order of ids."""
 
-    rows: Ints
+    numbers: Ints
     scores: Floats
+
+
+NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,73 +85,103 @@ class Filter:
         return passed & accepted if self.accepted else passed
 
 
-class TermIndex(Protocol):
-    """An inverted index with raw counts per field."""
+@dataclass(frozen=True, slots=True)
+class TermQuery:
+    """Search the k documents of the view's unit with the largest sum of weights, among those that contain one of the terms and all the required
+    ones. `allow` restricts the documents before the best are chosen."""
 
-    def count(self, family: str, view: View) -> ViewCounts:
-        """Return the number of documents of a view and the sum of their lengths in a family."""
-        ...
+    terms: Sequence[Term]
+    view: View
+    k: int
+    weighting: Weighting = DEFAULT_WEIGHTING
+    allow: Filter | None = None
+    required: Sequence[Term] = ()
 
-    def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
-        """Return the statistics of many terms in one call; a term's weight does not matter."""
-        ...
 
-    def frequencies(self, family: str, codes: Ints) -> Ints:
-        """Return how many threads contain each term, by the codes that documents use."""
-        ...
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """Search those of some posts, named by their ids, that have all phrases, no excluded word, and one of the authors (by name or number). Title and body
+    count, the title of an answer's question as well. The numbers of its hits are ids of posts, in the order given."""
 
-    def texts(self, family: str, codes: Ints) -> list[str]:
-        """Return the terms with these codes. Words, tags and visual ids have texts; those of other families may be empty."""
-        ...
+    posts: Sequence[int]
+    phrases: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
 
-    def numbers(self, family: str, codes: Ints) -> Ints:
-        """Return the terms with these codes, which are decimal numbers such as visual ids, as integers."""
-        ...
 
-    def search(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        k: int,
-        *,
-        allow: Filter | None = None,
-        required: Sequence[Term] = (),
-    ) -> Candidates:
-        """Return the k documents of the view's unit with the largest sum of weights, among those that contain one of the terms and all
-        the required ones. `allow` restricts the documents before the best are chosen."""
-        ...
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """Search the threads whose questions (or titles, or answers: `field`) have vectors by the store's model that are nearest to one."""
+
+    field: str
+    vector: Values
+    k: int
+
+
+Search = TermQuery | TextQuery | VectorQuery
 
 
 class TermRows(NamedTuple):
-    """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]: the code of a term,
-    and a cell that packs a field and a count (see `porism.store.embedded.storage.rows`). Codes are in no order. The arrays may hold more than these
-    entries: families of a batch may share them."""
+    """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]: the key of a term, the number
+    of a field, and how often the term occurs there. Keys are in no order; a frequent term may have several entries. The arrays may hold
+    more than these entries: families of a batch may share them."""
 
     starts: Ints
     ends: Ints
-    codes: Codes
-    cells: npt.NDArray[np.uint8]
+    keys: npt.NDArray[np.unsignedinteger[Any]]
+    fields: npt.NDArray[np.uint8]
+    counts: npt.NDArray[np.uint8]
     lengths: npt.NDArray[np.int32]  # of each post, by field
+
+    def without(self, post: int, fields: Collection[int]) -> TermRows:
+        """Return the same rows without some fields of a post."""
+        keys, numbers, counts = self.keys.copy(), self.fields.copy(), self.counts.copy()
+        ends, lengths = self.ends.copy(), self.lengths.copy()
+        own = slice(int(self.starts[post]), int(self.ends[post]))
+        kept = ~np.isin(numbers[own], list(fields))
+        end = own.start + int(kept.sum())
+        for column, before in ((keys, self.keys), (numbers, self.fields), (counts, self.counts)):
+            column[own.start : end] = before[own][kept]
+        ends[post] = end
+        lengths[post, list(fields)] = 0
+        return TermRows(self.starts, ends, keys, numbers, counts, lengths)
+
+
+class TermLookup(Protocol):
+    """What a store knows of the terms in records, by their keys. No call: it comes with the records, or from a table that is read once."""
+
+    def documents(self, family: str, keys: Ints) -> Ints:
+        """Return how many threads contain each term."""
+        ...
+
+    def texts(self, family: str, keys: Ints) -> list[str]:
+        """Return the terms themselves; of families other than words they may be empty."""
+        ...
+
+    def formulas(self, keys: Ints) -> Ints:
+        """Return the numbers of formulas by the keys with which posts name them, UNKNOWN for formulas that a search does not return."""
+        ...
 
 
 class Threads(NamedTuple):
     """A batch of threads in the order requested. Posts of a thread follow each other, the question first: those of thread number i are
-    the posts from starts[i] to ends[i] of the batch. `terms` has the requested families, `vectors` the requested kinds (one row a thread)."""
+    the posts from starts[i] to ends[i] of the batch. `terms` has the requested families, `vectors` the requested kinds: one row a thread, or one
+    row an answer where answers are encoded."""
 
-    rows: Ints
+    numbers: Ints
     starts: Ints
     ends: Ints
     post_ids: Ints
     years: Ints  # of each post; 0 where the source does not say
     accepted: npt.NDArray[np.bool_]  # of each post: an accepted answer, or a question that has one
     terms: Mapping[str, TermRows]
-    vectors: Mapping[str, npt.NDArray[np.float32]]
+    vectors: Mapping[str, Values]
+    lookup: TermLookup
 
     def without(self, thread: int, fields: Collection[int], families: Collection[str]) -> Threads:
         """Return the same batch without some fields, by number, of the question of a thread, by its position, in some families."""
         post = int(self.starts[thread])
-        changed = {family: _without(self.terms[family], post, fields) for family in families if family in self.terms}
+        changed = {family: self.terms[family].without(post, fields) for family in families if family in self.terms}
         return self._replace(terms={**self.terms, **changed})
 
     def answers(self) -> tuple[Ints, Ints]:
@@ -147,15 +192,12 @@ class Threads(NamedTuple):
         return self.starts[thread_of] + 1 + within, thread_of
 
 
-def _without(rows: TermRows, post: int, fields: Collection[int]) -> TermRows:
-    codes, cells, ends, lengths = rows.codes.copy(), rows.cells.copy(), rows.ends.copy(), rows.lengths.copy()
-    own = slice(int(rows.starts[post]), int(rows.ends[post]))
-    kept = ~np.isin(cells[own] >> FIELD_SHIFT, list(fields))
-    end = own.start + int(kept.sum())
-    codes[own.start : end], cells[own.start : end] = rows.codes[own][kept], rows.cells[own][kept]
-    ends[post] = end
-    lengths[post, list(fields)] = 0
-    return TermRows(rows.starts, ends, codes, cells, lengths)
+class ExpressionParts(Protocol):
+    """Which of the requested sub-expressions the expressions of posts have. No call: it comes with the posts."""
+
+    def of(self, expression: int) -> Sequence[int]:
+        """Return the positions, in the request, of the terms of sub-expressions that an expression has."""
+        ...
 
 
 class StoredPost(NamedTuple):
@@ -166,35 +208,18 @@ class StoredPost(NamedTuple):
     accepted: bool
 
 
+class StoredPosts(NamedTuple):
+    """Posts in the order requested, and the sub-expressions of their formulas, those of their comments included."""
+
+    posts: list[StoredPost]
+    parts: ExpressionParts
+
+
 class Positions(NamedTuple):
-    """Where posts are: the row of the thread of each (UNKNOWN if there is no such post), and the position in it (0: the question)."""
+    """Where posts are: the number of the thread of each (UNKNOWN if there is no such post), and the position in it (0: the question)."""
 
     threads: Ints
     positions: Ints
-
-
-class DocumentStore(Protocol):
-    """Everything that ranking and display read of candidates."""
-
-    def size(self, unit: Unit) -> int:
-        """Return how many threads, questions or answers there are."""
-        ...
-
-    def fetch(self, threads: Ints, families: Collection[str], vectors: Collection[str] = ()) -> Threads:
-        """Return threads by their rows, with the terms of these families and vectors of these kinds, in one batch."""
-        ...
-
-    def post_ids(self, unit: Unit, rows: Ints) -> Ints:
-        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
-        ...
-
-    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
-        """Return posts by their ids, with their text."""
-        ...
-
-    def locate(self, ids: Ints) -> Positions:
-        """Return where posts are: the row of the thread of each, and the position of the post in it."""
-        ...
 
 
 class SymbolSequences(NamedTuple):
@@ -218,28 +243,35 @@ class PathRows(NamedTuple):
     leaves: npt.NDArray[np.int32]
 
 
+class FormulaRecords(Protocol):
+    """What else is stored of formulas, by their numbers. No call: it comes with them."""
+
+    def trees(self, numbers: Ints) -> list[bytes]:
+        """Return packed trees; `porism.formula.binary.unpack` reads them."""
+        ...
+
+    def latex(self, numbers: Ints) -> list[str]:
+        """Return LaTeX."""
+        ...
+
+    def usage(self, numbers: Ints) -> TermStatistics:
+        """Return the keys by which posts name formulas, and how many threads have each of them."""
+        ...
+
+
 class Formulas(NamedTuple):
     """A batch of distinct formulas in the order requested: layout trees and operator trees as symbol sequences, and paths."""
 
-    rows: Ints
+    numbers: Ints
+    visual_ids: Ints
     layout: SymbolSequences
     operators: SymbolSequences
     paths: PathRows
+    records: FormulaRecords
 
 
-class FormulaStore(Protocol):
-    """Everything that ranking and display read of distinct formulas. A formula has a row, in the order of visual ids; rows are the documents
-    of `terms`. A label (`V!x`, `O!plus`) has an id and a weight for each of the two trees."""
-
-    @property
-    def terms(self) -> TermIndex:
-        """The term index of the formulas: tuples, paths and sub-expressions."""
-        ...
-
-    @property
-    def formulas(self) -> int:
-        """The number of formulas."""
-        ...
+class SymbolTable(Protocol):
+    """What is known of the symbols of all formulas. A label (`V!x`, `O!plus`) has an id and a weight for each of the two trees."""
 
     @property
     def labels(self) -> Mapping[str, int]:
@@ -265,26 +297,183 @@ class FormulaStore(Protocol):
         """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
         ...
 
-    def fetch(self, rows: Ints) -> Formulas:
-        """Return formulas by their rows in one batch."""
+
+class VectorBasis(Protocol):
+    """Turns the terms of a query into a vector."""
+
+    def query(self, keys: Ints, weights: Values) -> Values:
+        """Return the vector of terms by their keys and weights."""
         ...
 
-    def trees(self, rows: Sequence[int]) -> list[bytes]:
-        """Return the packed trees of formulas in one batch; `porism.formula.binary.unpack` reads them."""
+
+class Encoder(Protocol):
+    """The model that made the vectors of posts."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
         ...
 
-    def latex(self, rows: Sequence[int]) -> list[str]:
-        """Return the LaTeX of formulas in one batch."""
+    @property
+    def digest(self) -> str:
+        """The digest of the model."""
         ...
 
-    def visual_ids(self, rows: Ints) -> Ints:
-        """Return the visual ids of formulas."""
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The encoded fields: titles, questions, answers."""
         ...
 
-    def rows(self, visual_ids: Ints) -> Ints:
-        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+    def query(self, texts: Sequence[str]) -> Values:
+        """Return the vector of a query with these texts."""
         ...
 
-    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
-        """Return the codes of the sub-expressions of expressions of the collection; none for an unknown one."""
+    def adopt(self, other: Encoder) -> None:
+        """Use the model of another encoder if it is loaded already and the same."""
+        ...
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What an index learned from its collection: small, and read when the snapshot is opened."""
+
+    symbols: SymbolTable
+    concepts: Sequence[Concept] = ()
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    vectors: Mapping[str, VectorBasis] = field(default_factory=dict)
+    ranking: str = ""  # the factors of ranking that the collection chose
+    encoder: Encoder | None = None
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What a snapshot is: how many documents of each unit it has, and what it supports besides the required core. A snapshot without terms has
+    content only."""
+
+    address: str
+    name: str
+    generation: int
+    fingerprint: str  # of the content
+    counts: Mapping[Unit, int]
+    lengths: Callable[[str, View], ViewCounts]  # the documents of a view and the sum of their lengths, by family
+    options: frozenset[Option] = frozenset(OPTIONS)
+    has_terms: bool = True
+    has_links: bool = True  # links between questions, which tell their duplicates, are indexed
+
+    def count(self, unit: Unit) -> int:
+        """Return how many threads, questions, answers or distinct formulas there are."""
+        return self.counts.get(unit, 0)
+
+
+class Snapshot(Protocol):
+    """One generation of a store. It does not change while somebody reads it, and many threads may read it. `seconds` limits the time of a call,
+    which then raises `porism.deadline.TimeLimitExceeded`."""
+
+    @property
+    def info(self) -> StoreInfo:
+        """What the snapshot is."""
+        ...
+
+    @property
+    def learned(self) -> Learned:
+        """What was learned from the collection."""
+        ...
+
+    @property
+    def content(self) -> Content:
+        """What people read: posts, threads, titles, authors, pictures."""
+        ...
+
+    def statistics(
+        self, terms: Sequence[Term], unit: Unit = "thread", *, seconds: float | None = None
+    ) -> TermStatistics:
+        """Return the statistics of many terms over threads or distinct formulas; a term's weight does not matter."""
+        ...
+
+    def search(self, searches: Sequence[Search], *, seconds: float | None = None) -> list[Hits]:
+        """Answer several searches at once."""
+        ...
+
+    def threads(
+        self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
+    ) -> Threads:
+        """Return threads with the terms of these families and vectors of these kinds: what ranking reads of candidates."""
+        ...
+
+    def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
+        """Return distinct formulas: what ranking, matching and pages read of candidates."""
+        ...
+
+    def posts(self, ids: Sequence[int], parts: Sequence[str] = (), *, seconds: float | None = None) -> StoredPosts:
+        """Return posts by their ids, and which of some sub-expressions, given as terms, their formulas have."""
+        ...
+
+    def locate(self, ids: Ints, *, seconds: float | None = None) -> Positions:
+        """Return where posts are that somebody else found."""
+        ...
+
+
+class LogPosition(NamedTuple):
+    """A record of a change log: the id of the log, and the number of the record. Number 0 is before the first one."""
+
+    log: str = ""
+    sequence: int = 0
+
+
+class Writer(Protocol):
+    """Changes a store. Use it in a `with` statement; changes that are not committed are dropped."""
+
+    def __enter__(self) -> Writer: ...
+
+    def __exit__(self, *error: Any) -> None: ...
+
+    @property
+    def log_position(self) -> LogPosition:
+        """The last record of a change log that the store has."""
+        ...
+
+    def put(self, records: Iterable[Record]) -> None:
+        """Add posts, comments, links and users; a record replaces the one with its id."""
+        ...
+
+    def delete(self, posts: Iterable[int]) -> None:
+        """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
+        ...
+
+    def delete_comments(self, comments: Iterable[int]) -> None:
+        """Delete comments. Unknown ids are ignored."""
+        ...
+
+    def delete_links(self, links: Iterable[RawLink]) -> None:
+        """Delete links between questions."""
+        ...
+
+    def commit(self, position: LogPosition | None = None) -> Delta:
+        """Make the changes visible to snapshots that are opened from now on; return what changed. `position` is the last record of a change
+        log that the changes come from; it is stored with them, so that no record is applied twice."""
+        ...
+
+
+class Store(Protocol):
+    """Where an index is kept. `porism.store.open_store` opens it by its address."""
+
+    @property
+    def address(self) -> str:
+        """The address by which it was opened."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Open the newest generation."""
+        ...
+
+    def generation(self) -> int:
+        """Return the number of the newest generation; it grows with every commit."""
+        ...
+
+    def record_ranking(self, text: str) -> None:
+        """Store the factors of ranking that the collection chose, as a new generation where they differ from the present ones."""
+        ...
+
+    def writer(self, source: str = "update", wait: float = 0.0) -> Writer:
+        """Return a writer. New posts name `source` as their origin; `wait`: seconds to wait for another writer."""
         ...

@@ -246,6 +246,12 @@ class Collection(SingleItems):
         rows = self._batch(self.parts.rows, FORMULA + "WHERE f.visual_id IN ({}) ORDER BY f.id", visual_ids)
         return _grouped(map(to_formula, rows), lambda formula: formula.visual_id)
 
+    def uses(self, visual_ids: Sequence[int], most: int) -> dict[int, list[Formula]]:
+        """Return the first formulas of posts with each visual id that a search may return, at most `most` of each."""
+        kept = "WHERE f.visual_id = ? AND f.post_id > 0 AND f.issue NOT IN ('d', 'dv') ORDER BY f.id LIMIT ?"
+        rows = {one: islice(self.parts.rows(FORMULA + kept, (one, most)), most) for one in visual_ids}
+        return {one: list(map(to_formula, own)) for one, own in rows.items()}
+
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return expressions by their ids."""
         rows = self._batch(self.parts.newest_rows, "SELECT * FROM expressions WHERE id IN ({}) ORDER BY id", ids)

@@ -6,9 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from porism.store.embedded.manifest import Manifest
-
-OPTION = "ranking"  # of a manifest
 # The groups of features of questions, by the start of their names, that one factor raises or lowers.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "titles": ("title.words", "title.pairs", "title.tuples", "title.paths", "title.parts"),
@@ -28,13 +25,12 @@ class Adaptation:
     queries: int = 0
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Adaptation:
-        """Return the choice that a manifest records."""
-        text = manifest.options.get(OPTION)
-        return cls(**json.loads(str(text))) if text else cls()
+    def parse(cls, text: str) -> Adaptation:
+        """Return the choice that an index recorded; the defaults for an empty text."""
+        return cls(**json.loads(text)) if text else cls()
 
-    def as_option(self) -> str:
-        """Return the choice as a manifest records it."""
+    def as_text(self) -> str:
+        """Return the choice as an index records it."""
         return json.dumps(asdict(self), sort_keys=True)
 
     def adapted(self, weights: Mapping[str, float]) -> Mapping[str, float]:

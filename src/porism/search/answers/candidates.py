@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.model_texts import EncodedField
 from porism.analysis.schema import EVERY_FIELD, NAME_FAMILY, VISUAL_FAMILY
 from porism.evaluate.fusion import ScoredIds
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES
@@ -15,8 +16,7 @@ from porism.search.answers.term_search import TermSearch
 from porism.search.fusion import RRF, Fusion
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.store.embedded.encoded.texts import EncodedField
-from porism.store.protocols import UNKNOWN, Candidates, Filter, Term
+from porism.store.protocols import Filter, Search, Term, TermQuery, VectorQuery
 from porism.store.weighting import BM25
 
 Ints = npt.NDArray[np.int64]
@@ -31,32 +31,6 @@ SOURCES = (
 ENCODED_SOURCES: tuple[EncodedField, ...] = ("questions",)  # fields of the vectors of posts that give candidates
 DEPTH = 1000  # threads of each source
 MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whatever the size of the collection
-
-
-def _with_bound_formulas(context: QueryContext, allow: Filter | None) -> list[Candidates]:
-    """Return the threads with formulas to which a query with wildcards binds: none of its terms finds them."""
-    if not any(formula.has_wildcards for formula in context.query.formulas):
-        return []
-    ids = dict.fromkeys(number for found in context.bound_formulas for number in found.visual_ids)
-    terms = [Term(VISUAL_FAMILY, str(number)) for number in ids]
-    return [context.index.terms.search(terms, EVERY_FIELD, PRESENCE, DEPTH, allow=allow)] if terms else []
-
-
-def _encoded(context: QueryContext, allow: Filter | None) -> list[Candidates]:
-    """Return the threads whose questions or answers have vectors near to that of the query. A filter knows terms only: with one, none."""
-    encoded, query = context.index.encoded, None if allow else context.encoded_query
-    if encoded is None or query is None:
-        return []
-    found = []
-    for field in ENCODED_SOURCES:
-        if field in encoded.fields:
-            near = encoded.search(field, query, DEPTH)
-            threads = context.index.documents.locate(near.ids).threads
-            rows, first = np.unique(threads[threads != UNKNOWN], return_index=True)
-            scores = near.scores[threads != UNKNOWN][first].astype(np.float64)
-            order = np.lexsort((rows, -scores))
-            found.append(Candidates(rows[order], scores[order]))
-    return found
 
 
 class ThreadCandidates(Retriever):
@@ -75,12 +49,33 @@ class ThreadCandidates(Retriever):
         self._sources = sources
         self._fusion = fusion or RRF()
 
-    def search(self, query: ReadQuery, k: int, allow: Filter | None = None) -> Ranking:
-        """Return the best k threads of all sources together."""
+    def find(self, query: ReadQuery, k: int, allow: Filter | None = None) -> Ints:
+        """Return the numbers of the best k threads of all sources together, found in one call."""
         context = self._contexts.of(query)
-        found = [source.candidates(context, DEPTH, allow) for source in self._sources]
-        found += _with_bound_formulas(context, allow)
-        found += _encoded(context, allow) if self._encoded else []
-        fused = self._fusion.fuse([ScoredIds(one.rows, one.scores) for one in found])
-        ids = self._contexts.index.documents.post_ids("thread", fused.ids[:k])
-        return Ranking(ids, fused.scores[:k])
+        searches: list[Search] = [source.query(context, DEPTH, allow) for source in self._sources]
+        searches += _bound(context, allow)
+        searches += _nearest(context, allow) if self._encoded else []
+        found = self._contexts.index.snapshot.search(searches)
+        return self._fusion.fuse([ScoredIds(one.numbers, one.scores) for one in found]).ids[:k]
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the best k threads of all sources together; scores are reciprocal ranks."""
+        threads = self._contexts.index.snapshot.threads(self.find(query, k), ())
+        return Ranking(threads.post_ids[threads.starts], 1.0 / np.arange(1.0, len(threads.numbers) + 1))
+
+
+def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:
+    """Return the search for threads with formulas to which a query with wildcards binds: none of its terms finds them."""
+    if not any(formula.has_wildcards for formula in context.query.formulas):
+        return []
+    ids = dict.fromkeys(number for found in context.bound_formulas for number in found.visual_ids)
+    terms = [Term(VISUAL_FAMILY, str(number)) for number in ids]
+    return [TermQuery(terms, EVERY_FIELD, DEPTH, PRESENCE, allow)] if terms else []
+
+
+def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
+    """Return the searches for threads whose questions have vectors near to that of the query. A filter knows terms only: with one, none."""
+    encoder, query = context.index.snapshot.learned.encoder, None if allow else context.encoded_query
+    if encoder is None or query is None:
+        return []
+    return [VectorQuery(field, query, DEPTH) for field in ENCODED_SOURCES if field in encoder.fields]

@@ -11,10 +11,9 @@ from porism.analysis.concepts import Concept, find_names
 from porism.analysis.features import RENAMED
 from porism.analysis.terms import feature_terms
 from porism.analysis.words import FORMULA, stems
-from porism.search.answers.terms import QueryTerms, known_terms
+from porism.search.answers.terms import WeightedTerms
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
-from porism.store.protocols import TermIndex
 
 CONCEPT_FAMILIES = ("parts", "pairs")
 MOST_CONCEPTS = 5  # of each direction that a query uses
@@ -65,11 +64,11 @@ def _strongest(concepts: Sequence[Concept]) -> list[Concept]:
     return sorted(concepts, key=lambda one: -one.strength)[:MOST_CONCEPTS]
 
 
-def concept_terms(matches: Sequence[ConceptMatch], index: TermIndex) -> dict[str, QueryTerms]:
+def concept_terms(matches: Sequence[ConceptMatch]) -> WeightedTerms:
     """Return the terms that concepts add to a query: the formula as a sub-expression, or the name as pairs of words."""
     weights: dict[str, dict[str, float]] = {family: {} for family in CONCEPT_FAMILIES}
     for match in matches:
         pairs = [f"{a}_{b}" for a, b in pairwise(match.concept.name.split())]
         for term in [match.concept.formula_term] if match.by_name else pairs:
             weights[match.family].setdefault(term, 1.0)
-    return known_terms(weights, index)
+    return WeightedTerms(weights)

@@ -16,9 +16,9 @@ from porism.analysis.schema import THREAD, View
 from porism.search.answers.concept_matches import ConceptMatch, concept_terms
 from porism.search.answers.query_text import encoder_texts
 from porism.search.answers.term_scores import contributions, score_batch, view_table
-from porism.search.answers.terms import QueryTerms, query_terms
+from porism.search.answers.terms import QueryTerms, known_terms, query_terms
 from porism.search.answers.views import ANSWER_VIEWS
-from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas
+from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery
 from porism.store.protocols import Threads
@@ -43,24 +43,28 @@ class QueryContext:
     best_match: float = 1.0
 
     @cached_property
+    def _looked_up(self) -> list[dict[str, QueryTerms]]:
+        return known_terms([query_terms(self.query), concept_terms(self.concepts)], self.index.snapshot)
+
+    @property
     def terms(self) -> dict[str, QueryTerms]:
         """The terms of the query by family."""
-        return query_terms(self.query, self.index.terms)
+        return self._looked_up[0]
 
     @cached_property
     def concepts(self) -> list[ConceptMatch]:
         """The concepts that the query names or contains."""
         return self.index.concepts.matches(self.query) if self.query.expand else []
 
-    @cached_property
+    @property
     def concept_terms(self) -> dict[str, QueryTerms]:
         """The terms that the concepts add."""
-        return concept_terms(self.concepts, self.index.terms)
+        return self._looked_up[1]
 
     @cached_property
     def bound_formulas(self) -> tuple[BoundFormulas, ...]:
         """The formulas of the collection that are most similar to those with wildcards of the query."""
-        return self.index.bound_formulas(self.query)
+        return bound_formulas(self.query, self.index.formulas)
 
     @property
     def unmatched(self) -> int:
@@ -71,9 +75,16 @@ class QueryContext:
     @cached_property
     def encoded_query(self) -> Values | None:
         """The vector of the query by the encoder of the index; None if the index has no vectors of posts, or the query no text."""
-        encoded = self.index.encoded
+        encoder = self.index.snapshot.learned.encoder
         texts = encoder_texts(self.query)
-        return encoded.query(*texts) if encoded and texts else None
+        return encoder.query(texts) if encoder and texts else None
+
+    @cached_property
+    def vector_names(self) -> frozenset[str]:
+        """The kinds of vectors that threads can be compared by: those of terms, and those of the encoder if it encodes the query."""
+        learned = self.index.snapshot.learned
+        encoded = learned.encoder.fields if learned.encoder and self.encoded_query is not None else ()
+        return frozenset((*learned.vectors, *encoded))
 
     @cached_property
     def formula_share(self) -> float:
@@ -85,17 +96,19 @@ class QueryContext:
     def query_vector(self, family: str) -> Values:
         """Return the vector of the query's terms in a family."""
         terms = self.terms[family]
-        return self.index.vectors[family].query(terms.codes, terms.weights)
+        return self.index.snapshot.learned.vectors[family].query(terms.keys, terms.weights)
 
-    def idf(self, family: str, codes: Ints) -> Values:
-        """Return the inverse document frequency, over threads, of terms by their codes."""
-        documents = self.index.terms.frequencies(family, codes).astype(np.float64)
-        return np.asarray(lucene_idf(self.index.documents.size("thread"), documents), np.float32)
+    def idf(self, documents: Ints) -> Values:
+        """Return the inverse document frequencies of terms that so many threads contain."""
+        return np.asarray(
+            lucene_idf(self.index.snapshot.info.count("thread"), documents.astype(np.float64)), np.float32
+        )
 
-    def with_similar_formulas(self, codes: Ints) -> QueryContext:
-        """Return the same context with the similar ones among these formulas of posts; what was computed stays."""
+    def with_similar_formulas(self, documents: Threads, keys: Ints) -> QueryContext:
+        """Return the same context with the similar ones among some formulas of documents; what was computed stays."""
         bound = tuple(found.similar for found in self.bound_formulas)
-        return self._with(similar_formulas=(*bound, *self.index.compare_formulas(self.query, codes)))
+        compared = compare_formulas(self.query, keys, documents.lookup, self.index.formulas)
+        return self._with(similar_formulas=(*bound, *compared))
 
     def with_best_match(self, score: float) -> QueryContext:
         """Return the same context with the best score of the words; what was computed stays."""
@@ -158,7 +171,7 @@ class CandidateBatch:
         self.context = context
         self.documents = documents
         self.views = views
-        self.ranked = len(documents.rows) if ranked is None else ranked
+        self.ranked = len(documents.numbers) if ranked is None else ranked
         self.sample_weight = sample_weight
         self.answer_posts, self.thread_of_answer = documents.answers()
         self.compared: ComparedFormulas | None = None
@@ -168,7 +181,7 @@ class CandidateBatch:
     @property
     def thread_count(self) -> int:
         """How many threads there are."""
-        return len(self.documents.rows)
+        return len(self.documents.numbers)
 
     def ids(self, kind: str) -> Ints:
         """Return the ids of the questions or answers, in the order of the feature values."""
@@ -202,18 +215,18 @@ class CandidateBatch:
         if not len(terms):
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)
-        index, rows = self.context.index.terms, self.documents.terms[terms.family]
-        threads, posts = view_table(index, terms.family, views), view_table(index, terms.family, [self.views["answer"]])
-        return score_batch(self.documents, rows, terms.codes, terms.scores, threads, posts)
+        info, rows = self.context.index.snapshot.info, self.documents.terms[terms.family]
+        threads, posts = view_table(info, terms.family, views), view_table(info, terms.family, [self.views["answer"]])
+        return score_batch(self.documents, rows, terms.keys, terms.scores, threads, posts)
 
     def contributions(self, terms: QueryTerms, view: View, candidate: Candidate) -> dict[int, float]:
         """Return what each term adds to the score of a candidate in a view, by the position of the term."""
         if not len(terms):
             return {}
-        table = view_table(self.context.index.terms, terms.family, [view])
+        table = view_table(self.context.index.snapshot.info, terms.family, [view])
         posts = candidate.posts(self, view)
         rows = self.documents.terms[terms.family]
-        return contributions(rows, posts, terms.codes, terms.scores, table)
+        return contributions(rows, posts, terms.keys, terms.scores, table)
 
 
 @dataclass(frozen=True, slots=True)

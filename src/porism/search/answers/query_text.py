@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from porism.analysis.model_texts import model_text, question_text
 from porism.search.query import ReadQuery
-from porism.store.embedded.encoded.texts import model_text, question_text
 from porism.text.read import read_official
 
 

@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 RERANKED = 500  # candidate threads that are ranked by features, whatever the size of the collection
 SAMPLED = 100  # further candidates, for the standard deviations of the features
-NO_ROWS: Ints = np.empty(0, np.int64)
+NO_THREADS: Ints = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +141,17 @@ class ScoredQuery:
 
 
 class ChosenThreads(NamedTuple):
-    """Rows of threads: the candidates that are ranked, a sample of the others, and how many candidates each thread of the sample counts for."""
+    """Numbers of threads: the candidates that are ranked, a sample of the others, and how many candidates each thread of the sample counts for."""
 
     ranked: Ints
-    sample: Ints = NO_ROWS
+    sample: Ints = NO_THREADS
     sample_weight: float = 1.0
 
 
 class HiddenText(NamedTuple):
-    """Fields of the question of a thread, given by its row, that count as empty in some families: what an example must not tell."""
+    """Fields of the question of a thread, given by its number, that count as empty in some families: what an example must not tell."""
 
-    row: int
+    thread: int
     fields: tuple[str, ...]
     families: tuple[str, ...] = FAMILIES
 
@@ -174,23 +174,20 @@ class FeatureReranker(Reranker):
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the answers or questions of the threads, best first."""
-        return self.score(query, self.choose(ranking)).ranking(self.kind)
+        threads = self.index.snapshot.locate(ranking.ids).threads
+        return self.score(query, self.choose(np.asarray(threads[threads != UNKNOWN]))).ranking(self.kind)
 
-    def choose(self, ranking: Ranking, hidden: HiddenText | None = None) -> ChosenThreads:
-        """Return the threads of a ranking that are fetched: those that are ranked, and SAMPLED others. The thread with hidden text is one of
-        those that are ranked, the last."""
+    def choose(self, threads: Ints, hidden: HiddenText | None = None) -> ChosenThreads:
+        """Return those of the candidate threads, best first, that are fetched: those that are ranked, and SAMPLED others. The thread with
+        hidden text is one of those that are ranked, the last."""
         number = self._ranked or RERANKED
-        others = ranking.ids[number : self.depth]
+        ranked, others = threads[:number], threads[number : self.depth]
         sample = others[:: max(1, -(-len(others) // SAMPLED))]
-        ranked, further = self._rows(ranking.ids[:number]), self._rows(sample)
+        weight = len(others) / len(sample) if len(sample) else 1.0
         if hidden:
-            ranked = np.append(ranked[ranked != hidden.row], hidden.row)
-            further = further[further != hidden.row]
-        return ChosenThreads(ranked, further, len(others) / len(sample) if len(sample) else 1.0)
-
-    def _rows(self, ids: Ints) -> Ints:
-        threads = self.index.documents.locate(ids).threads
-        return np.asarray(threads[threads != UNKNOWN])
+            ranked = np.append(ranked[ranked != hidden.thread], hidden.thread)
+            sample = sample[sample != hidden.thread]
+        return ChosenThreads(ranked, sample, weight)
 
     def score(
         self, query: ReadQuery, threads: ChosenThreads, *, every: bool = False, hidden: HiddenText | None = None
@@ -226,9 +223,9 @@ class FeatureReranker(Reranker):
         hidden: HiddenText | None = None,
     ) -> CandidateBatch:
         families = {family for feature in features for family in feature.reads(context)}
-        vectors = {family for feature in features for family in feature.vectors} & self.index.vectors.keys()
-        rows = np.concatenate((threads.ranked, threads.sample))
-        documents = self.index.documents.fetch(rows, sorted(families), sorted(vectors))
+        vectors = {name for feature in features for name in feature.vectors} & context.vector_names
+        numbers = np.concatenate((threads.ranked, threads.sample))
+        documents = self.index.snapshot.threads(numbers, sorted(families), sorted(vectors))
         if hidden:
             fields = [FIELDS.index(name) for name in hidden.fields]
             documents = documents.without(len(threads.ranked) - 1, fields, hidden.families)
@@ -245,7 +242,7 @@ class FeatureReranker(Reranker):
         if not has_compared_formulas(batch.context.query):
             return batch.context
         best = self._best_threads(table, weights, self.kind, THREADS_COMPARED)
-        return batch.context.with_similar_formulas(formulas_of(batch.documents, best))
+        return batch.context.with_similar_formulas(batch.documents, formulas_of(batch.documents, best))
 
     def with_feedback(self, table: FeatureTable, weights: Matrix) -> QueryContext:
         """Return the context with feedback terms from the best threads by the features so far, if the query needs them."""
@@ -265,7 +262,7 @@ class FeatureReranker(Reranker):
         return np.asarray(threads[np.sort(first)[:number]])
 
     def _size(self, kind: Kind) -> int:
-        return self.index.documents.size("question" if kind == "questions" else "answer")
+        return self.index.snapshot.info.count("question" if kind == "questions" else "answer")
 
 
 # What the features of a stage need of the stages before it.

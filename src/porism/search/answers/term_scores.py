@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, Unit, View
 from porism.compiled import compiled
-from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.store.protocols import TermIndex, TermRows, Threads
+from porism.store.protocols import StoreInfo, TermRows, Threads
 from porism.store.weighting import BM25, length_factor, saturate, saturation
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
@@ -29,38 +28,37 @@ Ints = npt.NDArray[np.int64]
 
 
 class Lookup(NamedTuple):
-    """Codes of query terms by their last bits: those of slot s are from starts[s] to starts[s + 1]; `places` are their query positions."""
+    """Keys of query terms by their last bits: those of slot s are from starts[s] to starts[s + 1]; `places` are their query positions."""
 
     starts: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.uint32]
+    keys: npt.NDArray[np.unsignedinteger[Any]]
     places: npt.NDArray[np.int32]
 
 
-def make_lookup(codes: Ints) -> Lookup:
-    """Return the table of these codes."""
+def make_lookup(keys: Ints) -> Lookup:
+    """Return the table of these keys."""
     starts = np.zeros(SLOTS + 1, np.int32)
-    table = Lookup(starts, np.empty(len(codes), np.uint32), np.empty(len(codes), np.int32))
-    _fill_lookup(codes, starts, table.codes, table.places)
+    table = Lookup(starts, np.empty(len(keys), np.uint64), np.empty(len(keys), np.int32))
+    _fill_lookup(keys, starts, table.keys, table.places)
     return table
 
 
 @compiled
-def _fill_lookup(codes: Any, starts: Any, slot_codes: Any, slot_places: Any) -> None:
-    """Sort codes by slot, those of a slot in the order of the query."""
-    for code in codes:
-        starts[(code & (SLOTS - 1)) + 1] += 1
+def _fill_lookup(keys: Any, starts: Any, slot_keys: Any, slot_places: Any) -> None:
+    """Sort keys by slot, those of a slot in the order of the query."""
+    for key in keys:
+        starts[(key & (SLOTS - 1)) + 1] += 1
     for slot in range(SLOTS):
         starts[slot + 1] += starts[slot]
-    for place in range(
-        len(codes) - 1, -1, -1
-    ):  # from the last place of each slot down; the starts then are those of the slots
-        slot = codes[place] & (SLOTS - 1)
+    # From the last place of each slot down; the starts then are those of the slots.
+    for place in range(len(keys) - 1, -1, -1):
+        slot = keys[place] & (SLOTS - 1)
         starts[slot + 1] -= 1
-        slot_codes[starts[slot + 1]] = codes[place]
+        slot_keys[starts[slot + 1]] = keys[place]
         slot_places[starts[slot + 1]] = place
     for slot in range(SLOTS):
         starts[slot] = starts[slot + 1]
-    starts[SLOTS] = len(codes)
+    starts[SLOTS] = len(keys)
 
 
 def span_positions(starts: Ints, ends: Ints) -> Ints:
@@ -78,9 +76,9 @@ class ViewTable(NamedTuple):
     b: npt.NDArray[np.float64]
 
 
-def view_table(index: TermIndex, family: str, views: Sequence[View]) -> ViewTable:
+def view_table(info: StoreInfo, family: str, views: Sequence[View]) -> ViewTable:
     """Return the table of some views in a family."""
-    means = [index.count(family, view).mean_length for view in views]
+    means = [info.lengths(family, view).mean_length for view in views]
     normalisation = [LENGTH_NORMALISATION.get(view.unit, DEFAULT.b) for view in views]
     return ViewTable(_field_weights(tuple(views)), np.array(means), np.array(normalisation))
 
@@ -92,8 +90,8 @@ def _field_weights(views: tuple[View, ...]) -> npt.NDArray[np.float64]:
 
 @compiled
 def _score(
-    threads_start: Any, threads_end: Any, starts: Any, ends: Any, codes: Any, cells: Any, lengths: Any, slots: Any,
-    slot_codes: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, view_b: Any, post_weights: Any,
+    threads_start: Any, threads_end: Any, starts: Any, ends: Any, keys: Any, fields: Any, occurrences: Any, lengths: Any, slots: Any,
+    slot_keys: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, view_b: Any, post_weights: Any,
     post_mean: float, post_b: float, k1: float, out: Any, out_posts: Any,
 ) -> None:  # fmt: skip
     """Fill `out` (a row a view, a column a thread) and `out_posts` with BM25 scores."""
@@ -113,14 +111,14 @@ def _score(
                 for view in range(views):
                     length[view] += view_weights[view, field] * lengths[post, field]
             for at in range(starts[post], ends[post]):
-                code = codes[at]
-                slot = code & (SLOTS - 1)
+                key = keys[at]
+                slot = key & (SLOTS - 1)
                 for spot in range(slots[slot], slots[slot + 1]):
-                    if slot_codes[spot] != code:
+                    if slot_keys[spot] != key:
                         continue
                     place = slot_places[spot]
-                    field = cells[at] >> FIELD_SHIFT
-                    times = np.float64(cells[at] & MOST_COUNT)
+                    field = fields[at]
+                    times = np.float64(occurrences[at])
                     if not seen[place]:
                         seen[place], touched[size] = True, place
                         size += 1
@@ -155,41 +153,39 @@ def _score(
 def score_batch(
     batch: Threads,
     rows: TermRows,
-    codes: Ints,
+    keys: Ints,
     scores: Floats,
     views: ViewTable,
     posts: ViewTable,
     k1: float = DEFAULT.k1,
 ) -> tuple[Floats, Floats]:
     """Return BM25 of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
-    weight x idf of the query terms with these codes."""
-    out = np.zeros((len(views.means), len(batch.rows)))
+    weight x idf of the query terms with these keys."""
+    out = np.zeros((len(views.means), len(batch.numbers)))
     out_posts = np.zeros(len(batch.post_ids), np.float32)
-    if len(codes):
-        table = make_lookup(codes)
+    if len(keys):
+        table = make_lookup(keys)
         _score(
-            batch.starts, batch.ends, rows.starts, rows.ends, rows.codes, rows.cells, rows.lengths, table.starts,
-            table.codes, table.places, scores.astype(np.float64), views.weights, views.means, views.b, posts.weights[0],
+            batch.starts, batch.ends, *rows, table.starts, table.keys, table.places, scores.astype(np.float64), views.weights, views.means, views.b, posts.weights[0],
             float(posts.means[0]), float(posts.b[0]), k1, out, out_posts,
         )  # fmt: skip
     return out.astype(np.float32), out_posts
 
 
-def contributions(rows: TermRows, posts: range, codes: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
-    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `codes`. The
+def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
+    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `keys`. The
     table has one view."""
     found: dict[int, float] = {}
     weights, mean, b = view.weights[0], float(view.means[0]), float(view.b[0])
-    if not len(codes) or mean <= 0:
+    if not len(keys) or mean <= 0:
         return found
-    counts = np.zeros(len(codes))
+    counts = np.zeros(len(keys))
     length = 0.0
     for post in posts:
         entries = slice(int(rows.starts[post]), int(rows.ends[post]))
-        at = np.minimum(np.searchsorted(codes, rows.codes[entries]), len(codes) - 1)
-        known = codes[at] == rows.codes[entries]
-        cells = rows.cells[entries][known]
-        np.add.at(counts, at[known], weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT))
+        at = np.minimum(np.searchsorted(keys, rows.keys[entries].astype(np.int64)), len(keys) - 1)
+        known = keys[at] == rows.keys[entries]
+        np.add.at(counts, at[known], weights[rows.fields[entries][known]] * rows.counts[entries][known])
         length += float(weights @ rows.lengths[post])
     for place in np.flatnonzero(counts).tolist():
         found[place] = float(scores[place]) * float(saturation(float(counts[place]), length, mean, DEFAULT.k1, b))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import View
 from porism.search.answers.context import QueryContext
-from porism.store.protocols import Candidates, Filter
+from porism.store.protocols import Filter, TermQuery
 from porism.store.weighting import BM25, Weighting
 
 DEFAULT = BM25()
@@ -26,15 +26,14 @@ class TermSearch:
     view: View | None = None  # by default, that of the index
     concepts: bool = False
 
-    def candidates(self, context: QueryContext, k: int, allow: Filter | None = None) -> Candidates:
-        """Return the best k threads (or answers, if that is the view's unit) by row."""
+    def query(self, context: QueryContext, k: int, allow: Filter | None = None) -> TermQuery:
+        """Return the search for the best k threads, or answers if that is the view's unit."""
         terms = context.concept_terms if self.concepts else context.terms
         strongest = [terms[family].strongest(STRONGEST) for family in self.families]
         searched = [term for found in strongest for term in found.to_search()]
-        lists = [context.index.terms.frequencies(found.family, found.codes) for found in strongest]
-        kept = bounded(np.concatenate(lists))
+        kept = bounded(np.concatenate([found.documents for found in strongest])) if searched else []
         view = self.view or context.index.view
-        return context.index.terms.search([searched[at] for at in kept], view, self.weighting, k, allow=allow)
+        return TermQuery([searched[at] for at in kept], view, k, self.weighting, allow)
 
 
 def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int]:

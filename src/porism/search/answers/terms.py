@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.names import query_keys
 from porism.analysis.pieces import tag_text
-from porism.analysis.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD
+from porism.analysis.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES
 from porism.analysis.terms import feature_terms, text_terms
 from porism.deadline import check
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
-from porism.store.protocols import UNKNOWN, Term, TermIndex
+from porism.store.protocols import UNKNOWN, Snapshot, Term, TermStatistics
 from porism.store.weighting import lucene_idf
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
@@ -32,19 +33,21 @@ Floats = npt.NDArray[np.float32]
 class QueryTerms:
     """The terms of a query in one family that the index knows.
 
-    `codes` are ascending, unless the terms are the `strongest`; `weights` are the weights in the query; `idf` is the inverse document frequency over threads; `texts` are the terms
-    themselves (empty where only the code is known); `formulas` has the number of the query formula that a term comes from (-1: text).
+    `keys` are ascending, unless the terms are the `strongest`; `documents` are the numbers of threads with each term; `weights` are the weights in
+    the query; `idf` is the inverse document frequency over threads; `texts` are the terms themselves (none where only the keys are known);
+    `formulas` has the number of the query formula that a term comes from (-1: text).
     """
 
     family: str
-    codes: Ints
+    keys: Ints
+    documents: Ints
     weights: Floats
     idf: Floats
     texts: tuple[str, ...]
     formulas: tuple[int, ...]
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self.keys)
 
     @property
     def scores(self) -> Floats:
@@ -56,14 +59,23 @@ class QueryTerms:
         """Return the terms with the largest weight x idf, strongest first."""
         best = np.argsort(-self.scores, kind="stable")[:number]
         texts, formulas = (tuple(values[at] for at in best.tolist()) for values in (self.texts, self.formulas))
-        return QueryTerms(self.family, self.codes[best], self.weights[best], self.idf[best], texts, formulas)
+        return QueryTerms(
+            self.family, self.keys[best], self.documents[best], self.weights[best], self.idf[best], texts, formulas
+        )
 
     def to_search(self) -> list[Term]:
         """Return the terms as the index takes them."""
         return [Term(self.family, text, float(weight)) for text, weight in zip(self.texts, self.weights, strict=True)]
 
 
-def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
+class WeightedTerms(NamedTuple):
+    """Terms of a query before they are looked up: their weights by family, and the numbers of the formulas that they come from."""
+
+    weights: Mapping[str, Mapping[str, float]]
+    formulas: Mapping[str, Mapping[str, int]] = {}
+
+
+def query_terms(query: ReadQuery) -> WeightedTerms:
     """Return the weighted terms of a query. A term's weight is the square root of its count, a title counting three times."""
     counts: dict[str, dict[str, float]] = {family: defaultdict(float) for family in TERM_FAMILIES}
     formulas: dict[str, dict[str, int]] = {family: {} for family in TERM_FAMILIES}
@@ -87,36 +99,34 @@ def query_terms(query: ReadQuery, index: TermIndex) -> dict[str, QueryTerms]:
     weights[TAG_FAMILY] = dict.fromkeys(sorted(set(query.tags)), 1.0)
     in_title = [formula.parsed.latex for formula in query.formulas if formula.field == "title"]
     weights[NAME_FAMILY] = dict.fromkeys(query_keys(query.title, in_title), 1.0)
-    return known_terms(weights, index, formulas)
+    return WeightedTerms(weights, formulas)
 
 
-def known_terms(
-    weights: Mapping[str, Mapping[str, float]],
-    index: TermIndex,
-    formulas: Mapping[str, Mapping[str, int]] | None = None,
-) -> dict[str, QueryTerms]:
-    """Look up the terms of all families in one call; keep those that the index knows, the strongest if they are too many."""
-    terms = [Term(family, text, weight) for family, found in weights.items() for text, weight in found.items()]
-    statistics = index.statistics(terms, THREAD)
-    documents = index.count("words", THREAD).documents
-    idf = lucene_idf(documents, statistics.documents.astype(np.float64)).astype(np.float32)
-    result: dict[str, QueryTerms] = {}
+def known_terms(wanted: Sequence[WeightedTerms], snapshot: Snapshot) -> list[dict[str, QueryTerms]]:
+    """Look up several sets of terms in one call; keep those that the index knows, the strongest of a family if they are too many."""
+    families = [(family, found, one) for one in wanted for family, found in one.weights.items()]
+    terms = [Term(family, text, weight) for family, found, _ in families for text, weight in found.items()]
+    statistics = snapshot.statistics(terms)
+    idf = lucene_idf(snapshot.info.count("thread"), statistics.documents.astype(np.float64)).astype(np.float32)
+    results: list[dict[str, QueryTerms]] = [{} for _ in wanted]
+    result = {id(one): found for one, found in zip(wanted, results, strict=True)}
     start = 0
-    for family, found in weights.items():
+    for family, found, one in families:
         places = slice(start, start + len(found))
         start += len(found)
-        origins = (formulas or {}).get(family, {})
-        result[family] = _select(family, terms[places], statistics.codes[places], idf[places], origins)
-    return result
+        own = TermStatistics(statistics.keys[places], statistics.documents[places])
+        result[id(one)][family] = _select(family, terms[places], own, idf[places], one.formulas.get(family, {}))
+    return results
 
 
-def _select(family: str, terms: Sequence[Term], codes: Ints, idf: Floats, origins: Mapping[str, int]) -> QueryTerms:
-    weights = np.array([term.weight for term in terms], np.float32)
-    known = np.flatnonzero(codes != UNKNOWN)
+def _select(
+    family: str, terms: Sequence[Term], found: TermStatistics, idf: Floats, origins: Mapping[str, int]
+) -> QueryTerms:
+    weights, keys = np.array([term.weight for term in terms], np.float32), found.keys
+    known = np.flatnonzero(keys != UNKNOWN)
     if len(known) > MOST_TERMS:
         known = known[np.argsort(-(weights * idf)[known], kind="stable")[:MOST_TERMS]]
-    kept = known[np.argsort(codes[known], kind="stable")]
+    kept = known[np.argsort(keys[known], kind="stable")]
     texts = tuple(terms[at].text for at in kept.tolist())
-    return QueryTerms(
-        family, codes[kept], weights[kept], idf[kept], texts, tuple(origins.get(text, -1) for text in texts)
-    )
+    formulas = tuple(origins.get(text, -1) for text in texts)
+    return QueryTerms(family, keys[kept], found.documents[kept], weights[kept], idf[kept], texts, formulas)

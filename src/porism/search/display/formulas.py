@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from porism.corpus.content import Content
 from porism.corpus.post import Formula
-from porism.corpus.store.collection import Collection
 from porism.formula import Parsed, parse
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
@@ -18,7 +18,6 @@ from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
 from porism.search.reading.parts import QueryPart, is_verbatim, split_query, typed_formula
 from porism.search.reading.runs import is_words
-from porism.store.embedded.formulas.store import WHOLE
 from porism.text.segment import EMPTY
 
 MAX_USES = 5  # posts shown for a formula
@@ -60,21 +59,25 @@ def _readings(part: QueryPart) -> tuple[Parsed, ...]:
 
 
 def formula_page(
-    searcher: FormulaSearcher, collection: Collection, text: str, k: int, mode: Mode, offset: int
+    searcher: FormulaSearcher, content: Content, text: str, k: int, mode: Mode, offset: int
 ) -> FormulaResults:
     """Search for a formula and return a page of results."""
     began = time.perf_counter()
     readings, notes = read_formula(text)
     if not readings:
         return FormulaResults((), 0, time.perf_counter() - began, notes, (EMPTY_QUERY,))
-    formula = best_reading(readings, searcher.store.terms, WHOLE) if len(readings) > 1 else readings[0]
+    formula = best_reading(readings, searcher.documents) if len(readings) > 1 else readings[0]
     if formula.latex not in text and not is_verbatim(text, formula.latex):
         notes = (f"{text.strip()[:80]} is read as ${formula.latex}$", *notes)
     if formula.path == "opaque":
         notes = (*notes, "this cannot be read as a formula, so only its symbols are searched")
     found = searcher.page(formula, offset, k, mode)
-    highlighter = Highlighter([formula], searcher.store, 1)
-    page = tuple(_show(hit, searcher, collection, highlighter) for hit in found.hits)
+    highlighter = Highlighter([formula], searcher.symbols, 1)
+    uses = _uses([hit.visual_id for hit in found.hits], content)
+    page = tuple(
+        _show(hit, latex, uses[hit.visual_id], highlighter)
+        for hit, latex in zip(found.hits, found.latex(), strict=True)
+    )
     notes = (*notes, *unmatched_notes(found.unmatched), *highlighter.notes)
     return FormulaResults(
         page, found.total, time.perf_counter() - began, notes, () if found.total else _suggestions(searcher, mode)
@@ -83,30 +86,39 @@ def formula_page(
 
 def _suggestions(searcher: FormulaSearcher, mode: Mode) -> tuple[str, ...]:
     """Say what to try when a search finds no formula."""
-    if not searcher.store.formulas:
+    if not searcher.size:
         return (NO_FORMULAS,)
     return (WILDCARD,) if mode in ("similar", "diverse") else (SIMILAR, WILDCARD)
 
 
-def _show(hit: FormulaHit, searcher: FormulaSearcher, collection: Collection, highlighter: Highlighter) -> FoundFormula:
-    latex = searcher.latex(hit.visual_id)
+class Uses(NamedTuple):
+    """The first posts that use a formula, and how many there are."""
+
+    shown: tuple[FormulaUse, ...]
+    posts: int
+
+
+def _uses(visual_ids: Sequence[int], content: Content) -> dict[int, Uses]:
+    """Return the posts that use formulas, all read together."""
+    first_in_post: dict[int, list[Formula]] = {}
+    for visual_id, instances in content.uses(visual_ids, MAX_INSTANCES).items():
+        first_in_post[visual_id] = list({one.post_id: one for one in reversed(instances)}.values())[::-1]
+    titles = content.titles_by_id([one.thread_id for own in first_in_post.values() for one in own[:MAX_USES]])
+    found: dict[int, Uses] = {}
+    for visual_id in visual_ids:
+        own = first_in_post.get(visual_id, [])
+        shown = (
+            FormulaUse(one.post_id, one.thread_id, one.id, plain_title(titles.get(one.thread_id, EMPTY)))
+            for one in own[:MAX_USES]
+        )
+        found[visual_id] = Uses(tuple(shown), len(own))
+    return found
+
+
+def _show(hit: FormulaHit, latex: str, uses: Uses, highlighter: Highlighter) -> FoundFormula:
     match = highlighter.match(0, latex)
-    instances = list(islice(_in_posts(collection, hit.visual_id), MAX_INSTANCES))
-    first_in_post = list({one.post_id: one for one in reversed(instances)}.values())[::-1]
-    uses = tuple(
-        FormulaUse(one.post_id, one.thread_id, one.id, plain_title(collection.title(one.thread_id) or EMPTY))
-        for one in first_in_post[:MAX_USES]
-    )
     return FoundFormula(
-        hit.visual_id,
-        hit.score,
-        latex,
-        mathml_of(latex),
-        match.level,
-        match.item_nodes,
-        match.bindings,
-        uses,
-        len(first_in_post),
+        hit.visual_id, hit.score, latex, mathml_of(latex), match.level, match.item_nodes, match.bindings, *uses
     )
 
 
@@ -115,7 +127,3 @@ def unmatched_notes(unmatched: int) -> tuple[str, ...]:
     if not unmatched:
         return ()
     return (f"matching takes too long: {unmatched:,} formulas are compared by similarity alone",)
-
-
-def _in_posts(collection: Collection, visual_id: int) -> list[Formula]:
-    return [one for one in collection.instances(visual_id) if one.post_id and one.issue not in ("d", "dv")]

@@ -15,17 +15,17 @@ from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.matcher import Match, PreparedTree, find
 from porism.records import Binding
 from porism.search.answers.terms import QueryTerms
-from porism.search.display.needed_parts import needed_parts, part_term
+from porism.search.display.needed_parts import NeededParts, NeededTerms, needed_terms, part_term
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
-from porism.store.embedded.formulas.store import WHOLE
-from porism.store.protocols import FormulaStore, Term
+from porism.store.protocols import ExpressionParts, SymbolTable
 from porism.text.segment import Segment
 
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page
+PAGES_KEPT = 4  # of a query, whose expressions stay known
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
 TIME_SHARE = 0.5  # of the time that is left for a query, which its highlights may take
 NOT_HIGHLIGHTED = "there was not enough time to highlight all formulas"
@@ -55,12 +55,11 @@ NO_HIGHLIGHT = Highlight()
 class QueryPattern(ComparableFormula):
     """A formula of the query, prepared to be compared with many formulas."""
 
-    def __init__(self, parsed: Parsed, store: FormulaStore) -> None:
+    def __init__(self, parsed: Parsed, table: SymbolTable) -> None:
         super().__init__(parsed)
-        self._store = store
+        self._table = table
         self._size = max(1, len(self.layout.labels))
-        self.symbols: SymbolSequence = layout_symbols(self.layout, store)
-        self.needed = needed_parts(self.operators, store)
+        self.symbols: SymbolSequence = layout_symbols(self.layout, table)
 
     def occurrence(self, item: ComparableFormula, skip: Collection[Level] = ()) -> Match | None:
         """Return the occurrence of the whole query formula in a formula, at none of the levels to skip; None if there is none."""
@@ -79,7 +78,7 @@ class QueryPattern(ComparableFormula):
 
     def align(self, item: ComparableFormula) -> list[SymbolPair]:
         """Return the pairs of the best alignment with a formula; none if too few symbols match."""
-        symbols = known_symbols(item.layout, self._store)
+        symbols = known_symbols(item.layout, self._table)
         if symbols is None:
             return []
         pairs = matched_pairs(self.symbols, symbols)
@@ -87,9 +86,9 @@ class QueryPattern(ComparableFormula):
 
 
 @lru_cache(FORMULAS_KEPT)
-def query_pattern(formula: Parsed, store: FormulaStore) -> QueryPattern:
+def query_pattern(formula: Parsed, table: SymbolTable) -> QueryPattern:
     """Return a formula of the query as a pattern. Every page of its query needs it again."""
-    return QueryPattern(formula, store)
+    return QueryPattern(formula, table)
 
 
 def highlight(pattern: QueryPattern, item: ComparableFormula) -> Highlight:
@@ -136,11 +135,20 @@ def matched_nodes(
     return MatchedNodes(pattern.share(pairs), len(nodes), tuple(nodes))
 
 
+class FormulaTerms(NamedTuple):
+    """The terms of a query formula as a whole, as written and with variables renamed, and those of the sub-expressions that it needs."""
+
+    whole: tuple[str, ...]
+    needed: NeededTerms
+
+
 @lru_cache(FORMULAS_KEPT)
-def _whole_terms(formula: Parsed) -> tuple[str, ...]:
-    """Return the terms of a query formula as a whole: as written, and with variables renamed. Every page of its query needs them again."""
-    root = PreparedTree(formula.operators).nodes("renamed")
-    return (part_term(COMMUTATIVE, root.commutative), part_term(RENAMED, root.renamed())) if root.operands else ()
+def formula_terms(formula: Parsed) -> FormulaTerms:
+    """Return the terms by which a query formula is found in others. Every page of its query needs them again."""
+    pattern = PreparedTree(formula.operators)
+    root = pattern.nodes("renamed")
+    whole = (part_term(COMMUTATIVE, root.commutative), part_term(RENAMED, root.renamed())) if root.operands else ()
+    return FormulaTerms(whole, needed_terms(pattern))
 
 
 class SharedPart(NamedTuple):
@@ -156,20 +164,39 @@ _NO_NUMBERS: set[int] = set()
 
 
 class SharedParts:
-    """The sub-expressions of a query by their codes in the formula index. Safe for concurrent use."""
+    """The sub-expressions of a query in the expressions of posts. Safe for concurrent use.
 
-    def __init__(self, parts: QueryTerms, store: FormulaStore, formulas: Sequence[Parsed] = ()) -> None:
-        self._store = store
-        whole = {term: number for number, formula in enumerate(formulas) for term in _whole_terms(formula)}
-        codes = store.terms.statistics([Term("parts", text) for text in parts.texts], WHOLE).codes.tolist()
-        rows = zip(codes, parts.scores.tolist(), parts.formulas, parts.texts, strict=True)
-        self._parts = {
-            code: SharedPart(weight, formula, whole.get(text, -1)) for code, weight, formula, text in rows if code >= 0
-        }
-        self._known = frozenset(self._parts)
+    `terms` are requested with the posts; `use` takes what came with them.
+    """
+
+    def __init__(self, parts: QueryTerms, formulas: Sequence[Parsed] = ()) -> None:
+        own = [formula_terms(formula) for formula in formulas]
+        whole = {term: number for number, found in enumerate(own) for term in found.whole}
+        rows = zip(parts.scores.tolist(), parts.formulas, parts.texts, strict=True)
+        self._parts = [SharedPart(weight, formula, whole.get(text, -1)) for weight, formula, text in rows]
+        needed = (term for found in own for terms in found.needed for term in terms)
+        places = {term: at for at, term in enumerate(dict.fromkeys((*parts.texts, *needed)))}
+        self.terms = tuple(places)
+        self.needed = [
+            NeededParts(*(frozenset(map(places.__getitem__, terms)) for terms in found.needed)) for found in own
+        ]
+        self._sources: tuple[ExpressionParts, ...] = ()
+        self._positions: dict[int, frozenset[int]] = {}
         self._found: dict[int, list[SharedPart]] = {}
         self._whole: dict[int, set[int]] = {0: set()}
         self._weights: dict[int, float] = {0: 0.0}
+
+    def use(self, found: ExpressionParts) -> None:
+        """Look up expressions among those of posts that were just read; those of the pages before stay known."""
+        self._sources = (found, *self._sources)[:PAGES_KEPT]
+
+    def positions(self, expression: int) -> frozenset[int]:
+        """Return the positions of the terms that an expression of the collection has."""
+        known = self._positions.get(expression)
+        if known is None:
+            found = (found for source in self._sources if (found := source.of(expression)))
+            known = self._positions[expression] = frozenset(next(found, ()))
+        return known
 
     def weight(self, expression: int) -> float:
         """Return the weight of the sub-expressions that an expression of the collection shares with the query."""
@@ -184,9 +211,9 @@ class SharedParts:
             return []
         found = self._found.get(expression)
         if found is None:
-            codes = self._known.intersection(self._store.part_codes([expression])[0])
-            found = [self._parts[code] for code in codes] if codes else _NO_PARTS
-            self._whole[expression] = {part.whole for part in found if part.whole >= 0} if codes else _NO_NUMBERS
+            number = len(self._parts)
+            found = [self._parts[at] for at in self.positions(expression) if at < number] or _NO_PARTS
+            self._whole[expression] = {part.whole for part in found if part.whole >= 0} if found else _NO_NUMBERS
             self._found[expression] = found  # last: another thread that finds it may read the rest
         return found
 
@@ -206,8 +233,11 @@ class Highlighter:
     When the time of the query is half over, the other formulas are shown without highlights, and `notes` say so.
     """
 
-    def __init__(self, formulas: Sequence[Parsed], store: FormulaStore, limit: int) -> None:
-        self._store = store
+    def __init__(
+        self, formulas: Sequence[Parsed], table: SymbolTable, limit: int, parts: SharedParts | None = None
+    ) -> None:
+        self._table = table
+        self._parts = parts
         self._formulas = formulas
         self._limit = limit
         self._highlights: dict[tuple[int, str], Highlight] = {}
@@ -275,9 +305,10 @@ class Highlighter:
         pattern, item = self._pattern(number), parsed_formula(formula.text)
         # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the item.
         indexed = formula.expression_id and item.parsed.latex == formula.text and len(item.layout.labels) <= MAX_SYMBOLS
-        codes = self._store.part_codes([formula.expression_id])[0] if indexed else ()
-        skip = pattern.needed.impossible_levels(codes) if indexed else ()
-        return matched_nodes(pattern, item, skip, least)
+        if not indexed or self._parts is None:
+            return matched_nodes(pattern, item, (), least)
+        positions = self._parts.positions(formula.expression_id)
+        return matched_nodes(pattern, item, self._parts.needed[number].impossible_levels(positions), least)
 
     def _pattern(self, number: int) -> QueryPattern:
-        return query_pattern(self._formulas[number], self._store)  # type: ignore[arg-type] # stores compare by identity
+        return query_pattern(self._formulas[number], self._table)  # type: ignore[arg-type] # tables compare by identity

@@ -1,6 +1,6 @@
 """Which sub-expressions a formula must have for a query formula to occur in it: a cheap check before the search for the occurrence.
 
-An occurrence pairs each operand of the query formula with an equal sub-expression, at some canonical level. The index has the codes of the
+An occurrence pairs each operand of the query formula with an equal sub-expression, at some canonical level. The index has the
 sub-expressions of every expression, so most formulas are ruled out without their operator trees.
 """
 
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from porism.analysis.features import COMMUTATIVE, RENAMED
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.canonical.hashed import HashedNode
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree
-from porism.store.embedded.formulas.store import WHOLE
-from porism.store.protocols import UNKNOWN, FormulaStore, Term
 
 # Operators whose operands are never split: the query formula occurs only as a whole sub-expression. A sum or a chain of relations may
 # have further operands.
@@ -27,30 +26,34 @@ _NAMED: tuple[Level, ...] = ("written", "normalised", "commutative")  # levels a
 
 @dataclass(frozen=True, slots=True)
 class NeededParts:
-    """The codes of the needed sub-expressions at level `commutative`, and up to renaming. None if no formula of the index has them all."""
+    """The needed sub-expressions at level `commutative`, and up to renaming, by their positions in a request."""
 
-    commutative: frozenset[int] | None = frozenset()
-    renamed: frozenset[int] | None = frozenset()
+    commutative: frozenset[int] = frozenset()
+    renamed: frozenset[int] = frozenset()
 
-    def impossible_levels(self, codes: Collection[int]) -> tuple[Level, ...]:
+    def impossible_levels(self, positions: Collection[int]) -> tuple[Level, ...]:
         """Return the levels at which the query formula does not occur in a formula with these sub-expressions."""
-        if self.renamed is None or not self.renamed.issubset(codes):
+        if not self.renamed.issubset(positions):
             return LEVELS
-        return () if self.commutative is not None and self.commutative.issubset(codes) else _NAMED
+        return () if self.commutative.issubset(positions) else _NAMED
 
 
-def needed_parts(pattern: PreparedTree, store: FormulaStore) -> NeededParts:
+class NeededTerms(NamedTuple):
+    """The needed sub-expressions as terms, at level `commutative` and up to renaming."""
+
+    commutative: tuple[str, ...] = ()
+    renamed: tuple[str, ...] = ()
+
+
+def needed_terms(pattern: PreparedTree) -> NeededTerms:
     """Return the sub-expressions that a query formula needs. A wildcard matches anything, so nothing is needed of a formula with one."""
     if any(map(is_wildcard, pattern.labels("written"))):
-        return NeededParts()
+        return NeededTerms()
     nodes = list(_needed(pattern.nodes("renamed")))
-    texts = [
-        *(part_term(COMMUTATIVE, node.commutative) for node in nodes),
-        *(part_term(RENAMED, node.renamed()) for node in nodes),
-    ]
-    codes = store.terms.statistics([Term("parts", text) for text in texts], WHOLE).codes.tolist()
-    halves = codes[: len(nodes)], codes[len(nodes) :]
-    return NeededParts(*(None if UNKNOWN in half else frozenset(half) for half in halves))
+    return NeededTerms(
+        tuple(part_term(COMMUTATIVE, node.commutative) for node in nodes),
+        tuple(part_term(RENAMED, node.renamed()) for node in nodes),
+    )
 
 
 def _needed(root: HashedNode) -> Iterator[HashedNode]:

@@ -13,7 +13,7 @@ from porism.search.display.highlight import Highlighter
 from porism.search.display.results import AlsoSearched, SearchHit
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.retriever import Ranking
-from porism.store.protocols import DocumentStore, StoredPost
+from porism.store.protocols import Snapshot, StoredPost
 
 Sort = Literal["relevance", "votes", "date"]
 SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")
@@ -50,22 +50,22 @@ class HitPage:
 
     def __init__(
         self,
-        documents: DocumentStore,
+        snapshot: Snapshot,
         context: QueryContext,
         ranking: Ranking,
         matches: QueryMatches,
         highlighter: Highlighter,
         *,
         group: bool,
-        has_votes: bool,
     ) -> None:
-        self._documents = documents
+        self._snapshot = snapshot
+        self._parts = matches.parts
         self._builder = SnippetBuilder(matches, highlighter)
         self._highlighter = highlighter
         self._has_formulas = bool(context.query.formulas)
         self._ranking = ranking
         self._group = group
-        self._has_votes = has_votes
+        self._has_votes = snapshot.content.has_votes
 
     @cached_property
     def groups(self) -> list[HitGroup]:
@@ -73,7 +73,7 @@ class HitPage:
         if not self._group:
             return [HitGroup((hit,)) for hit in self._ranking]
         found: dict[int, list[Hit]] = {}
-        threads = self._documents.locate(self._ranking.ids).threads.tolist()
+        threads = self._snapshot.locate(self._ranking.ids).threads.tolist()
         for thread, hit in zip(threads, self._ranking, strict=True):
             found.setdefault(thread, []).append(hit)
         return [HitGroup(tuple(hits)) for hits in found.values()]
@@ -82,7 +82,9 @@ class HitPage:
         """Return a page of hits. Votes and dates sort the most relevant hits only; the others follow by relevance."""
         groups = self._slice(offset, offset + k) if sort == "relevance" else self._sorted(sort)[offset : offset + k]
         page = [HitGroup(group.hits[: 1 + MOST_MORE]) for group in groups]
-        stored = iter(self._documents.posts([hit.id for group in page for hit in group.hits]))
+        found = self._snapshot.posts([hit.id for group in page for hit in group.hits], self._parts.terms)
+        self._parts.use(found.parts)
+        stored = iter(found.posts)
         shown = [[self._shown(hit, next(stored)) for hit in group.hits] for group in page]
         return tuple(
             replace(first, more=tuple(more), more_count=len(group.hits) - 1) if more else first
@@ -108,7 +110,7 @@ class HitPage:
 
     def _sorted(self, sort: Sort) -> list[HitGroup]:
         best = self.groups[:MOST_SORTED]
-        posts = [one.post for one in self._documents.posts([group.hits[0].id for group in best])]
+        posts = [one.post for one in self._snapshot.posts([group.hits[0].id for group in best]).posts]
         keys = [post.score if sort == "votes" else post.created for post in posts]
         order = sorted(range(len(best)), key=lambda at: keys[at], reverse=True)
         return [best[at] for at in order] + self.groups[MOST_SORTED:]

@@ -24,7 +24,6 @@ from porism.search.display.sentences import (
     whole_sentences,
 )
 from porism.search.display.unmarked import with_unmarked
-from porism.store.protocols import FormulaStore
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
 
@@ -96,9 +95,9 @@ class QueryMatches:
     """What texts share with a query: its words, and the sub-expressions of its formulas. All pages of the query use the same object, so that
     nothing is looked up twice. Safe for concurrent use."""
 
-    def __init__(self, terms: Mapping[str, QueryTerms], formulas: Sequence[Parsed], store: FormulaStore) -> None:
+    def __init__(self, terms: Mapping[str, QueryTerms], formulas: Sequence[Parsed]) -> None:
         self.words = MatchingWords(terms["words"])
-        self.parts = SharedParts(terms["parts"], store, formulas)
+        self.parts = SharedParts(terms["parts"], formulas)
 
 
 class SnippetBuilder:

@@ -7,9 +7,9 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.model_texts import EncodedField
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind, Level
-from porism.store.embedded.encoded.texts import EncodedField
 
 F = TypeVar("F", bound=np.floating)
 POWER = 4
@@ -36,21 +36,20 @@ class EncoderSimilarity(Feature):
     def __init__(self, field: EncodedField, level: Level) -> None:
         self.name = f"encoder.{field}"
         self.level: Level = level
+        self.vectors = (field,)
         self._field = field
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the cosine for each thread or answer."""
-        encoded = batch.context.index.encoded
-        kind = "answers" if self.level == "answer" else "questions"
-        ids = batch.ids(kind)
-        if encoded is None or self._field not in encoded.fields or (query := batch.context.encoded_query) is None:
-            return np.zeros(len(ids), np.float32)
-        return np.maximum(encoded.similarities(self._field, ids, query), 0.0)
+        vectors, query = batch.documents.vectors.get(self._field), batch.context.encoded_query
+        if vectors is None or query is None:
+            return np.zeros(len(batch.ids("answers" if self.level == "answer" else "questions")), np.float32)
+        return np.asarray(np.maximum(vectors @ query, 0.0), np.float32)
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words, with the model's name."""
-        encoded = batch.context.index.encoded
-        return f"{TEXTS[self._field]} ({encoded.encoder.entry.model.name})" if encoded else TEXTS[self._field]
+        encoder = batch.context.index.snapshot.learned.encoder
+        return f"{TEXTS[self._field]} ({encoder.name})" if encoder else TEXTS[self._field]
 
 
 class SameQuestion(EncoderSimilarity):

@@ -13,15 +13,14 @@ from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import span_positions
 from porism.search.answers.terms import QueryTerms
 from porism.search.features.feature import Feature, Kind
-from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.store.protocols import Threads
+from porism.store.protocols import TermLookup, Threads
 from porism.store.weighting import BM25, saturation
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 BEST = 20  # threads that are assumed to be relevant
 MOST_TERMS = {"words": 60, "tuples": 120}
-CODE_BITS = 32
+TERM_BITS = 32
 NAMING = ("name.title", "name.defined", "title.identity")
 NAMED = 0.5  # of the best match: from this value of these features on, a thread is what the query names
 WEIGHTING = BM25()
@@ -74,26 +73,27 @@ def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, famil
     thread_of_post = np.repeat(np.arange(len(best)), documents.ends[best] - documents.starts[best])
     entries = span_positions(rows.starts[posts], rows.ends[posts])
     threads = np.repeat(thread_of_post, rows.ends[posts] - rows.starts[posts])
-    # An integer identifies a thread and a code, so that equal pairs are counted together.
-    pairs, place = np.unique((threads << CODE_BITS) | rows.codes[entries].astype(np.int64), return_inverse=True)
-    cells = rows.cells[entries]
-    counts = np.bincount(place, field_weights[cells >> FIELD_SHIFT] * (cells & MOST_COUNT), len(pairs))
-    lengths = np.bincount(thread_of_post, rows.lengths[posts] @ field_weights, len(best))[pairs >> CODE_BITS]
-    mean = max(context.index.terms.count(family, THREAD).mean_length, 1e-9)
+    distinct, local = np.unique(rows.keys[entries], return_inverse=True)
+    # An integer identifies a thread and a term, so that equal pairs are counted together.
+    pairs, place = np.unique((threads << TERM_BITS) | local, return_inverse=True)
+    counts = np.bincount(place, field_weights[rows.fields[entries]] * rows.counts[entries], len(pairs))
+    lengths = np.bincount(thread_of_post, rows.lengths[posts] @ field_weights, len(best))[pairs >> TERM_BITS]
+    mean = max(context.index.snapshot.info.lengths(family, THREAD).mean_length, 1e-9)
     strengths = saturation(counts, lengths, mean, WEIGHTING.k1, WEIGHTING.b)
-    codes, place = np.unique(pairs & ((1 << CODE_BITS) - 1), return_inverse=True)
-    shared = np.bincount(place, minlength=len(codes)) >= min(2, len(best))
-    sums = np.asarray(np.bincount(place, strengths, len(codes)), np.float64)
-    return _heaviest(context, family, codes[shared], sums[shared])
+    numbers, place = np.unique(pairs & ((1 << TERM_BITS) - 1), return_inverse=True)
+    keys = distinct[numbers].astype(np.int64)
+    shared = np.bincount(place, minlength=len(keys)) >= min(2, len(best))
+    sums = np.asarray(np.bincount(place, strengths, len(keys)), np.float64)
+    return _heaviest(context, documents.lookup, family, keys[shared], sums[shared])
 
 
-def _heaviest(context: QueryContext, family: str, codes: Ints, sums: Floats) -> QueryTerms:
+def _heaviest(context: QueryContext, lookup: TermLookup, family: str, keys: Ints, sums: Floats) -> QueryTerms:
     """Return the terms with the largest sum x idf, with weights that sum to 1."""
     shortlist = np.argsort(-sums, kind="stable")[: 10 * MOST_TERMS[family]]
-    weight = sums[shortlist] * context.idf(family, codes[shortlist])
+    weight = sums[shortlist] * context.idf(lookup.documents(family, keys[shortlist]))
     top = np.argsort(-weight, kind="stable")[: MOST_TERMS[family]]
     shares = (weight[top] / max(float(weight[top].sum()), 1e-9)).astype(np.float32)
-    kept = codes[shortlist[top]]
-    order = np.argsort(kept, kind="stable")
-    texts = tuple(context.index.terms.texts(family, kept[order]))
-    return QueryTerms(family, kept[order], shares[order], context.idf(family, kept[order]), texts, (-1,) * len(kept))
+    order = np.argsort(keys[shortlist[top]], kind="stable")
+    kept = keys[shortlist[top]][order]
+    documents, texts = lookup.documents(family, kept), tuple(lookup.texts(family, kept))
+    return QueryTerms(family, kept, documents, shares[order], context.idf(documents), texts, (-1,) * len(kept))

@@ -14,7 +14,6 @@ from porism.search.answers.context import CandidateBatch, ComparedFormulas, Quer
 from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level
 from porism.search.formulas.overlap import SimilarFormulas
-from porism.store.embedded.storage.rows import FIELD_SHIFT
 from porism.store.protocols import TermRows, Threads
 
 COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments quote the formulas of the post
@@ -22,37 +21,37 @@ COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments q
 
 @compiled
 def _best(
-    starts: Any, ends: Any, codes: Any, cells: Any, slots: Any, slot_codes: Any, slot_places: Any, values: Any, fields: Any, out: Any
+    starts: Any, ends: Any, keys: Any, fields: Any, slots: Any, slot_keys: Any, slot_places: Any, values: Any, compared: Any, out: Any
 ) -> None:  # fmt: skip
-    """Fill `out` with the largest value among the codes of each post."""
+    """Fill `out` with the largest value among the formulas of each post."""
     for post in range(len(starts)):
         for at in range(starts[post], ends[post]):
-            if not fields[cells[at] >> FIELD_SHIFT]:
+            if not compared[fields[at]]:
                 continue
-            slot = codes[at] & (SLOTS - 1)
+            slot = keys[at] & (SLOTS - 1)
             for spot in range(slots[slot], slots[slot + 1]):
-                if slot_codes[spot] == codes[at]:
+                if slot_keys[spot] == keys[at]:
                     out[post] = max(out[post], values[slot_places[spot]])
 
 
 def best_similarity(rows: TermRows, found: SimilarFormulas) -> npt.NDArray[np.float64]:
     """Return for each post of a batch the largest similarity among its formulas."""
     out = np.zeros(len(rows.starts))
-    table = make_lookup(found.codes)
+    table = make_lookup(found.keys)
     _best(
-        rows.starts, rows.ends, rows.codes, rows.cells, table.starts, table.codes, table.places, found.similarities,
+        rows.starts, rows.ends, rows.keys, rows.fields, table.starts, table.keys, table.places, found.similarities,
         COMPARED_FIELDS, out,
     )  # fmt: skip
     return out
 
 
 def formulas_of(documents: Threads, threads: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the codes of the formulas in the compared fields of some threads of a batch, ascending."""
+    """Return the keys of the formulas in the compared fields of some threads of a batch, ascending."""
     rows = documents.terms[VISUAL_FAMILY]
     posts = span_positions(documents.starts[threads], documents.ends[threads])
     places = span_positions(rows.starts[posts], rows.ends[posts])
-    compared = places[COMPARED_FIELDS[rows.cells[places] >> FIELD_SHIFT]]
-    return np.asarray(np.unique(rows.codes[compared]), np.int64)
+    compared = places[COMPARED_FIELDS[rows.fields[places]]]
+    return np.asarray(np.unique(rows.keys[compared]), np.int64)
 
 
 def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:

@@ -36,9 +36,9 @@ class NameMatch(Feature):
         terms = batch.context.terms[NAME_FAMILY]
         if not len(terms):
             return np.zeros(batch.thread_count, np.float32)
-        views = view_table(batch.context.index.terms, NAME_FAMILY, [View("thread", ((self._field, 1.0),))])
+        views = view_table(batch.context.index.snapshot.info, NAME_FAMILY, [View("thread", ((self._field, 1.0),))])
         rows, ones = batch.documents.terms[NAME_FAMILY], np.ones(len(terms), np.float32)
-        found = score_batch(batch.documents, rows, terms.codes, ones, views, views, PRESENCE)[0][0]
+        found = score_batch(batch.documents, rows, terms.keys, ones, views, views, PRESENCE)[0][0]
         return np.where(found > 0, np.float32(batch.context.best_match), np.float32(0.0))
 
     def describe(self, batch: CandidateBatch) -> str:

@@ -29,9 +29,9 @@ class TagMatch(Feature):
         terms = batch.context.terms[TAG_FAMILY]
         if not len(terms):
             return np.zeros(batch.thread_count, np.float32)
-        views = view_table(batch.context.index.terms, TAG_FAMILY, [EVERY_FIELD])
+        views = view_table(batch.context.index.snapshot.info, TAG_FAMILY, [EVERY_FIELD])
         rows = batch.documents.terms[TAG_FAMILY]
-        return np.asarray(score_batch(batch.documents, rows, terms.codes, terms.idf, views, views, PRESENCE)[0][0])
+        return np.asarray(score_batch(batch.documents, rows, terms.keys, terms.idf, views, views, PRESENCE)[0][0])
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""

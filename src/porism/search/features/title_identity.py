@@ -12,7 +12,6 @@ from porism.compiled import compiled
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.answers.term_scores import SLOTS, make_lookup
 from porism.search.features.feature import Feature
-from porism.store.embedded.storage.rows import FIELD_SHIFT
 
 Ints = npt.NDArray[np.int64]
 NO_THREADS: Ints = np.empty(0, np.int64)
@@ -25,26 +24,26 @@ LEAST = 0.75  # an overlap below counts nothing: features are divided by their d
 
 @compiled
 def _add_shared(
-    posts: Any, starts: Any, ends: Any, codes: Any, cells: Any, slots: Any, slot_codes: Any, slot_places: Any, weights: Any, out: Any
+    posts: Any, starts: Any, ends: Any, keys: Any, fields: Any, slots: Any, slot_keys: Any, slot_places: Any, weights: Any, out: Any
 ) -> None:  # fmt: skip
     """Add to `out` the weights of the query terms in the title of each thread."""
     for thread in range(len(posts)):
         post = posts[thread]
         for at in range(starts[post], ends[post]):
-            slot = codes[at] & (SLOTS - 1)
+            slot = keys[at] & (SLOTS - 1)
             for spot in range(slots[slot], slots[slot + 1]):
-                if slot_codes[spot] == codes[at] and cells[at] >> FIELD_SHIFT == TITLE:
+                if slot_keys[spot] == keys[at] and fields[at] == TITLE:
                     out[thread] += weights[slot_places[spot]]
 
 
 @compiled
-def _title_entries(posts: Any, starts: Any, ends: Any, cells: Any, out_thread: Any, out_entry: Any) -> int:
+def _title_entries(posts: Any, starts: Any, ends: Any, fields: Any, out_thread: Any, out_entry: Any) -> int:
     """Write thread and position of each entry of a title; return how many there are."""
     count = 0
     for thread in range(len(posts)):
         post = posts[thread]
         for at in range(starts[post], ends[post]):
-            if cells[at] >> FIELD_SHIFT == TITLE:
+            if fields[at] == TITLE:
                 if count < len(out_thread):
                     out_thread[count] = thread
                     out_entry[count] = at
@@ -52,12 +51,12 @@ def _title_entries(posts: Any, starts: Any, ends: Any, cells: Any, out_thread: A
     return count
 
 
-def _known(codes: npt.NDArray[np.int64], ascending: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return which codes are among others in ascending order."""
+def _known(keys: npt.NDArray[np.int64], ascending: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which keys are among others in ascending order."""
     if not len(ascending):
-        return np.zeros(len(codes), np.bool_)
-    at = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
-    return np.asarray(ascending[at] == codes)
+        return np.zeros(len(keys), np.bool_)
+    at = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    return np.asarray(ascending[at] == keys)
 
 
 class TitleIdentity(Feature):
@@ -85,9 +84,9 @@ class TitleIdentity(Feature):
             terms, rows = batch.context.terms[family], batch.documents.terms[family]
             asked += weight * float(terms.idf.sum())
             if len(terms):
-                table = make_lookup(terms.codes)
+                table = make_lookup(terms.keys)
                 _add_shared(
-                    batch.documents.starts, rows.starts, rows.ends, rows.codes, rows.cells, table.starts, table.codes,
+                    batch.documents.starts, rows.starts, rows.ends, rows.keys, rows.fields, table.starts, table.keys,
                     table.places, weight * terms.idf.astype(np.float64), shared,
                 )  # fmt: skip
         return np.flatnonzero(2 * shared >= (LEAST - ROUNDING) * (asked + shared)) if asked else NO_THREADS
@@ -102,11 +101,11 @@ class TitleIdentity(Feature):
             asked += weight * float(terms.idf.sum())
             size = int((rows.ends[posts] - rows.starts[posts]).sum())
             threads, entries = np.empty(size, np.int64), np.empty(size, np.int64)
-            count = _title_entries(posts, rows.starts, rows.ends, rows.cells, threads, entries)
-            threads, codes = threads[:count], rows.codes[entries[:count]].astype(np.int64)
-            idf = weight * batch.context.idf(family, codes)
+            count = _title_entries(posts, rows.starts, rows.ends, rows.fields, threads, entries)
+            threads, keys = threads[:count], rows.keys[entries[:count]].astype(np.int64)
+            idf = weight * batch.context.idf(batch.documents.lookup.documents(family, keys))
             total += np.bincount(threads, idf, len(chosen))
-            known = _known(codes, terms.codes)
+            known = _known(keys, terms.keys)
             shared += np.bincount(threads[known], idf[known], len(chosen))
         overlap = 2 * shared / np.maximum(asked + total, 1e-9)
         return np.where(overlap >= LEAST, np.minimum(overlap, 1.0) ** SHARPNESS, 0.0)

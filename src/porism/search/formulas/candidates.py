@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import Executor
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.deadline import shared
+from porism.analysis.schema import FORMULA
+from porism.formula.canonical.forms import Level
+from porism.search.formulas.occurrence import LEVEL_OF_PREFIX, by_shape, root_terms, with_all_paths
 from porism.search.formulas.query import FormulaQuery
-from porism.store.embedded.formulas.store import WHOLE
-from porism.store.protocols import Candidates as Found
-from porism.store.protocols import FormulaStore, Term
+from porism.store.protocols import Hits, Snapshot, StoreInfo, Term, TermQuery
 from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()
@@ -25,26 +23,16 @@ MAX_PATHS = 40  # the rarest paths of the query are searched; the frequent ones 
 # index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
 MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
 LARGE_INDEX = 20_000
-MAX_SYMBOLS_IN_THREADS = 200
 MIN_POSTINGS = 20  # for each requested candidate; if the rarer terms have fewer, the frequent ones are searched too
 # A formula outside the list of the tuple search scored less than the last one in it; assume this share of that score.
 UNLISTED_SHARE = 0.5
 
 
 class Candidates(NamedTuple):
-    """Rows of the store, ascending, and their tuple score: BM25 divided by the score of the query against itself."""
+    """Numbers of formulas, ascending, and their tuple score: BM25 divided by the score of the query against itself."""
 
-    rows: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
     tuple_scores: npt.NDArray[np.float64]
-
-
-class _Search(NamedTuple):
-    terms: Sequence[Term]
-    depth: int
-
-
-def _find(store: FormulaStore, search: _Search) -> Found:
-    return store.terms.search(search.terms, WHOLE, WEIGHTING, search.depth)
 
 
 class CountedTerms(NamedTuple):
@@ -58,63 +46,115 @@ class CountedTerms(NamedTuple):
         return CountedTerms([self.terms[at] for at in positions.tolist()], self.documents[positions])
 
 
-def find_candidates(
-    query: FormulaQuery, store: FormulaStore, depth: int, extra_rows: list[int], executor: Executor
-) -> Candidates:
-    """Return the best `depth` formulas by tuples, more by paths and sub-expressions, and the extra rows."""
-    own_tuples = count_terms("tuples", query.tuples, store)
-    own_paths = _rarest(count_terms("paths", Counter(query.features.paths), store), store)
-    searches = (
-        _Search(_selective_terms("tuples", own_tuples, depth, store), depth),
-        _Search(_selective_terms("paths", own_paths, PATH_DEPTH, store), PATH_DEPTH),
-        _Search(_terms("parts", Counter(query.features.parts)), PART_DEPTH),
-    )
-    # The threads are for queries of usual size; a large one would keep others waiting.
-    is_large = len(query.layout.labels) > MAX_SYMBOLS_IN_THREADS
-    find = partial(_find, store)
-    tuples, paths, parts = map(find, searches) if is_large else shared(executor, find, searches)
-    rows = np.unique(np.concatenate((tuples.rows, paths.rows, parts.rows, np.array(extra_rows, np.int64))))
-    scores = np.full(len(rows), UNLISTED_SHARE * _lowest_score(tuples, depth))
-    scores[np.searchsorted(rows, tuples.rows)] = tuples.scores
-    return Candidates(rows, scores / self_score(own_tuples, store))
+class QueryCounts(NamedTuple):
+    """The terms of a query that are counted before it is searched: tuples, paths, and those of the whole query."""
+
+    tuples: CountedTerms
+    paths: CountedTerms
+    roots: CountedTerms
+
+
+class FoundFormulas(NamedTuple):
+    """What the searches of a query found: the numbers of formulas that contain the query, each with its strictest level; of those that
+    may contain it; and all candidates."""
+
+    containing: dict[int, Level]
+    possible: list[int]
+    candidates: Candidates
+
+
+class CandidateSearch:
+    """The searches of one query over the posting lists: the best `depth` formulas by tuples, more by paths and sub-expressions, those that contain
+    the query as a whole (at most `most_containing` for each level, the shortest first) and, if it is `matched`, those that may contain it."""
+
+    def __init__(
+        self, query: FormulaQuery, counts: QueryCounts, info: StoreInfo, depth: int, most_containing: int, matched: bool
+    ) -> None:
+        self._info = info
+        self._depth = depth
+        self._tuples = counts.tuples
+        roots = zip(counts.roots.terms, counts.roots.documents.tolist(), strict=True)
+        self._roots = [term for term, number in roots if number]
+        containing = [TermQuery([term], FORMULA, most_containing) for term in self._roots]
+        self._possible = with_all_paths(query) if matched else []
+        self._possible += by_shape(query) if query.has_wildcards else []
+        paths = _rarest(counts.paths, info)
+        self.searches = [
+            *containing,
+            *self._possible,
+            TermQuery(self._selective("tuples", counts.tuples, depth), FORMULA, depth),
+            TermQuery(self._selective("paths", paths, PATH_DEPTH), FORMULA, PATH_DEPTH),
+            TermQuery(_terms("parts", Counter(query.features.parts)), FORMULA, PART_DEPTH),
+        ]
+
+    def _selective(self, family: str, counted: CountedTerms, depth: int) -> Sequence[Term]:
+        return selective_terms(family, counted, depth, self._info.count("formula"))
+
+    def found(self, hits: Sequence[Hits]) -> FoundFormulas:
+        """Return what the searches found, given their hits."""
+        levels, rest = hits[: len(self._roots)], hits[len(self._roots) :]
+        containing: dict[int, Level] = {}
+        for term, own in zip(self._roots, levels, strict=True):
+            containing = (
+                dict.fromkeys(own.numbers.tolist(), LEVEL_OF_PREFIX[term.text[0]]) | containing
+            )  # a stricter level stays
+        possible = list(dict.fromkeys(number for own in rest[:-3] for number in own.numbers.tolist()))
+        tuples, paths, parts = rest[-3:]
+        extra = np.array([*containing, *possible], np.int64)
+        numbers = np.unique(np.concatenate((tuples.numbers, paths.numbers, parts.numbers, extra)))
+        scores = np.full(len(numbers), UNLISTED_SHARE * _lowest_score(tuples, self._depth))
+        scores[np.searchsorted(numbers, tuples.numbers)] = tuples.scores
+        scores /= self_score(self._tuples, self._info)
+        return FoundFormulas(containing, possible, Candidates(numbers, scores))
 
 
 def _terms(family: str, counts: Counter[str]) -> list[Term]:
     return [Term(family, text, float(count)) for text, count in counts.items()]
 
 
-def count_terms(family: str, counts: Counter[str], store: FormulaStore) -> CountedTerms:
-    """Return the terms of a family with their frequencies in the index."""
-    terms = _terms(family, counts)
-    return CountedTerms(terms, store.terms.statistics(terms, WHOLE).documents)
+def count_terms(queries: Sequence[FormulaQuery], snapshot: Snapshot) -> list[QueryCounts]:
+    """Count the terms of queries in one call."""
+    families = [
+        own
+        for query in queries
+        for own in (
+            _terms("tuples", query.tuples),
+            _terms("paths", Counter(query.features.paths)),
+            [Term("parts", text) for text in root_terms(query)],
+        )
+    ]
+    found = snapshot.statistics([term for own in families for term in own], "formula").documents
+    ends = np.cumsum([len(own) for own in families]).tolist()
+    counted = [CountedTerms(own, found[end - len(own) : end]) for own, end in zip(families, ends, strict=True)]
+    return [QueryCounts(*counted[at : at + 3]) for at in range(0, len(counted), 3)]
 
 
-def _selective_terms(family: str, counted: CountedTerms, depth: int, store: FormulaStore) -> Sequence[Term]:
+def selective_terms(family: str, counted: CountedTerms, depth: int, formulas: int) -> Sequence[Term]:
     """Return the terms of a family; in a large index without the most frequent ones, if the others have enough postings."""
-    if store.formulas < LARGE_INDEX:
+    if formulas < LARGE_INDEX:
         return counted.terms
-    rare = np.flatnonzero(counted.documents <= MAX_DOCUMENT_SHARE[family] * store.formulas)
+    rare = np.flatnonzero(counted.documents <= MAX_DOCUMENT_SHARE[family] * formulas)
     enough = counted.documents[rare].sum() >= MIN_POSTINGS * depth
     return counted.some(rare).terms if enough else counted.terms
 
 
-def _rarest(paths: CountedTerms, store: FormulaStore) -> CountedTerms:
+def _rarest(paths: CountedTerms, info: StoreInfo) -> CountedTerms:
     """Return the MAX_PATHS paths that the fewest formulas have."""
     if len(paths.terms) <= MAX_PATHS:
         return paths
     # Paths that no formula has select nothing.
-    frequencies = np.where(paths.documents == 0, store.formulas + 1, paths.documents)
+    frequencies = np.where(paths.documents == 0, info.count("formula") + 1, paths.documents)
     return paths.some(np.argsort(frequencies, kind="stable")[:MAX_PATHS])
 
 
-def _lowest_score(found: Found, depth: int) -> float:
+def _lowest_score(found: Hits, depth: int) -> float:
     """Return the score that a formula outside the list cannot exceed."""
     return float(found.scores[-1]) if len(found.scores) == depth else 0.0
 
 
-def self_score(tuples: CountedTerms, store: FormulaStore) -> float:
+def self_score(tuples: CountedTerms, info: StoreInfo) -> float:
     """Return the BM25 score of a formula with these tuples against itself."""
-    view = store.terms.count("tuples", WHOLE)
+    view = info.lengths("tuples", FORMULA)
     counts, mean = np.array([term.weight for term in tuples.terms], np.float64), max(view.mean_length, 1e-9)
     saturated = saturation(counts, float(counts.sum()), mean, WEIGHTING.k1, WEIGHTING.b)
     idf = lucene_idf(view.documents, tuples.documents.astype(np.float64))

@@ -19,7 +19,7 @@ from porism.records import Binding, Explanation
 from porism.search.formulas.features import FEATURES, FormulaContext
 from porism.search.formulas.query import layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
-from porism.store.protocols import FormulaStore
+from porism.store.protocols import SymbolTable
 
 LEVEL_REASONS: dict[Level, str] = {
     "written": "the query occurs as written",
@@ -37,10 +37,12 @@ class NodePair(NamedTuple):
     item: tuple[int, ...]
 
 
-def explain_hit(context: FormulaContext, store: FormulaStore, row: int, contributions: Sequence[float]) -> Explanation:
-    """Explain the score of a row from the contributions of the FEATURES."""
+def explain_hit(
+    context: FormulaContext, table: SymbolTable, trees: bytes, contributions: Sequence[float]
+) -> Explanation:
+    """Explain the score of a formula, given its packed trees, from the contributions of the FEATURES."""
     query = context.query
-    layout, operators = unpack(store.trees([row])[0])
+    layout, operators = unpack(trees)
     found = match(query.parsed.operators, operators)
     if found is not None:
         nodes = [NodePair(pair.pattern_places, pair.target_places) for pair in found.pairs]
@@ -48,7 +50,7 @@ def explain_hit(context: FormulaContext, store: FormulaStore, row: int, contribu
         reason = LEVEL_REASONS[found.level]
     else:
         symbols, item_symbols = query.features.layout, flat_layout(layout)
-        pairs = matched_pairs(query.layout, layout_symbols(item_symbols, store))
+        pairs = matched_pairs(query.layout, layout_symbols(item_symbols, table))
         nodes = [NodePair(symbols.nodes[a].places, item_symbols.nodes[b].places) for a, b in pairs]
         bindings = renamed_variables(symbols, item_symbols, pairs)
         reason = f"{len(pairs)} of {len(symbols.labels)} symbols match in order"

@@ -6,14 +6,15 @@ Hashes of sub-expressions answer this for most formulas; the operator trees are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.classes import label_traits
 from porism.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN, features
+from porism.analysis.schema import FORMULA
 from porism.compiled import compiled
 from porism.deadline import check, passed, remaining, shorten, time_limit
 from porism.formula.binary import unpack
@@ -22,9 +23,10 @@ from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
 from porism.formula.tree import Node
 from porism.search.formulas.query import FormulaQuery
-from porism.store.embedded.formulas.store import WHOLE
-from porism.store.protocols import FormulaStore, SymbolSequences, Term
-from porism.store.weighting import BM25
+from porism.store.protocols import Term, TermQuery
+
+if TYPE_CHECKING:
+    from porism.search.formulas.batch import FormulaBatch
 
 Array = npt.NDArray[Any]
 
@@ -34,24 +36,10 @@ MATCH_BUDGET = 12_000  # steps of each match: at most 5 ms
 MATCH_SHARE = 0.5  # of the time that is left for a query, which matching may take
 MAX_PATH_HITS = 500  # rows, with and without symbols, that are matched because they have all paths of the query
 MAX_SHAPE_HITS = 2_000  # rows of the same structure that are considered for a query with wildcards
-_LEVEL_OF_PREFIX = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
+LEVEL_OF_PREFIX = dict(zip((WRITTEN, NORMALISED, COMMUTATIVE, RENAMED), LEVELS, strict=True))
 
 
-def find_containing(query: FormulaQuery, store: FormulaStore, limit: int) -> dict[int, Level]:
-    """Return the rows that have the whole query as a sub-expression, each with its strictest level.
-
-    At most `limit` rows for each level, the shortest formulas first.
-    """
-    found: dict[int, Level] = {}
-    terms = [Term("parts", text) for text in _root_terms(query)]
-    for term, number in zip(terms, store.terms.statistics(terms, WHOLE).documents.tolist(), strict=True):
-        if number:
-            rows = store.terms.search([term], WHOLE, BM25(), limit).rows.tolist()
-            found = dict.fromkeys(rows, _LEVEL_OF_PREFIX[term.text[0]]) | found  # a stricter level stays
-    return found
-
-
-def _root_terms(query: FormulaQuery) -> list[str]:
+def root_terms(query: FormulaQuery) -> list[str]:
     """Return the hashes of the whole query, the strictest first; none for a single symbol."""
     tree = query.features.operators
     if len(tree.labels) == 1:
@@ -62,12 +50,12 @@ def _root_terms(query: FormulaQuery) -> list[str]:
     return [*terms[: min(written, 1)], *terms[written : written + 3]]
 
 
-def find_with_all_paths(query: FormulaQuery, store: FormulaStore) -> list[int]:
-    """Return rows that have all paths of the query, those with the same symbols first, short formulas before long ones.
+def with_all_paths(query: FormulaQuery) -> list[TermQuery]:
+    """Return the searches for formulas that have all paths of the query, those with the same symbols first, short formulas before long ones.
 
     The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash.
     """
-    found: dict[int, None] = {}
+    searches: list[TermQuery] = []
     paths, tree = query.features.tree_paths, query.features.operators
     near = np.flatnonzero(paths.steps <= MAX_TERM_STEPS)
     free = label_traits(tree.labels[0]).unordered  # otherwise the operands may have other positions among more operands
@@ -79,13 +67,13 @@ def find_with_all_paths(query: FormulaQuery, store: FormulaStore) -> list[int]:
     for symbol in (1, 0):  # the second of the two terms of a path includes the symbol at its end
         terms = [Term("paths", text) for text in {query.features.paths[2 * at + symbol]: None for at in named}]
         if terms:
-            rows = store.terms.search(terms, WHOLE, BM25(), MAX_PATH_HITS, required=terms).rows.tolist()
-            found |= dict.fromkeys(rows)
-    return list(found)
+            searches.append(TermQuery(terms, FORMULA, MAX_PATH_HITS, required=terms))
+    return searches
 
 
-def find_by_shape(query: FormulaQuery, store: FormulaStore) -> list[int]:
-    """Return rows whose structure is that of a query with wildcards, the most similar first: a wildcard is taken for a variable or a number.
+def by_shape(query: FormulaQuery) -> list[TermQuery]:
+    """Return the search for formulas whose structure is that of a query with wildcards, the most similar first: a wildcard is taken for a variable
+    or a number.
 
     Terms of a wildcard itself are in no formula, so that a query of wildcards alone would have no candidates.
     """
@@ -94,9 +82,7 @@ def find_by_shape(query: FormulaQuery, store: FormulaStore) -> list[int]:
     for stand_in in ("V!x", "N!2"):
         shape = features(_without_wildcards(parsed.layout, stand_in), _without_wildcards(parsed.operators, stand_in))
         terms |= Counter(shape.paths[::2])  # by classes alone
-    wanted = [Term("paths", text, float(count)) for text, count in terms.items()]
-    rows: list[int] = store.terms.search(wanted, WHOLE, BM25(), MAX_SHAPE_HITS).rows.tolist()
-    return rows
+    return [TermQuery([Term("paths", text, float(count)) for text, count in terms.items()], FORMULA, MAX_SHAPE_HITS)]
 
 
 def _without_wildcards(tree: Node, label: str) -> Node:
@@ -119,47 +105,49 @@ class Occurrence(NamedTuple):
     whole: bool
 
 
-class MatchedRows(NamedTuple):
-    """Rows in which the query occurs. `unmatched` counts those that were given up for lack of time."""
+class MatchedFormulas(NamedTuple):
+    """Formulas in which the query occurs, by number. `unmatched` counts those that were given up for lack of time."""
 
     found: dict[int, Occurrence]
     unmatched: int
 
 
-def match_trees(query: FormulaQuery, store: FormulaStore, rows: Sequence[int]) -> MatchedRows:
-    """Return those of the rows in which the query occurs, found by matching operator trees.
+def match_trees(
+    query: FormulaQuery, labels: Mapping[str, int], batch: FormulaBatch, numbers: Sequence[int]
+) -> MatchedFormulas:
+    """Return those of some formulas of a batch in which the query occurs, found by matching operator trees.
 
-    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED rows with the necessary labels are matched. When the
+    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED formulas with the necessary labels are matched. When the
     time is short, the last ones are not matched.
     """
     found: dict[int, Occurrence] = {}
     unmatched = 0
     pattern = PreparedTree(query.parsed.operators)
     limit = MAX_MATCHED_WILDCARDS if query.has_wildcards else MAX_MATCHED
-    examined = _with_needed_labels(pattern, store, np.array(rows, np.int64))[:limit].tolist()
+    examined = _with_needed_labels(pattern, labels, batch, np.array(numbers, np.int64))[:limit]
     with time_limit(MATCH_SHARE * remaining()):
-        for row, packed in zip(examined, store.trees(examined), strict=True):
+        for number, packed in zip(examined.tolist(), batch.records.trees(examined), strict=True):
             match = None if passed() else find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
             if match is not None:
-                found[row] = Occurrence(match.level, match.whole)
+                found[number] = Occurrence(match.level, match.whole)
             elif passed():
                 unmatched += 1
     check()  # the whole query's own time limit
     if unmatched:
         shorten()
-    return MatchedRows(found, unmatched)
+    return MatchedFormulas(found, unmatched)
 
 
 def _with_needed_labels(
-    pattern: PreparedTree, store: FormulaStore, rows: npt.NDArray[np.int64]
+    pattern: PreparedTree, labels: Mapping[str, int], batch: FormulaBatch, numbers: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Return those of the rows, in order, that have all labels which the pattern needs even under renaming."""
-    needed = [store.labels.get(label, -1) for label in pattern.required("renamed")]
-    complete = np.zeros(len(rows), np.bool_)
+    """Return those of the formulas, in order, that have all labels which the pattern needs even under renaming."""
+    needed = [labels.get(label, -1) for label in pattern.required("renamed")]
+    complete = np.zeros(len(numbers), np.bool_)
     if -1 not in needed:
-        operators = store.fetch(rows).operators
-        has_all(operators.starts, operators.ends, operators.labels, np.array(needed, np.int32), complete)
-    return rows[complete]
+        at, operators = np.searchsorted(batch.numbers, numbers), batch.operators
+        has_all(operators.starts[at], operators.ends[at], operators.labels, np.array(needed, np.int32), complete)
+    return numbers[complete]
 
 
 @compiled
@@ -176,16 +164,14 @@ def has_all(starts: Array, ends: Array, labels: Array, needed: Array, out: Array
                 break
 
 
-def same_formulas(
-    query: FormulaQuery, store: FormulaStore, rows: npt.NDArray[np.int64], operators: SymbolSequences
-) -> npt.NDArray[np.bool_]:
+def same_formulas(query: FormulaQuery, batch: FormulaBatch) -> npt.NDArray[np.bool_]:
     """Return which formulas as a whole equal the query, up to notation and the order of commutative operands."""
-    wanted = query.operators.labels
-    same = np.zeros(len(rows), np.bool_)
+    wanted, operators = query.operators.labels, batch.operators
+    same = np.zeros(len(batch.numbers), np.bool_)
     for at in np.flatnonzero(operators.ends - operators.starts == len(wanted)).tolist():
         same[at] = np.array_equal(operators.labels[operators.starts[at] : operators.ends[at]], wanted)
     examined = np.flatnonzero(same)
-    for at, packed in zip(examined.tolist(), store.trees(rows[examined].tolist()), strict=True):
+    for at, packed in zip(examined.tolist(), batch.records.trees(batch.numbers[examined]), strict=True):
         found = find(query.parsed.operators, unpack(packed)[1], "commutative", whole=True)
         check()
         same[at] = found.match is not None or found.exhausted

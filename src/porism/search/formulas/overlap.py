@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import EVERY_FIELD, VISUAL_FAMILY
+from porism.analysis.schema import VISUAL_FAMILY
 from porism.formula import Parsed
-from porism.search.formulas.searcher import FormulaSearcher
+from porism.search.formulas.searcher import FormulaSearcher, ScoredFormulas
 from porism.search.query import ReadQuery, has_wildcards
-from porism.store.protocols import UNKNOWN, Term, TermIndex
+from porism.store.protocols import UNKNOWN, TermLookup
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,10 +31,10 @@ MAX_THREADS = 100  # more frequent formulas do not distinguish threads
 
 
 class SimilarFormulas(NamedTuple):
-    """Formulas similar to one of the query: the size of that one, the codes by which posts name them, and the similarity of each."""
+    """Formulas similar to one of the query: the size of that one, the keys by which posts name them, and the similarity of each."""
 
     size: int
-    codes: Ints
+    keys: Ints
     similarities: npt.NDArray[np.float64]
 
 
@@ -59,37 +59,37 @@ def has_compared_formulas(query: ReadQuery) -> bool:
 
 
 def compare_formulas(
-    query: ReadQuery, codes: Ints, searcher: FormulaSearcher, index: TermIndex
+    query: ReadQuery, keys: Ints, lookup: TermLookup, searcher: FormulaSearcher
 ) -> tuple[SimilarFormulas, ...]:
-    """Compare the largest formulas of a query with formulas of posts, given by their codes."""
+    """Compare the largest formulas of a query with formulas of posts, given by the keys by which posts name them."""
     formulas = largest_formulas(query, wildcards=False)
-    if not formulas or not len(codes):
+    if not formulas or not len(keys):
         return ()
-    codes = codes[index.frequencies(VISUAL_FAMILY, codes) <= MAX_THREADS]
-    rows = searcher.store.rows(index.numbers(VISUAL_FAMILY, codes))
-    order = np.argsort(rows, kind="stable")
-    order = order[rows[order] != UNKNOWN]
-    codes, rows = codes[order], rows[order]
-    compared = searcher.comparison(rows, FORMULAS_COMPARED)
-    return tuple(_most_similar(formula, codes, *compared.compare(formula)) for formula in formulas)
+    keys = keys[lookup.documents(VISUAL_FAMILY, keys) <= MAX_THREADS]
+    numbers = lookup.formulas(keys)
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] != UNKNOWN]
+    keys, numbers = keys[order], numbers[order]
+    compared = searcher.comparison(numbers, FORMULAS_COMPARED)
+    return tuple(_most_similar(formula, keys, *compared.compare(formula)) for formula in formulas)
 
 
-def _most_similar(formula: Parsed, codes: Ints, positions: Ints, similarities: Floats) -> SimilarFormulas:
+def _most_similar(formula: Parsed, keys: Ints, positions: Ints, similarities: Floats) -> SimilarFormulas:
     """Keep the formulas that are similar, or if none is, those that come nearest."""
     least = min(SIMILAR, NEAREST_SHARE * float(similarities.max(initial=0.0)))
     kept = np.flatnonzero(similarities >= least)
-    return SimilarFormulas(formula.operators.size(), codes[positions[kept]], similarities[kept])
+    return SimilarFormulas(formula.operators.size(), keys[positions[kept]], similarities[kept])
 
 
-def bound_formulas(query: ReadQuery, searcher: FormulaSearcher, index: TermIndex) -> tuple[BoundFormulas, ...]:
+def bound_formulas(query: ReadQuery, searcher: FormulaSearcher) -> tuple[BoundFormulas, ...]:
     """Return the formulas of the whole index that are most similar to those with wildcards of a query."""
-    return tuple(_bound(formula, searcher, index) for formula in largest_formulas(query, wildcards=True))
+    formulas = largest_formulas(query, wildcards=True)
+    return tuple(map(_bound, formulas, searcher.most_similar(formulas, DEPTH)))
 
 
-def _bound(formula: Parsed, searcher: FormulaSearcher, index: TermIndex) -> BoundFormulas:
-    hits = searcher.most_similar(formula, DEPTH)
-    found = index.statistics([Term(VISUAL_FAMILY, str(number)) for number in hits.visual_ids.tolist()], EVERY_FIELD)
-    kept = np.flatnonzero((found.codes != UNKNOWN) & (found.documents <= MAX_THREADS))
-    similar = SimilarFormulas(formula.operators.size(), found.codes[kept], hits.scores[kept])
+def _bound(formula: Parsed, hits: ScoredFormulas) -> BoundFormulas:
+    found = hits.usage
+    kept = np.flatnonzero((found.keys != UNKNOWN) & (found.documents <= MAX_THREADS))
+    similar = SimilarFormulas(formula.operators.size(), found.keys[kept], hits.scores[kept])
     bound = hits.visual_ids[kept][hits.scores[kept] >= BINDS].tolist()
     return BoundFormulas(similar, tuple(bound), hits.unmatched)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.features import Features
-from porism.store.protocols import FormulaStore
+from porism.store.protocols import SymbolTable
 
 EMPTY = -1
 
@@ -38,7 +38,7 @@ class PathGroups(NamedTuple):
     most_agreement: npt.NDArray[np.float64]  # that one path of each group can have
 
 
-def group_paths(query: Features, labels: list[int], weights: list[float], store: FormulaStore) -> PathGroups:
+def group_paths(query: Features, labels: list[int], weights: list[float], table: SymbolTable) -> PathGroups:
     """Group the paths of a query whose nodes have these label ids and weights."""
     groups: dict[int, dict[int, Counter[int]]] = {}
     nodes: dict[int, int] = {}
@@ -54,7 +54,7 @@ def group_paths(query: Features, labels: list[int], weights: list[float], store:
     order = {label: at for at, (label, _) in enumerate(by_frequency)}
     weight_of = dict(zip(labels, weights, strict=True))
     symbol_weight = np.array([weight_of[label] for label in order])
-    return _columns(groups, len(nodes), order, symbol_weight, store)
+    return _columns(groups, len(nodes), order, symbol_weight, table)
 
 
 def _columns(
@@ -62,11 +62,11 @@ def _columns(
     nodes: int,
     order: dict[int, int],
     symbol_weight: npt.NDArray[np.float64],
-    store: FormulaStore,
+    table: SymbolTable,
 ) -> PathGroups:
     """Turn groups (key -> upper node -> symbol counts) into columns; `order` numbers the symbols."""
     keys = np.array(list(groups), np.uint32)
-    idf = store.inverse_path_frequency(keys)
+    idf = table.inverse_path_frequency(keys)
     node_weight, agreement = np.zeros(nodes), np.zeros(nodes)
     rows: list[tuple[int, int]] = []
     key_starts, symbol_starts, symbols, counts = [0], [0], [], []

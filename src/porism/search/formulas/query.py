@@ -15,7 +15,7 @@ from porism.formula.match.backtracking import is_wildcard
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.path_groups import PathGroups, group_paths
 from porism.search.query_features import query_features
-from porism.store.protocols import FormulaStore
+from porism.store.protocols import SymbolTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +35,40 @@ class FormulaQuery:
         return any(is_wildcard(label) for label in self.features.operators.labels)
 
 
-def analyse_query(formula: str | Parsed, store: FormulaStore) -> FormulaQuery:
+def analyse_query(formula: str | Parsed, symbols: SymbolTable) -> FormulaQuery:
     """Analyse a formula for an index: LaTeX, which may be any string, or a parsed formula."""
     parsed = parse(formula, wildcards=True) if isinstance(formula, str) else formula
     found = query_features([parsed])[0]
-    label_ids = _LabelIds(store)
+    label_ids = _LabelIds(symbols)
     operators = label_ids.intern(found.operators.labels)
-    weights = label_ids.weights(operators, store.operator_weights)
+    weights = label_ids.weights(operators, symbols.operator_weights)
     return FormulaQuery(
         parsed,
         found,
         Counter(found.tuples),
-        layout_symbols(found.layout, store),
+        layout_symbols(found.layout, symbols),
         _symbols(found.operators.labels, operators, weights, [0] * len(operators)),
-        group_paths(found, operators, weights, store),
+        group_paths(found, operators, weights, symbols),
     )
 
 
-def layout_symbols(layout: FlatLayout, store: FormulaStore) -> SymbolSequence:
+def layout_symbols(layout: FlatLayout, symbols: SymbolTable) -> SymbolSequence:
     """Return a layout tree in reading order as a symbol sequence."""
-    known = known_symbols(layout, store)  # as for every formula of the index
+    known = known_symbols(layout, symbols)  # as for every formula of the index
     if known is not None:
         return known
-    label_ids = _LabelIds(store)
+    label_ids = _LabelIds(symbols)
     labels = label_ids.intern(layout.labels)
-    return _symbols(layout.labels, labels, label_ids.weights(labels, store.layout_weights), layout.edges)
+    return _symbols(layout.labels, labels, label_ids.weights(labels, symbols.layout_weights), layout.edges)
 
 
-def known_symbols(layout: FlatLayout, store: FormulaStore) -> SymbolSequence | None:
+def known_symbols(layout: FlatLayout, symbols: SymbolTable) -> SymbolSequence | None:
     """Return a layout tree in reading order as a symbol sequence; None if it has a label that no formula of the index has."""
     try:
-        ids = np.array(list(map(store.labels.__getitem__, layout.labels)), np.int32)
+        ids = np.array(list(map(symbols.labels.__getitem__, layout.labels)), np.int32)
     except KeyError:
         return None
-    weights = store.layout_weights[ids].astype(np.float32)
+    weights = symbols.layout_weights[ids].astype(np.float32)
     kinds = np.array(list(map(symbol_kind, layout.labels)), np.uint8)
     return SymbolSequence(ids, kinds, weights, np.array(layout.edges, np.uint8))
 
@@ -85,10 +85,10 @@ def _symbols(labels: list[str], ids: list[int], weights: list[float], edges: lis
 class _LabelIds:
     """Ids of labels: those of the store, and new ones beyond them for labels that no indexed formula has."""
 
-    def __init__(self, store: FormulaStore) -> None:
-        self._known = store.labels
+    def __init__(self, symbols: SymbolTable) -> None:
+        self._known = symbols.labels
         self._new: dict[str, int] = {}
-        self._new_weight = store.unseen_label_weight
+        self._new_weight = symbols.unseen_label_weight
 
     def intern(self, labels: list[str]) -> list[int]:
         """Return the id of each label."""

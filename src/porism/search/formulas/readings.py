@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from porism.analysis.schema import THREAD, View
 from porism.analysis.terms import formula_terms
 from porism.formula import Parsed
 from porism.search.query import QueryFormula, ReadQuery
-from porism.store.protocols import UNKNOWN, Term, TermIndex
 
 FAMILY = "parts"
 
 
-def choose_readings(query: ReadQuery, index: TermIndex) -> ReadQuery:
+Documents = Callable[[Sequence[str]], Sequence[int]]  # how many documents have each sub-expression
+
+
+def readings_of(query: ReadQuery) -> list[Parsed]:
+    """Return all readings of the ambiguous formulas of a query."""
+    return [one for formula in query.formulas if formula.others for one in (formula.parsed, *formula.others)]
+
+
+def choose_readings(query: ReadQuery, documents: Documents) -> ReadQuery:
     """Return the query with the best supported reading of each formula. Without a difference the most usual reading stays."""
     if not any(formula.others for formula in query.formulas):
         return query
-    return replace(query, formulas=tuple(_chosen(formula, index) for formula in query.formulas))
+    return replace(query, formulas=tuple(_chosen(formula, documents) for formula in query.formulas))
 
 
-def _chosen(formula: QueryFormula, index: TermIndex) -> QueryFormula:
+def _chosen(formula: QueryFormula, documents: Documents) -> QueryFormula:
     if not formula.others:
         return formula
-    return QueryFormula(best_reading((formula.parsed, *formula.others), index), formula.field)
+    return QueryFormula(best_reading((formula.parsed, *formula.others), documents), formula.field)
 
 
-def best_reading(readings: Sequence[Parsed], index: TermIndex, view: View = THREAD) -> Parsed:
-    """Return the reading that an index supports best; of several the first."""
-    return readings[int(np.argmax([_support(index, reading, view) for reading in readings]))]
+def best_reading(readings: Sequence[Parsed], documents: Documents) -> Parsed:
+    """Return the reading that an index supports best, by the share of its sub-expressions that some document contains; of several the first."""
+    terms = [part_terms(reading) for reading in readings]
+    found = iter(documents([term for own in terms for term in own]))
+    support = [sum(next(found) > 0 for _ in own) / len(own) if own else 0.0 for own in terms]
+    return readings[int(np.argmax(support))]
 
 
-def _support(index: TermIndex, formula: Parsed, view: View) -> float:
-    """Return the share of the formula's sub-expressions that some document contains."""
-    terms: Sequence[str] = list(dict.fromkeys(formula_terms(formula)[FAMILY]))
-    if not terms:
-        return 0.0
-    known = index.statistics([Term(FAMILY, term) for term in terms], view).codes != UNKNOWN
-    return float(known.sum()) / len(terms)
+def part_terms(formula: Parsed) -> list[str]:
+    """Return the distinct sub-expressions of a formula as terms."""
+    return list(dict.fromkeys(formula_terms(formula)[FAMILY]))

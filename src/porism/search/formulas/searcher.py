@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,23 +18,19 @@ from porism.formula.canonical.forms import LEVELS, Level
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
-from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, read_batch
-from porism.search.formulas.candidates import find_candidates
+from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, batch_of, make_batch
+from porism.search.formulas.candidates import CandidateSearch, FoundFormulas, count_terms
 from porism.search.formulas.common_symbols import most_common_symbols
 from porism.search.formulas.diversity import ranks_within_shape
 from porism.search.formulas.explain import explain_hit
 from porism.search.formulas.features import OCCURRENCE, TREE_SHARE, WEIGHTS, FormulaContext, Scores, compute_features
 from porism.search.formulas.occurrence import (
     Occurrence,
-    find_by_shape,
-    find_containing,
-    find_with_all_paths,
     match_trees,
     same_formulas,
 )
 from porism.search.formulas.query import FormulaQuery, analyse_query
-from porism.store.embedded.formulas.store import EmbeddedFormulas
-from porism.store.protocols import UNKNOWN, FormulaStore
+from porism.store.protocols import Snapshot, Term, TermStatistics
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
@@ -60,11 +55,12 @@ _make_hit = partial(tuple.__new__, FormulaHit)
 
 
 class FormulaPage(NamedTuple):
-    """A page of hits, and how many there are in all. `unmatched` candidates were not matched for lack of time."""
+    """A page of hits, and how many there are in all. `unmatched` candidates were not matched for lack of time. `latex` has the LaTeX of the hits."""
 
     hits: list[FormulaHit]
     total: int
     unmatched: int = 0
+    latex: Callable[[], list[str]] = list
 
 
 class ScoredCandidates(NamedTuple):
@@ -78,7 +74,7 @@ class ScoredCandidates(NamedTuple):
     unmatched: int = 0
 
     def order(self) -> npt.NDArray[np.int64]:
-        """Return the positions of the candidates, best first; equal scores by row, which is the order of visual ids and of candidates."""
+        """Return the positions of the candidates, best first; equal scores in the order of candidates, which is that of visual ids."""
         return np.argsort(-self.contributions.sum(axis=1), kind="stable")
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> ScoredCandidates:
@@ -87,10 +83,11 @@ class ScoredCandidates(NamedTuple):
 
 
 class ScoredFormulas(NamedTuple):
-    """Distinct formulas, best first: their visual ids and their scores. `unmatched` candidates were not matched for lack of time."""
+    """Distinct formulas, best first: their visual ids, their scores, and how posts use them. `unmatched` candidates were not matched for lack of time."""
 
     visual_ids: npt.NDArray[np.int64]
     scores: Scores
+    usage: TermStatistics
     unmatched: int = 0
 
 
@@ -119,17 +116,21 @@ class Comparison(NamedTuple):
 class FormulaSearcher:
     """Searches an open formula index. Several threads may use it at once."""
 
-    def __init__(self, store: FormulaStore) -> None:
-        self.store = store
-        kinds = np.array([symbol_kind(label) for label in store.labels], np.uint8)
-        self._layout_labels = LabelTable(kinds, store.layout_weights.astype(np.float32))
-        self._operator_labels = LabelTable(kinds, store.operator_weights.astype(np.float32))
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.symbols = symbols = snapshot.learned.symbols
+        self.size = snapshot.info.count("formula")
+        kinds = np.array([symbol_kind(label) for label in symbols.labels], np.uint8)
+        self._layout_labels = LabelTable(kinds, symbols.layout_weights.astype(np.float32))
+        self._operator_labels = LabelTable(kinds, symbols.operator_weights.astype(np.float32))
         self._executor = ThreadPoolExecutor(THREADS)
 
-    @classmethod
-    def open(cls, directory: str | Path, *, collection: str | None = None) -> FormulaSearcher:
-        """Open a formula index; with `collection`, check that it was built from the collection with this digest."""
-        return cls(EmbeddedFormulas.open(directory, collection=collection))
+    def documents(self, parts: Sequence[str]) -> list[int]:
+        """Return how many formulas have each sub-expression."""
+        found: list[int] = self._snapshot.statistics(
+            [Term("parts", text) for text in parts], "formula"
+        ).documents.tolist()
+        return found
 
     def search(self, formula: str | Parsed, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
         """Return the k best formulas, best first; equal scores by id. The query is a parsed formula or LaTeX; any string is legal.
@@ -143,54 +144,70 @@ class FormulaSearcher:
     def page(self, formula: str | Parsed, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:
         """Return k hits of `search` from `offset` on, and the number of all hits (at most DEPTH, unless more are requested)."""
         mode = check_choice(mode, "formula search", "mode", MODES)
-        if not self.store.formulas:
+        if not self.size:
             return FormulaPage([], 0)
-        depth = min(max(offset + k, DEPTH), self.store.formulas)  # the posting lists allocate memory for `depth` hits
+        depth = min(max(offset + k, DEPTH), self.size)  # the posting lists allocate memory for `depth` hits
         scored = self.score(self.analyse(formula), depth, mode)
         order = scored.order()
         if mode == "diverse":
             ranks = ranks_within_shape(order.tolist(), scored.batch.operators, self._operator_labels)
             order = order[np.argsort(ranks, kind="stable")]
-            hits = _non_increasing(self._hits(scored, order[: offset + k]))[offset:]
+            hits = _non_increasing(_hits(scored, order[: offset + k]))[offset:]
         else:
-            hits = self._hits(scored, order[offset : offset + k])
-        return FormulaPage(hits, min(depth, len(order)), scored.unmatched)
+            hits = _hits(scored, order[offset : offset + k])
+        shown = scored.batch.numbers[order[offset : offset + k]]
+        return FormulaPage(hits, min(depth, len(order)), scored.unmatched, partial(scored.batch.records.latex, shown))
 
-    def most_similar(self, formula: str | Parsed, k: int) -> ScoredFormulas:
-        """Return the k most similar formulas as arrays; fewer candidates are examined than in `search`."""
-        if not self.store.formulas:
-            return ScoredFormulas(np.empty(0, np.int64), np.empty(0))
-        scored = self.score(self.analyse(formula), min(k, self.store.formulas))
-        order = scored.order()[:k]
-        visual_ids = self.store.visual_ids(scored.batch.rows[order])
-        return ScoredFormulas(visual_ids, scored.contributions[order].sum(axis=1), scored.unmatched)
+    def most_similar(self, formulas: Sequence[Parsed], k: int) -> list[ScoredFormulas]:
+        """Return the k most similar formulas to each of some, searched together; fewer candidates are examined than in `search`."""
+        if not self.size:
+            nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
+            return [ScoredFormulas(np.empty(0, np.int64), np.empty(0), nothing)] * len(formulas)
+        return [
+            _best(scored, k) for scored in self._score_all([self.analyse(one) for one in formulas], min(k, self.size))
+        ]
 
-    def comparison(self, rows: npt.NDArray[np.int64], limit: int) -> Comparison:
-        """Return the comparison with the formulas at some rows, of which at most `limit` are aligned with a query."""
-        found = self.store.fetch(rows)
-        unranked = np.zeros(len(rows)), np.full(len(rows), NO_LEVEL, np.int8)
-        return Comparison(self, FormulaBatch(rows, *unranked, found.layout, found.operators, found.paths), limit)
+    def comparison(self, numbers: npt.NDArray[np.int64], limit: int) -> Comparison:
+        """Return the comparison with some formulas, of which at most `limit` are aligned with a query."""
+        found = self._snapshot.formulas(numbers)
+        unranked = np.zeros(len(numbers)), np.full(len(numbers), NO_LEVEL, np.int8)
+        return Comparison(self, batch_of(found, *unranked), limit)
 
     def analyse(self, formula: str | Parsed) -> FormulaContext:
         """Analyse a query: a parsed formula, or LaTeX, which may be any string."""
-        return FormulaContext(analyse_query(formula, self.store), self._layout_labels, self._operator_labels)
+        return FormulaContext(analyse_query(formula, self.symbols), self._layout_labels, self._operator_labels)
 
     def score(self, context: FormulaContext, depth: int, mode: Mode = "similar") -> ScoredCandidates:
         """Find candidates, `depth` of them by tuples, and compute what each feature contributes to their scores."""
-        query = context.query
-        containing = find_containing(query, self.store, MAX_CONTAINING if mode == "subformula" else depth)
-        possible = find_with_all_paths(query, self.store) if mode == "subformula" or query.has_wildcards else []
-        possible += find_by_shape(query, self.store) if query.has_wildcards else []
-        candidates = find_candidates(query, self.store, depth, [*containing, *possible], self._executor)
-        batch = read_batch(self.store, candidates, containing)
+        return self._score_all([context], depth, mode)[0]
+
+    def _score_all(
+        self, contexts: Sequence[FormulaContext], depth: int, mode: Mode = "similar"
+    ) -> list[ScoredCandidates]:
+        """Score the candidates of several queries, which are counted, searched and read together."""
+        snapshot, queries = self._snapshot, [context.query for context in contexts]
+        most_containing = MAX_CONTAINING if mode == "subformula" else depth
+        plans = [
+            CandidateSearch(
+                query, counts, snapshot.info, depth, most_containing, mode == "subformula" or query.has_wildcards
+            )
+            for query, counts in zip(queries, count_terms(queries, snapshot), strict=True)
+        ]
+        hits = iter(snapshot.search([search for plan in plans for search in plan.searches])) if plans else iter(())
+        found = [plan.found([next(hits) for _ in plan.searches]) for plan in plans]
+        return [self._score(context, own, mode) for context, own in zip(contexts, found, strict=True)]
+
+    def _score(self, context: FormulaContext, found: FoundFormulas, mode: Mode) -> ScoredCandidates:
+        query, containing = context.query, found.containing
+        batch = make_batch(found.candidates, containing, self._snapshot.formulas(found.candidates.numbers))
         parts, compute = batch.split(_blocks(query, batch)), partial(compute_features, context)
         # The threads are for queries of usual size; a large one would keep others waiting.
         features = shared(self._executor, compute, parts) if len(parts) <= THREADS else list(map(compute, parts))
         scored = ScoredCandidates(batch, np.concatenate(features) * WEIGHTS)
         if mode == "exact" and not query.has_wildcards:
-            return scored.keep(same_formulas(query, self.store, batch.rows, batch.operators))
+            return scored.keep(same_formulas(query, batch))
         if mode == "subformula" or query.has_wildcards:
-            return self._rank_by_level(query, scored, containing, possible, mode)
+            return self._rank_by_level(query, scored, containing, found.possible, mode)
         return scored
 
     def _rank_by_level(
@@ -202,46 +219,42 @@ class FormulaSearcher:
         mode: Mode,
     ) -> ScoredCandidates:
         """Raise the candidates in which the query occurs by their level; drop the others, unless similar formulas are requested."""
-        rows = scored.batch.rows
-        unknown = [row for row in dict.fromkeys((*possible, *rows[scored.order()].tolist())) if row not in containing]
-        matched = match_trees(query, self.store, unknown)
-        found = matched.found | {row: Occurrence(containing[row], False) for row in containing}
+        numbers = scored.batch.numbers
+        ordered = dict.fromkeys((*possible, *numbers[scored.order()].tolist()))
+        matched = match_trees(
+            query, self.symbols.labels, scored.batch, [one for one in ordered if one not in containing]
+        )
+        found = matched.found | {number: Occurrence(level, False) for number, level in containing.items()}
         scored = scored._replace(unmatched=matched.unmatched)
-        for at, row in enumerate(rows.tolist()):
-            if row in found:
-                bonus = WHOLE_BONUS if query.has_wildcards and found[row].whole else 0.0
-                scored.contributions[at, OCCURRENCE] = len(LEVELS) - LEVELS.index(found[row].level) + bonus
+        for at, number in enumerate(numbers.tolist()):
+            if number in found:
+                bonus = WHOLE_BONUS if query.has_wildcards and found[number].whole else 0.0
+                scored.contributions[at, OCCURRENCE] = len(LEVELS) - LEVELS.index(found[number].level) + bonus
         return scored if mode in ("similar", "diverse") else scored.keep(scored.contributions[:, OCCURRENCE] > 0)
-
-    def _hits(self, scored: ScoredCandidates, order: npt.NDArray[np.int64]) -> list[FormulaHit]:
-        contributions = scored.contributions[order]
-        ids = self.store.visual_ids(scored.batch.rows[order])
-        rows = zip(*contributions.T.tolist(), strict=True)
-        made = zip(ids.tolist(), contributions.sum(axis=1).tolist(), rows, strict=True)
-        return list(map(_make_hit, made))  # a thousand hits: `FormulaHit(...)` takes three times as long
-
-    def row(self, visual_id: int) -> int:
-        """Return the row of a visual id."""
-        row = int(self.store.rows(np.array([visual_id], np.int64))[0])
-        if row == UNKNOWN:
-            raise PorismError(f"no formula with visual id {visual_id}", fix="porism formulas shows ids")
-        return row
-
-    def latex(self, visual_id: int) -> str:
-        """Return the LaTeX of a visual id."""
-        return self.store.latex([self.row(visual_id)])[0]
 
     def explain(self, formula: str | Parsed, visual_id: int, mode: Mode = "similar") -> Explanation:
         """Explain the score of a formula: parts that sum to it, matched MathML elements on both sides, and renamings."""
-        row = self.row(visual_id)
         context = self.analyse(formula)
         scored = self.score(context, DEPTH, mode)
-        at = int(np.searchsorted(scored.batch.rows, row))
-        if at == len(scored.batch.rows) or scored.batch.rows[at] != row:
-            raise PorismError(
-                f"formula {visual_id} is not a result of this query", fix="list the results with `porism formulas`"
-            )
-        return explain_hit(context, self.store, row, scored.contributions[at].tolist())
+        at = np.flatnonzero(scored.batch.visual_ids == visual_id)
+        if not len(at):
+            fact = f"formula {visual_id} is not a result of this query"
+            raise PorismError(fact, fix="list the results with `porism formulas`")
+        trees = scored.batch.records.trees(scored.batch.numbers[at])[0]
+        return explain_hit(context, self.symbols, trees, scored.contributions[at[0]].tolist())
+
+
+def _hits(scored: ScoredCandidates, order: npt.NDArray[np.int64]) -> list[FormulaHit]:
+    contributions = scored.contributions[order]
+    rows = zip(*contributions.T.tolist(), strict=True)
+    made = zip(scored.batch.visual_ids[order].tolist(), contributions.sum(axis=1).tolist(), rows, strict=True)
+    return list(map(_make_hit, made))  # a thousand hits: `FormulaHit(...)` takes three times as long
+
+
+def _best(scored: ScoredCandidates, k: int) -> ScoredFormulas:
+    order, batch = scored.order()[:k], scored.batch
+    usage = batch.records.usage(batch.numbers[order])
+    return ScoredFormulas(batch.visual_ids[order], scored.contributions[order].sum(axis=1), usage, scored.unmatched)
 
 
 def _blocks(query: FormulaQuery, batch: FormulaBatch) -> int:
@@ -249,7 +262,7 @@ def _blocks(query: FormulaQuery, batch: FormulaBatch) -> int:
     symbols = int((batch.layout.ends - batch.layout.starts).sum() + batch.operator_sizes.sum())
     paths = int((batch.paths.ends - batch.paths.starts).sum())
     pairs = len(query.layout.labels) * symbols + len(query.path_groups.nodes) * paths
-    return max(THREADS, min(len(batch.rows), pairs // BLOCK_PAIRS))
+    return max(THREADS, min(len(batch.numbers), pairs // BLOCK_PAIRS))
 
 
 def _non_increasing(hits: list[FormulaHit]) -> list[FormulaHit]:

@@ -10,14 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from porism.corpus.content import Content
 from porism.corpus.post import Post
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.progress import Progress, Silent
 from porism.search.engine import Engine
 from porism.search.learning.train import Example, make_example
 from porism.search.query import ReadQuery, read_query
-from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.text.render import official_html
 
 SILENT = Silent()
@@ -31,7 +30,7 @@ def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Exam
     The engine's index must be without links, or the title of the query would be found in the threads that are linked with it.
     """
     _check_without_links(engine)
-    duplicates = find_duplicates(engine.collection)
+    duplicates = find_duplicates(engine.content)
     chosen = sorted(duplicates)[:: max(1, -(-len(duplicates) // MOST_TOPICS))]
     found: list[Example] = []
     with progress.stage("duplicates", len(chosen)) as report:
@@ -40,23 +39,24 @@ def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Exam
             report(1)
     if not found:
         raise PorismError(
-            "its collection has no duplicates with answers", where=str(engine.path), fix="train without --duplicates"
+            "its collection has no duplicates with answers",
+            where=engine.snapshot.info.address,
+            fix="train without --duplicates",
         )
     return found
 
 
 def _check_without_links(engine: Engine) -> None:
-    if engine.path is None or not read_manifest(engine.path, SEARCH).options.get("links", True):
-        return
-    fix = f"porism index {engine.collection.path} -o INDEX --no-links, and give that index to --duplicates"
-    raise PorismError("the index has links, which tell the answers", where=str(engine.path), fix=fix)
+    if engine.snapshot.info.has_links:
+        fix = "porism index COLLECTION -o INDEX --no-links, and give that index to --duplicates"
+        raise PorismError("the index has links, which tell the answers", where=engine.snapshot.info.address, fix=fix)
 
 
-def find_duplicates(collection: Collection) -> dict[int, set[int]]:
+def find_duplicates(content: Content) -> dict[int, set[int]]:
     """Return for each question its duplicates in the collection, whichever of the two was marked."""
-    questions = set(collection.question_ids())
+    questions = set(content.question_ids())
     found: dict[int, set[int]] = defaultdict(set)
-    for link in collection.all_links():
+    for link in content.all_links():
         if link.kind == "duplicate" and link.post_id != link.other_id and {link.post_id, link.other_id} <= questions:
             found[link.post_id].add(link.other_id)
             found[link.other_id].add(link.post_id)
@@ -65,10 +65,11 @@ def find_duplicates(collection: Collection) -> dict[int, set[int]]:
 
 def _examples(engine: Engine, question: int, others: set[int]) -> Iterator[Example]:
     """Yield the example of a question, without its own answers among the candidates; none if its duplicates have no answers."""
-    relevant = {answer.id: 1.0 for other in sorted(others) for answer in engine.collection.answers(other)}
-    own = [answer.id for answer in engine.collection.answers(question)]
+    answers = engine.content.answers_by_question([question, *sorted(others)])
+    own = [answer.id for answer in answers.pop(question, ())]
+    relevant = {answer.id: 1.0 for found in answers.values() for answer in found}
     if relevant:
-        query = _query(engine.collection.post(question))
+        query = _query(engine.content.posts_by_id([question])[question])
         yield replace(make_example(engine, str(question), query, relevant, "answers", left_out=own), weight=WEIGHT)
 
 

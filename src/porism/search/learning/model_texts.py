@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from porism.caching import cached_method
-from porism.corpus.store.collection import Collection
-from porism.store.embedded.encoded.texts import model_text, question_text
+from collections.abc import Sequence
+
+from cachetools import LRUCache
+
+from porism.analysis.model_texts import model_text, question_text
+from porism.corpus.content import Content
 
 KEPT = 20_000  # texts
 
@@ -12,19 +15,19 @@ KEPT = 20_000  # texts
 class PostTexts:
     """Texts of the posts of a collection."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._collection = collection
-        self.post = cached_method(KEPT, self._post)
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._kept: LRUCache[int, str] = LRUCache(KEPT)
 
-    def _post(self, number: int) -> str:
-        """Return a question with its title, or an answer."""
-        post = self._collection.post(number)
-        return question_text(post.title, post.body) if post.kind == "question" else model_text(post.body)
+    def posts(self, ids: Sequence[int]) -> list[str]:
+        """Return questions with their titles, and answers."""
+        found = {number: self._kept[number] for number in ids if number in self._kept}
+        for number, post in self._content.posts_by_id([one for one in ids if one not in found]).items():
+            text = question_text(post.title, post.body) if post.kind == "question" else model_text(post.body)
+            found[number] = self._kept[number] = text
+        return [found[number] for number in ids]
 
-    def question_of(self, number: int) -> str:
-        """Return the question of the thread of a post."""
-        return self.post(self.thread_of(number))
-
-    def thread_of(self, number: int) -> int:
-        """Return the id of the question of the thread of a post."""
-        return self._collection.post(number).thread_id
+    def questions_of(self, ids: Sequence[int]) -> list[str]:
+        """Return the questions of the threads of posts."""
+        posts = self._content.posts_by_id(ids)
+        return self.posts([posts[number].thread_id for number in ids])

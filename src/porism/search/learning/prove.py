@@ -37,7 +37,7 @@ from porism.search.features.feature import Kind
 from porism.search.learning.model_texts import PostTexts
 from porism.search.learning.train import RELEVANT
 from porism.search.query import ReadQuery, read_query
-from porism.store.embedded.encoded.store import EncodedPosts
+from porism.store.protocols import Encoder, Snapshot
 
 Values = npt.NDArray[np.float64]
 # Of a model's similarity, both in standard deviations over the first hits. The engine's weight of the same question, .1 in standard deviations over
@@ -121,9 +121,9 @@ def prove(
             f"is a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
         )
     depth = DEPTH if directory.kind == "bi-encoder" else first
-    texts, encoded = PostTexts(engine.collection), engine.index.encoded
-    own = encoded if encoded and encoded.encoder.entry.model.digest == directory.digest else None
-    scorer = _stored_vectors(own, texts, kind) if own else SCORERS[directory.kind](directory, texts, length)
+    texts, encoder = PostTexts(engine.content), engine.snapshot.learned.encoder
+    own = encoder if encoder and encoder.digest == directory.digest else None
+    scorer = _stored_vectors(engine.snapshot, own, kind) if own else SCORERS[directory.kind](directory, texts, length)
     if directory.kind == "bi-encoder" and kind == "answers":
         scorer = _with_same_question(scorer)
     collector = _Collector(engine, kind, scorer, depth, candidates=own is not None)
@@ -210,11 +210,11 @@ class _Collector:
                 yield self._topic(query, relevant, judged.name if several else str(number % FOLDS))
 
     def _topic(self, query: ReadQuery, relevant: set[int], fold: str) -> ProvedTopic:
-        scored = self._reranker.score(query, self._reranker.choose(self._without.search(query, MOST_THREADS)))
+        scored = self._reranker.score(query, self._reranker.choose(self._without.find(query, MOST_THREADS)))
         ranking = scored.ranking(self._kind)
         ids = ranking.ids
         if self._with:
-            other = self._reranker.score(query, self._reranker.choose(self._with.search(query, MOST_THREADS)))
+            other = self._reranker.score(query, self._reranker.choose(self._with.find(query, MOST_THREADS)))
             values = [
                 _precision(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ranking(self._kind).ids)
             ]
@@ -243,7 +243,7 @@ def _bi_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Sco
     known: dict[str, npt.NDArray[np.float32]] = {}
 
     def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
-        wanted = {"question": [texts.question_of(number) for number in ids], "post": [texts.post(n) for n in ids]}
+        wanted = {"question": texts.questions_of(ids), "post": texts.posts(ids)}
         new = [text for text in dict.fromkeys(text for own in wanted.values() for text in own) if text not in known]
         known.update(zip(new, model.encode(new), strict=True))
         vector = encode_query(model, encoder_texts(query))
@@ -252,17 +252,22 @@ def _bi_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> Sco
     return score
 
 
-def _stored_vectors(encoded: EncodedPosts, texts: PostTexts, kind: Kind) -> Scorer:
+def _stored_vectors(snapshot: Snapshot, encoder: Encoder, kind: Kind) -> Scorer:
     """Return similarities by the vectors of the index: nothing but the query is encoded."""
+    fields = ("questions", "answers") if kind == "answers" else ("questions", "titles")
 
     def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
-        vector = encoded.query(*encoder_texts(query))
-        threads = np.array([texts.thread_of(number) for number in ids], np.int64)
-        found = {"question": encoded.similarities("questions", threads, vector).astype(np.float64)}
+        vector = encoder.query(encoder_texts(query))
+        numbers, thread_of = np.unique(snapshot.locate(np.array(ids, np.int64)).threads, return_inverse=True)
+        threads = snapshot.threads(numbers, (), fields)
+        cosines = {name: (own @ vector).astype(np.float64) for name, own in threads.vectors.items()}
+        found = {"question": cosines["questions"][thread_of]}
         if kind == "answers":
-            found["post"] = encoded.similarities("answers", np.array(ids, np.int64), vector).astype(np.float64)
+            answers = threads.post_ids[threads.answers()[0]].tolist()
+            places = {number: at for at, number in enumerate(answers)}
+            found["post"] = cosines["answers"][[places[number] for number in ids]]
         else:
-            found["title"] = encoded.similarities("titles", threads, vector).astype(np.float64)
+            found["title"] = cosines["titles"][thread_of]
         return found
 
     return score
@@ -282,7 +287,7 @@ def _cross_encoder(directory: ModelDirectory, texts: PostTexts, length: int) -> 
     model = CrossEncoder(directory)
 
     def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
-        return {"pair": model.score([(encoder_text(query), texts.post(number)) for number in ids]).astype(np.float64)}
+        return {"pair": model.score([(encoder_text(query), text) for text in texts.posts(ids)]).astype(np.float64)}
 
     return score
 
@@ -292,7 +297,7 @@ def _late(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
 
     def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
         vectors = model.encode([encoder_text(query)], role="query")[0]
-        return {"maxsim": model.maxsim(vectors, model.encode([texts.post(n) for n in ids])).astype(np.float64)}
+        return {"maxsim": model.maxsim(vectors, model.encode(texts.posts(ids))).astype(np.float64)}
 
     return score
 

@@ -8,7 +8,6 @@ are deterministic.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +19,12 @@ from porism.analysis.names import emphasised_names
 from porism.analysis.schema import NAME_FAMILY
 from porism.corpus.post import LEVEL, Post
 from porism.locks import only_writer
-from porism.search.answers.adaptation import GROUPS, OPTION, Adaptation
+from porism.search.answers.adaptation import GROUPS, Adaptation
 from porism.search.answers.reranker import HiddenText
 from porism.search.engine import Engine
 from porism.search.features import feature_names
-from porism.store.embedded.manifest import SEARCH, read_manifest, save_manifest
+from porism.store import open_store
+from porism.text.segment import Text
 
 FEWEST_THREADS = 1_000  # in a smaller collection too few queries can be made
 MOST_QUERIES = 90
@@ -50,31 +50,24 @@ class Taught(NamedTuple):
 
 
 def teach(index: str | Path) -> Adaptation:
-    """Choose factors for an index and record them in its manifest."""
-    place = Path(index)
-    with only_writer(place):
-        return record_choice(place)
+    """Choose factors for an index and record them in it."""
+    with only_writer(Path(index)):
+        return record_choice(index)
 
 
-def record_choice(place: Path) -> Adaptation:
-    """Choose factors for an index that no other process writes, and record them in its manifest."""
-    manifest = read_manifest(place, SEARCH)
-    options = {name: value for name, value in manifest.options.items() if name != OPTION}
-    if OPTION in manifest.options:  # the old choice must not choose the new one
-        save_manifest(place, replace(manifest, options=options))
-    chosen = choose(Engine.open(place, verify="none"), links=bool(options.get("links", True)))
-    if chosen.queries:
-        options[OPTION] = chosen.as_option()
-    if options != manifest.options or OPTION in manifest.options:
-        save_manifest(place, replace(manifest, options=options, generation=manifest.generation + 1))
+def record_choice(address: str | Path) -> Adaptation:
+    """Choose factors for an index that no other process writes, and record them in it."""
+    store = open_store(address, "none")
+    chosen = choose(Engine(store.snapshot(), adapt=False))  # the old choice must not choose the new one
+    store.record_ranking(chosen.as_text() if chosen.queries else "")
     return chosen
 
 
-def choose(engine: Engine, *, links: bool = True) -> Adaptation:
-    """Return the factors that are better on both halves of the collection's own queries, or none. Without `links`, linked questions give none."""
-    if engine.index.documents.size("question") < FEWEST_THREADS:
+def choose(engine: Engine) -> Adaptation:
+    """Return the factors that are better on both halves of the collection's own queries, or none."""
+    if engine.snapshot.info.count("question") < FEWEST_THREADS:
         return Adaptation()
-    taught = [one for query in own_queries(engine, links) if (one := _taught(engine, query)).right.any()]
+    taught = [one for query in own_queries(engine) if (one := _taught(engine, query)).right.any()]
     if len(taught) < FEWEST_QUERIES:
         return Adaptation()
     groups = [group for at, group in enumerate(GROUPS) if any(one.values[:, at].any() for one in taught)]
@@ -101,29 +94,35 @@ def _values(taught: Sequence[Taught], factors: dict[str, float]) -> Floats:
     return np.array(ranks)
 
 
-def own_queries(engine: Engine, links: bool) -> Iterator[OwnQuery]:
-    """Yield queries of threads that are spread over the whole collection, at most MOST_QUERIES."""
-    documents = engine.index.documents
-    size = documents.size("thread")
-    rows = np.unique(np.linspace(0, size - 1, MOST_QUERIES).astype(np.int64))
-    ids = documents.post_ids("thread", rows)
-    for row, stored in zip(rows.tolist(), documents.posts(ids.tolist()), strict=True):
-        yield from islice(_queries_of(engine, stored.post, row, links), 1)
+def own_queries(engine: Engine) -> Iterator[OwnQuery]:
+    """Yield queries of threads that are spread over the whole collection, at most MOST_QUERIES. Linked questions give queries where links are indexed."""
+    snapshot, content = engine.snapshot, engine.content
+    every = np.fromiter(content.question_ids(), np.int64)
+    ids = every[np.unique(np.linspace(0, len(every) - 1, MOST_QUERIES).astype(np.int64))]
+    posts, links = (
+        content.posts_by_id(ids.tolist()),
+        content.links_by_post(ids.tolist() if snapshot.info.has_links else []),
+    )
+    titles = content.titles_by_id([link.other_id for own in links.values() for link in own])
+    for thread, number in zip(snapshot.locate(ids).threads.tolist(), ids.tolist(), strict=True):
+        others = [
+            titles[one.other_id] for one in links.get(number, ()) if one.other_id in titles and one.other_id != number
+        ]
+        yield from islice(_queries_of(engine, posts[number], thread, others), 1)
 
 
-def _queries_of(engine: Engine, post: Post, row: int, links: bool) -> Iterator[OwnQuery]:
+def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) -> Iterator[OwnQuery]:
     """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its own title."""
-    for link in engine.collection.links(post.id) if links else ():
-        title = engine.collection.title(link.other_id)
-        if title and link.other_id != post.id:
-            yield OwnQuery(title.plain(), HiddenText(row, ("linked_titles", "question_comments")))
-            break
+    for title in linked[:1]:
+        yield OwnQuery(title.plain(), HiddenText(row, ("linked_titles", "question_comments")))
     for name in emphasised_names(post.body):
         if len(name.split()) >= SHORTEST:
             yield OwnQuery(name, HiddenText(row, ("question",), (NAME_FAMILY,)))
             break
     title_text = post.title.plain().split(LEVEL)[-1]
-    if len(title_text.split()) >= SHORTEST and engine.index.encoded is None:  # vectors of posts know their titles
+    if (
+        len(title_text.split()) >= SHORTEST and engine.snapshot.learned.encoder is None
+    ):  # vectors of posts know their titles
         yield OwnQuery(title_text, HiddenText(row, ("title",)))
 
 

@@ -84,7 +84,7 @@ def make_example(
     """Return the example of a query. `relevant` gives the weights of its relevant posts, which count if it is `weighted`; posts that are
     `left_out` are no candidates."""
     table = engine.features(query, kind)
-    posts = engine.index.documents.size("question" if kind == "questions" else "answer")
+    posts = engine.snapshot.info.count("question" if kind == "questions" else "answer")
     ranked = slice(table.batch.ranked_count(kind))
     features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
     kept = ~np.isin(table.batch.ids(kind)[ranked], list(left_out))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 from porism.analysis.words import FORMULA, WORD, stopwords
 from porism.caching import cached_method
-from porism.search.formulas.readings import choose_readings
+from porism.search.formulas.readings import FAMILY, choose_readings, part_terms, readings_of
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query
 from porism.search.reading.box import Box, read_box
+from porism.search.reading.frequencies import Frequencies, Wanted
 from porism.search.reading.parts import QueryPart, split_query
 from porism.search.reading.spelling import Speller
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
@@ -63,7 +65,6 @@ class QueryReader:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._speller = Speller(index.vocabulary, index.terms)
         self.read = cached_method(QUERIES_KEPT, self._read)
 
     def _read(self, typed: str, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
@@ -71,14 +72,24 @@ class QueryReader:
         box = read_box(decode_accents(typed))
         content = box.text
         short = len(content) <= LONGEST_TYPED and not verbatim
-        checked = _Checked(content, content, ())
         if short:
             content = without_stop_phrases(content)
             if len(content) == 1 and content.lower() in stopwords():
                 content = f"${content}$"  # `what is i`: as a word it says nothing
-            checked = self._checked(content, as_words)
-        read = choose_readings(read_query(checked.text, typed=not as_words), self._index.terms)
-        added = self._added(read) if short else ()
+        read, checked = read_query(content, typed=not as_words), _Checked(content, content, ())
+        frequencies = Frequencies(self._index.snapshot)
+        speller = Speller(self._index.snapshot.learned.vocabulary, frequencies)
+        readings = [Wanted(FAMILY, term) for one in readings_of(read) for term in part_terms(one)]
+        if short:
+            parts = list(split_query(content, typed=not as_words))
+            frequencies.ask(
+                (*readings, *(term for one in parts if one.kind == "text" for term in speller.terms(one.source)))
+            )
+            checked = _checked(content, parts, speller)
+            if checked.text != content:
+                read = read_query(checked.text, typed=not as_words)
+        read = choose_readings(read, partial(frequencies.documents, FAMILY))
+        added = _added(read, speller) if short else ()
         if added:
             read = replace(read, body=f" {FORMULA} ".join(added))
         corrected = checked.text if checked.text != content else ""
@@ -88,28 +99,30 @@ class QueryReader:
         notes = (*read.notes, *_notes(typed, reading))
         return TypedQuery(replace(read, notes=notes), box, replace(reading, notes=notes))
 
-    def _checked(self, content: str, as_words: bool) -> _Checked:
-        """Check the spelling of the words of a query; its formulas and phrases stay."""
-        texts: list[str] = []
-        unknown: list[str] = []
-        for part in split_query(content, typed=not as_words):
-            if part.kind == "formula":
-                texts.append(_as_typed(part))
-                continue
-            checked = self._speller.check(part.source)
-            texts.append(checked.apply(part.source))
-            unknown += checked.unknown
-        return _Checked(content, "".join(texts) if any(texts) else content, tuple(unknown))
-
-    def _added(self, read: ReadQuery) -> tuple[str, ...]:
-        text = read.title.replace(FORMULA, " ")
-        return tuple(dict.fromkeys((*synonyms_in(text), *self._speller.joined_or_split(text))))
-
 
 class _Checked(NamedTuple):
     content: str
     text: str
     unknown: tuple[str, ...]
+
+
+def _checked(content: str, parts: Sequence[QueryPart], speller: Speller) -> _Checked:
+    """Check the spelling of the words of a query; its formulas and phrases stay."""
+    texts: list[str] = []
+    unknown: list[str] = []
+    for part in parts:
+        if part.kind == "formula":
+            texts.append(_as_typed(part))
+            continue
+        checked = speller.check(part.source)
+        texts.append(checked.apply(part.source))
+        unknown += checked.unknown
+    return _Checked(content, "".join(texts) if any(texts) else content, tuple(unknown))
+
+
+def _added(read: ReadQuery, speller: Speller) -> tuple[str, ...]:
+    text = read.title.replace(FORMULA, " ")
+    return tuple(dict.fromkeys((*synonyms_in(text), *speller.joined_or_split(text))))
 
 
 def _as_typed(part: QueryPart) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from porism.analysis.schema import THREAD
 from porism.analysis.vocabulary import NearWord, Vocabulary
 from porism.analysis.words import stem, stopwords
 from porism.deadline import check
+from porism.search.reading.frequencies import Frequencies, Wanted
 from porism.search.reading.wording import has_synonyms
-from porism.store.protocols import Term, TermIndex
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _PREFIXES = ("non", "sub", "semi", "pseudo", "quasi", "hyper", "super", "anti", "multi", "pre", "un", "re", "co")
@@ -63,11 +63,22 @@ class Checked(NamedTuple):
 
 
 class Speller:
-    """Checks the words of queries against an index."""
+    """Checks the words of a query against an index."""
 
-    def __init__(self, vocabulary: Vocabulary, index: TermIndex) -> None:
+    def __init__(self, vocabulary: Vocabulary, frequencies: Frequencies) -> None:
         self._vocabulary = vocabulary
-        self._index = index
+        self._frequencies = frequencies
+
+    def terms(self, text: str) -> Iterator[Wanted]:
+        """Yield the terms that a check looks up, as long as it corrects nothing."""
+        words = [match[0].lower() for match in _WORD.finditer(text)]
+        for at, word in enumerate(words):
+            if self._is_checked(word):
+                yield from (Wanted("words", form) for form in _forms(word))
+                near = self._candidates(word)
+                for other in ([word] if near else []) + [one.word for one in near]:
+                    yield from (Wanted("pairs", pair) for pair in _neighbours(words, at, other))
+        yield from (Wanted("pairs", f"{stem(a)}_{stem(b)}") for a, b in self._halves(words))
 
     def check(self, text: str) -> Checked:
         """Return corrections of a text, and the words that the index does not know."""
@@ -78,7 +89,7 @@ class Speller:
         for at, match in enumerate(found):
             word = words[at]
             check()
-            if not self._vocabulary.counts or word in stopwords() or has_synonyms(word):
+            if not self._is_checked(word):
                 continue
             better = self._better(words, at)
             if better:
@@ -92,52 +103,58 @@ class Speller:
             corrections = [one for one in corrections if one.word not in unknown]
         return Checked(tuple(corrections), tuple(unknown))
 
+    def _is_checked(self, word: str) -> bool:
+        return bool(self._vocabulary.counts) and word not in stopwords() and not has_synonyms(word)
+
     def joined_or_split(self, text: str) -> tuple[str, ...]:
         """Return words of a text in their other spelling, as one word or as two, where posts use it: `eigen value`, `nullspace`."""
         words = [match[0].lower() for match in _WORD.finditer(text)]
         counts = self._vocabulary.counts
         joined = [a + b for a, b in pairwise(words) if min(len(a), len(b)) > 2 and counts.get(a + b, 0) > RARE]
-        halves = [
+        halves = self._halves(words)
+        documents = self._frequencies.documents("pairs", [f"{stem(a)}_{stem(b)}" for a, b in halves])
+        split = [f"{a} {b}" for (a, b), number in zip(halves, documents, strict=True) if number > 0]
+        return (*joined, *split)
+
+    def _halves(self, words: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the ways to write words as two that posts use."""
+        counts = self._vocabulary.counts
+        return [
             (word[:at], word[at:])
             for word in words
             if len(word) >= LONG_WORD
             for at in range(3, len(word) - 2)
             if min(counts.get(word[:at], 0), counts.get(word[at:], 0)) > RARE
         ]
-        documents = self._documents("pairs", [f"{stem(a)}_{stem(b)}" for a, b in halves])
-        split = [f"{a} {b}" for (a, b), number in zip(halves, documents, strict=True) if number > 0]
-        return (*joined, *split)
-
-    def _documents(self, family: str, terms: list[str]) -> list[int]:
-        """Return the number of threads with each term."""
-        found: list[int] = self._index.statistics([Term(family, term) for term in terms], THREAD).documents.tolist()
-        return found
 
     def _is_known(self, word: str) -> bool:
         """Return whether a post contains the word in any form."""
-        plain = word.replace("'", "")
-        return any(self._documents("words", [stem(part) for part in (word, plain, *word.split("'"))]))
+        return any(self._frequencies.documents("words", _forms(word)))
 
     def _better(self, words: list[str], at: int) -> str:
         """Return the word that a misspelt one was meant to be; empty if it is right, or if nothing resembles it."""
         word = words[at]
-        count = self._vocabulary.counts.get(word, 0)
-        if len(word) < SHORTEST or "'" in word or count > UNUSUAL or (not count and self._is_inflected(word)):
-            return ""
-        near = self._vocabulary.near(word, 2 if len(word) >= TWO_ERRORS else 1)
-        if any(stem(one.word) == stem(word) for one in near if one.uses > RARE and one.word != word):
-            return ""  # another form of a known word, which the index does not distinguish
-        near = [one for one in near if one.uses > max(1, count) and len(one.word) >= SHORTEST - 1]
-        if count:
-            near = [one for one in near if one.distance == 1 and one.uses >= MORE_FREQUENT * count]
+        near = self._candidates(word)
         if not near:
             return ""
+        count = self._vocabulary.counts.get(word, 0)
         pairs = {one.word: self._pairs(words, at, one.word) for one in near}
         best = max(near, key=lambda one: (_merit(one, word, pairs[one.word]), one.word))
         if count and best.uses < MUCH_MORE_FREQUENT * count and not pairs[best.word] > self._pairs(words, at, word):
             return ""
         # `hall` is a word that no post contains, not a misspelt `all`.
         return "" if best.word in stopwords() and best.word[0] != word[0] else best.word
+
+    def _candidates(self, word: str) -> list[NearWord]:
+        """Return the words that a word may have been meant to be; none if it is right."""
+        count = self._vocabulary.counts.get(word, 0)
+        if len(word) < SHORTEST or "'" in word or count > UNUSUAL or (not count and self._is_inflected(word)):
+            return []
+        near = self._vocabulary.near(word, 2 if len(word) >= TWO_ERRORS else 1)
+        if any(stem(one.word) == stem(word) for one in near if one.uses > RARE and one.word != word):
+            return []  # another form of a known word, which the index does not distinguish
+        near = [one for one in near if one.uses > max(1, count) and len(one.word) >= SHORTEST - 1]
+        return [one for one in near if one.distance == 1 and one.uses >= MORE_FREQUENT * count] if count else near
 
     def _is_inflected(self, word: str) -> bool:
         """Return whether an unknown word is another form of one that occurs often, as plurals are."""
@@ -151,13 +168,23 @@ class Speller:
 
     def _pairs(self, words: list[str], at: int, word: str) -> int:
         """Return how many threads have the word beside its neighbours in the query."""
-        content = [(number, one) for number, one in enumerate(words) if one not in stopwords()]
-        place = next((number for number, (own, _) in enumerate(content) if own == at), -1)
-        if place < 0:
-            return 0
-        left = [f"{stem(content[place - 1][1])}_{stem(word)}"] if place > 0 else []
-        right = [f"{stem(word)}_{stem(content[place + 1][1])}"] if place + 1 < len(content) else []
-        return sum(self._documents("pairs", [*left, *right]))
+        return sum(self._frequencies.documents("pairs", _neighbours(words, at, word)))
+
+
+def _forms(word: str) -> list[str]:
+    """Return the stems by which posts may have a word."""
+    return [stem(part) for part in (word, word.replace("'", ""), *word.split("'"))]
+
+
+def _neighbours(words: Sequence[str], at: int, word: str) -> list[str]:
+    """Return the pairs of a word, in the place of another, and the words beside it."""
+    content = [(number, one) for number, one in enumerate(words) if one not in stopwords()]
+    place = next((number for number, (own, _) in enumerate(content) if own == at), -1)
+    if place < 0:
+        return []
+    left = [f"{stem(content[place - 1][1])}_{stem(word)}"] if place > 0 else []
+    right = [f"{stem(word)}_{stem(content[place + 1][1])}"] if place + 1 < len(content) else []
+    return [*left, *right]
 
 
 def _merit(near: NearWord, word: str, pairs: int) -> float:

@@ -22,8 +22,9 @@ from porism.errors import PorismError
 from porism.files import make_private, sync_folder
 from porism.store.changes.beside import attempts_path, open_log, rejected_path
 from porism.store.changes.change_log import LogRecord
-from porism.store.embedded.manifest import SEARCH, LogPosition, read_manifest
+from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.writer import FOLDER, IndexWriter
+from porism.store.protocols import LogPosition
 
 LOG = logging.getLogger("porism.store")
 MOST_BYTES = 4 << 20  # of the log in one commit

@@ -24,7 +24,7 @@ from xxhash import xxh3_64_hexdigest
 
 from porism.errors import PorismError
 from porism.files import disk_error, sync_folder
-from porism.store.embedded.manifest import LogPosition
+from porism.store.protocols import LogPosition
 
 LOG = logging.getLogger("porism.store")
 KIND = "porism-log-1"

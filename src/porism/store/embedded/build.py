@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.analysis.vocabulary import write_vocabulary
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
@@ -26,6 +25,7 @@ from porism.store.embedded.formulas.codes import FORMS
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
 from porism.store.embedded.posts.build import SMALL, write_posts
 from porism.store.embedded.vectors import VECTOR_FAMILIES, write_vectors
+from porism.store.embedded.vocabulary import write_vocabulary
 
 
 def build_index(

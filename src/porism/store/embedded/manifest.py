@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.hashing import fingerprint
 from porism.integrity import WRONG, DamageError, FileChecksum, describe_file, read_sealed, seal
+from porism.store.protocols import LogPosition
 
 FORMAT = 7
 NAME = "manifest.json"
+RANKING = "ranking"  # the option with the factors of ranking that the collection chose
 SEARCH = "search"  # the kind of an index of posts and formulas
 # Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.
 SHAPES_TERMS = ("porism.formula", "porism.text", "porism.analysis")
@@ -46,13 +47,6 @@ class Retired:
     def is_young(self, now: float, grace: float) -> bool:
         """Return whether it was replaced less than `grace` seconds before `now`, since this start of the machine."""
         return 0 <= now - self.time < grace
-
-
-class LogPosition(NamedTuple):
-    """A record of a change log: the id of the log, and the number of the record. Number 0 is before the first one."""
-
-    log: str = ""
-    sequence: int = 0
 
 
 @dataclass(frozen=True, slots=True)

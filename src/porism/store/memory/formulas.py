@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,15 +68,17 @@ class MemoryFormulas:
         total = self._path_groups.total()
         return np.array([math.log(total / max(1, self._path_groups[key])) for key in keys.tolist()])
 
-    def fetch(self, rows: Ints) -> Formulas:
+    def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas in one batch of packed arrays."""
         found = [self._features[row] for row in rows.tolist()]
         edges = np.array([edge for one in found for edge in one.layout.edges], np.uint8)
         return Formulas(
             rows,
+            self.visual_ids(rows),
             self._symbols([one.layout.labels for one in found], edges),
             self._symbols([one.operators.labels for one in found], edges[:0]),
             self._paths(found),
+            records,
         )
 
     def _symbols(self, sequences: list[list[str]], edges: npt.NDArray[np.uint8]) -> SymbolSequences:

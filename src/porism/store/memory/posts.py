@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection as Names
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,11 @@ from porism.analysis.terms import feature_terms
 from porism.corpus.post import Thread
 from porism.corpus.store.collection import Collection
 from porism.formula.binary import unpack
-from porism.store.embedded.posts.store import stored_posts
-from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.store.protocols import (
     UNKNOWN,
-    Candidates,
     Filter,
+    Hits,
     Positions,
-    StoredPost,
     Term,
     TermRows,
     TermStatistics,
@@ -38,6 +35,7 @@ from porism.store.protocols import (
 from porism.store.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
+MOST_COUNT = 255  # of an entry
 Floats = npt.NDArray[np.float64]
 
 
@@ -195,7 +193,7 @@ class MemoryTermIndex:
         *,
         allow: Filter | None = None,
         required: Sequence[Term] = (),
-    ) -> Candidates:
+    ) -> Hits:
         """Return the k best documents: sum the weights of the terms, drop what is not allowed, sort."""
         weights: dict[tuple[str, str], float] = defaultdict(float)
         for term in terms:
@@ -209,7 +207,7 @@ class MemoryTermIndex:
             scores = {row: score for row, score in scores.items() if self._is_allowed(groups[row], allow)}
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
         rows = np.array([row for row, _ in best], np.int64)
-        return Candidates(rows, np.array([score for _, score in best], np.float64))
+        return Hits(rows, np.array([score for _, score in best], np.float64))
 
     def _scores(self, weights: Mapping[tuple[str, str], float], view: View, weighting: Weighting) -> dict[int, float]:
         scores: dict[int, float] = {}
@@ -266,7 +264,7 @@ class MemoryDocumentStore:
         """Return how many threads, questions or answers there are."""
         return sum(len(one) - 1 for one in self._threads) if unit == "answer" else len(self._threads)
 
-    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
+    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = (), lookup: Any = None) -> Threads:
         """Return threads in one batch of packed arrays."""
         units = [self._threads[row] for row in threads.tolist()]
         posts = [post for unit in units for post in unit]
@@ -280,11 +278,13 @@ class MemoryDocumentStore:
             np.array([post.accepted for post in posts], np.bool_),
             {family: self._rows(posts, family) for family in families},
             {family: self._vectors[family][threads] for family in vectors},
+            lookup,
         )
 
     def _rows(self, posts: Sequence[MemoryPost], family: str) -> TermRows:
         codes: list[int] = []
-        cells: list[int] = []
+        fields: list[int] = []
+        counts: list[int] = []
         ends: list[int] = []
         lengths = np.zeros((len(posts), len(FIELDS)), np.int32)
         for at, post in enumerate(posts):
@@ -293,21 +293,25 @@ class MemoryDocumentStore:
                 lengths[at, number] += count
                 for start in range(0, count, MOST_COUNT):
                     codes.append(self._codes[family][term])
-                    cells.append(number << FIELD_SHIFT | min(MOST_COUNT, count - start))
+                    fields.append(number)
+                    counts.append(min(MOST_COUNT, count - start))
             ends.append(len(codes))
         all_ends = np.array(ends, np.int64)
         starts = np.concatenate(([0], all_ends[:-1])).astype(np.int64) if ends else all_ends
-        return TermRows(starts, all_ends, np.array(codes, np.uint32), np.array(cells, np.uint8), lengths)
+        return TermRows(
+            starts,
+            all_ends,
+            np.array(codes, np.uint32),
+            np.array(fields, np.uint8),
+            np.array(counts, np.uint8),
+            lengths,
+        )
 
     def post_ids(self, unit: Unit, rows: Ints) -> Ints:
         """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
         answers = [post.id for one in self._threads for post in one[1:]]
         ids = answers if unit == "answer" else [one[0].id for one in self._threads]
         return np.array([ids[row] for row in rows.tolist()], np.int64)
-
-    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
-        """Return posts by their ids, with their text."""
-        return stored_posts(self._collection, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""

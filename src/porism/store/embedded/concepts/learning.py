@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.concepts import Concept, log_likelihood_ratio, write_concepts
+from porism.analysis.concepts import Concept, log_likelihood_ratio
 from porism.analysis.terms import form_term
 from porism.store.embedded.concepts.occurrences import KeyOccurrencesReader, Keys
+from porism.store.embedded.concepts.table import write_concepts
 from porism.store.embedded.storage.key_counts import CountedKeys, KeyCounter
 
 MIN_POSTS = 2  # posts in which a name, a formula, and both together must occur

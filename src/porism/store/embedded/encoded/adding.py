@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from porism.analysis.model_texts import FIELDS, OPTION, EncodedField
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.integrity import describe_file
@@ -16,7 +17,6 @@ from porism.progress import Progress
 from porism.store.embedded.encoded.nearest import write_nearest
 from porism.store.embedded.encoded.record import FOLDERS, EncoderEntry, IndexEncoder
 from porism.store.embedded.encoded.store import EncodedPosts, FieldVectors, open_fields
-from porism.store.embedded.encoded.texts import FIELDS, OPTION, EncodedField
 from porism.store.embedded.encoded.writing import UNFINISHED, encode_segment
 from porism.store.embedded.manifest import SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.posts.store import EmbeddedPosts
@@ -54,7 +54,7 @@ def _encode(place: Path, manifest: Manifest, encoder: IndexEncoder, progress: Pr
     home = (place / str(manifest.options["collection"])).resolve()
     with Collection.open(home) as collection:
         for entry in manifest.segments:
-            questions = EmbeddedPosts(place / entry.name / "posts", collection, vectors=False).question_ids
+            questions = EmbeddedPosts(place / entry.name / "posts", vectors=False).question_ids
             live = [number for number in questions.tolist() if collection.has_post(number)]
             write_encoded(collection, live, place / entry.name, encoder, known, progress)
     files = {name: file for name, file in manifest.files.items() if not _is_vector(name)}

@@ -12,10 +12,10 @@ from collections.abc import Collection as Ids
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from porism.analysis.model_texts import model_text, question_text
 from porism.corpus.post import Post
 from porism.corpus.store.collection import Collection
 from porism.models.training.settings import TrainingExample
-from porism.store.embedded.encoded.texts import model_text, question_text
 
 LEAST_VOTES = 1  # of an answer that is a positive
 NEGATIVE_TRIES = 8

@@ -11,10 +11,10 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.model_texts import FIELDS, FORMAT, OPTION, EncodedField
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
-from porism.models.encoder import BiEncoder, Role
-from porism.store.embedded.encoded.texts import FIELDS, FORMAT, OPTION, EncodedField
+from porism.models.encoder import BiEncoder, Role, encode_query
 from porism.store.embedded.manifest import Manifest
 
 DEFAULT_LENGTH = 192  # tokens of a post; more cost more and gain little on questions and answers
@@ -78,6 +78,30 @@ class IndexEncoder:
         encoder = cls(EncoderEntry(model.record, known, tuple(one for one in FIELDS if one in fields)))
         encoder._model = model
         return encoder
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.entry.model.name
+
+    @property
+    def digest(self) -> str:
+        """The digest of the model."""
+        return self.entry.model.digest
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The encoded fields."""
+        return self.entry.fields
+
+    def adopt(self, other: object) -> None:
+        """Use the model of another encoder if it is loaded already and the same."""
+        if isinstance(other, IndexEncoder) and other.entry.model == self.entry.model:
+            self._model = self._model or other._model
+
+    def query(self, texts: Sequence[str]) -> Vectors:
+        """Return the vector of a query with these texts."""
+        return encode_query(self, texts)
 
     @property
     def cut(self) -> int:

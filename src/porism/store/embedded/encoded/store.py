@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.models.encoder import encode_query
+from porism.analysis.model_texts import EncodedField
 from porism.store.embedded.encoded.nearest import Nearest, open_nearest, search_rows
 from porism.store.embedded.encoded.record import IndexEncoder
-from porism.store.embedded.encoded.texts import EncodedField
 from porism.store.embedded.storage.columns import read_array
+from porism.store.protocols import Hits
 
 Ints = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
@@ -55,63 +54,46 @@ class FieldVectors:
         """Return the rows of texts by their hashes, -1 for unknown texts."""
         return _rows(self._hashes, self._by_hash, hashes)
 
-    def search(self, query: Values, k: int) -> NearPosts:
+    def search(self, query: Values, k: int) -> Hits:
         """Return the k posts with the largest similarity, best first."""
         near = search_rows(self.matrix, query, k, self.nearest)
-        return NearPosts(self.ids[near.rows], near.scores)
-
-
-class NearPosts(NamedTuple):
-    """Posts and their similarity to a query, best first."""
-
-    ids: Ints
-    scores: Values
+        return Hits(self.ids[near.rows], near.scores.astype(np.float64))
 
 
 class EncodedPosts:
     """The vectors of the posts of an index, over all its segments. A post that a later segment has replaced is read there."""
 
-    def __init__(self, segments: Sequence[Mapping[EncodedField, FieldVectors]], encoder: IndexEncoder) -> None:
+    def __init__(self, segments: Sequence[Mapping[str, FieldVectors]], encoder: IndexEncoder) -> None:
         self._segments = segments
         self.encoder = encoder
 
     @property
-    def fields(self) -> tuple[EncodedField, ...]:
+    def fields(self) -> tuple[str, ...]:
         """The encoded fields."""
         return self.encoder.entry.fields
 
-    def adopt(self, encoder: IndexEncoder) -> None:
-        """Use an encoder that is loaded already, if its model is the same."""
-        if encoder.entry.model == self.encoder.entry.model:
-            self.encoder = encoder
-
-    def query(self, *texts: str) -> Values:
-        """Return the vector of a query with these texts."""
-        return encode_query(self.encoder, texts)
-
-    def similarities(self, field: EncodedField, ids: Ints, query: Values) -> Values:
-        """Return the similarity of posts to a query; 0 for posts without a vector."""
-        values = np.zeros(len(ids), np.float32)
+    def vectors(self, field: str, ids: Ints) -> Values:
+        """Return the vectors of posts; zero for posts without one."""
+        own = [segment[field] for segment in self._segments if field in segment]
+        values = np.zeros((len(ids), own[0].matrix.shape[1] if own else 0), np.float32)
         missing = np.arange(len(ids))
-        for segment in reversed(self._segments):
-            if field not in segment or not len(missing):
-                continue
-            rows = segment[field].with_ids(ids[missing])
+        for one in reversed(own):
+            rows = one.with_ids(ids[missing])
             here = rows >= 0
-            values[missing[here]] = segment[field].matrix[rows[here]].astype(np.float32) @ query
+            values[missing[here]] = one.matrix[rows[here]]
             missing = missing[~here]
         return values
 
-    def search(self, field: EncodedField, query: Values, k: int) -> NearPosts:
+    def search(self, field: str, query: Values, k: int) -> Hits:
         """Return the k posts of a field with the largest similarity, best first; posts that were replaced or deleted may be among them."""
         found = [segment[field].search(query, k) for segment in self._segments if field in segment]
-        ids = np.concatenate([one.ids for one in found]) if found else np.empty(0, np.int64)
-        scores = np.concatenate([one.scores for one in found]) if found else np.empty(0, np.float32)
+        ids = np.concatenate([one.numbers for one in found]) if found else np.empty(0, np.int64)
+        scores = np.concatenate([one.scores for one in found]) if found else np.empty(0)
         order = np.lexsort((ids, -scores))[:k]
-        return NearPosts(ids[order], scores[order])
+        return Hits(ids[order], scores[order])
 
 
-def open_fields(folder: Path, fields: Sequence[EncodedField]) -> dict[EncodedField, FieldVectors]:
+def open_fields(folder: Path, fields: Sequence[EncodedField]) -> dict[str, FieldVectors]:
     """Open the vectors of a segment; none if it has no such folder."""
     return {field: FieldVectors(folder, field) for field in fields} if folder.is_dir() else {}
 

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.model_texts import EncodedField, PostText, post_texts
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.hashing import hash64
 from porism.progress import Progress, Silent
 from porism.store.embedded.encoded.record import IndexEncoder
 from porism.store.embedded.encoded.store import FieldVectors
-from porism.store.embedded.encoded.texts import EncodedField, PostText, post_texts
 from porism.store.embedded.storage.columns import ArrayWriter
 
 Ints = npt.NDArray[np.int64]

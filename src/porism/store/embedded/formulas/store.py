@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FORMULA_FAMILIES, View
+from porism.analysis.schema import FORMULA_FAMILIES
 from porism.store.embedded.formulas.codes import FORMS, ExpressionParts
 from porism.store.embedded.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
 from porism.store.embedded.formulas.trees import expand_trees
@@ -22,7 +22,6 @@ from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex
 from porism.store.embedded.terms.scoring import NO_UNITS, UnitMap
 from porism.store.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 
-WHOLE = View.of("formula", {"formula": 1.0})  # a formula has a single field
 # The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
 BASE_WEIGHT = 0.5
 
@@ -96,17 +95,19 @@ class EmbeddedFormulas:
         counts = _look_up(self._keys, keys)
         return counts if self._deleted is None else counts - _look_up(self._deleted.keys, keys)
 
-    def fetch(self, rows: Ints) -> Formulas:
+    def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas in one batch. It refers to the mapped columns and copies none of them."""
         columns = self._columns
         layout, operators, paths = (spans(columns[name], rows) for name in ("layout_at", "operator_at", "path_at"))
         return Formulas(
             rows,
+            self.visual_ids(rows),
             SymbolSequences(*layout, columns["layout_label"], columns["layout_edge"]),
             SymbolSequences(*operators, columns["operator_label"], columns["layout_edge"][:0]),
             PathRows(
                 *paths, columns["path_above"], columns["path_key"], columns["path_label"], columns["leaves"][rows]
             ),
+            records,
         )
 
     def trees(self, rows: Sequence[int]) -> list[bytes]:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.caching import cached_method
-from porism.corpus.store.collection import Collection
 from porism.store.embedded.posts.layout import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.storage.records import RecordsReader
 from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
 from porism.store.embedded.terms.scoring import UnitMap
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Vectors
-from porism.store.protocols import UNKNOWN, Filter, Positions, StoredPost, Term, TermRows, Threads
+from porism.store.protocols import UNKNOWN, Filter, Positions, Term, Threads
 
 Ints = npt.NDArray[np.int64]
 FILTERS_KEPT = 16
@@ -39,11 +38,8 @@ class EmbeddedPosts:
     Deleted threads count in no statistics and are found by no search. Their rows remain.
     """
 
-    def __init__(
-        self, directory: Path, collection: Collection, *, vectors: bool = True, deleted: DeletedThreads | None = None
-    ) -> None:
+    def __init__(self, directory: Path, *, vectors: bool = True, deleted: DeletedThreads | None = None) -> None:
         self.directory = directory
-        self._collection = collection
         self.deleted: Ints = np.empty(0, np.int64) if deleted is None else deleted.rows
         self._first: Ints = read_array(directory / "threads.npy")
         self._attributes = read_columns(directory, POST_TYPES)
@@ -91,7 +87,7 @@ class EmbeddedPosts:
         """The row of the thread of every answer."""
         return thread_of_posts(self._first)[self._is_answer].astype(np.int64)
 
-    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
+    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = (), lookup: Any = None) -> Threads:
         """Return threads in one batch. The record of each is read and decoded once."""
         first, end = self._first[threads], self._first[threads + 1]
         ends = np.cumsum(end - first)
@@ -106,19 +102,16 @@ class EmbeddedPosts:
             columns["id"][posts],
             columns["year"][posts].astype(np.int64),
             columns["accepted"][posts].astype(np.bool_),
-            {family: TermRows(*entries) for family, entries in rows.items()},
+            rows,
             {family: self.vectors[family].threads(threads) for family in vectors},
+            lookup,
         )
 
     def post_ids(self, unit: Unit, rows: Ints) -> Ints:
-        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
+        """Return the ids of questions or of answers by their rows."""
         posts = np.flatnonzero(self._is_answer)[rows] if unit == "answer" else self._first[rows]
         ids: Ints = self._attributes["id"][posts]
         return ids
-
-    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
-        """Return posts by their ids, with their text."""
-        return stored_posts(self._collection, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
@@ -160,11 +153,3 @@ class EmbeddedPosts:
         mask = np.zeros(len(self._first) - 1, np.bool_)
         mask[self.terms.documents(Term(TAG_FAMILY, tag), EVERY_FIELD)] = True
         return mask
-
-
-def stored_posts(collection: Collection, ids: Sequence[int]) -> list[StoredPost]:
-    """Read posts and their questions from a collection, all in one batch."""
-    posts = collection.posts_by_id(ids)
-    questions = {**posts, **collection.posts_by_id([*{one.thread_id for one in posts.values()} - posts.keys()])}
-    found = [(posts[number], questions[posts[number].thread_id]) for number in ids]
-    return [StoredPost(post, question, question.accepted_id == post.id) for post, question in found]

@@ -52,7 +52,7 @@ def delete_threads(posts: EmbeddedPosts, before: DeletedThreads, questions: Ints
     terms = {}
     for family, found in batch.terms.items():
         codes = [
-            np.unique(np.concatenate([found.codes[found.starts[at] : found.ends[at]] for at in range(start, end)]))
+            np.unique(np.concatenate([found.keys[found.starts[at] : found.ends[at]] for at in range(start, end)]))
             for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True)
         ]
         terms[family] = _added(before.terms[family], np.concatenate(codes).astype(np.int64))

@@ -70,12 +70,12 @@ class SegmentedFormulas:
             groups += one.path_groups(keys)
         return inverse_frequency(groups, self._path_groups)
 
-    def fetch(self, rows: Ints) -> Formulas:
+    def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas in one batch. Their symbols and paths are copied where they are not all in the first segment."""
         parts = []
         for number, positions, own in self._rows.split(rows):
             if not number and len(own) == len(rows):
-                return self._segments[0].fetch(own)._replace(rows=rows)
+                return self._segments[0].fetch(own, records)._replace(numbers=rows)
             parts.append(_Part(positions, self._segments[number].fetch(own), self._label_ids[number]))
         layout = _gather(parts, lambda one: one.layout, ("edges",), len(rows))
         operators = _gather(parts, lambda one: one.operators, (), len(rows))
@@ -86,9 +86,11 @@ class SegmentedFormulas:
         no_edges = np.empty(0, np.uint8)
         return Formulas(
             rows,
+            self.visual_ids(rows),
             SymbolSequences(layout.starts, layout.ends, layout.labels, layout.others[0]),
             SymbolSequences(operators.starts, operators.ends, operators.labels, no_edges),
             PathRows(paths.starts, paths.ends, paths.others[0], paths.others[1], paths.labels, leaves),
+            records,
         )
 
     def trees(self, rows: Sequence[int]) -> list[bytes]:

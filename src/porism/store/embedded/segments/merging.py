@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.model_texts import OPTION
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.merge import merge_parts, write_generation
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import SegmentOptions, write_segment
 from porism.store.embedded.encoded.adding import encode_new_segment
-from porism.store.embedded.encoded.texts import OPTION
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
 from porism.store.embedded.segments.opening import Segment, open_segment
@@ -88,7 +88,7 @@ def _merge(place: Path, chosen: int | None, progress: Progress) -> bool:
     manifest = read_manifest(place, SEARCH)
     with open_collection_of(place, manifest) as collection:
         vectors = bool(manifest.options.get("vectors", True))
-        segments = [open_segment(place, entry, collection, vectors) for entry in manifest.segments]
+        segments = [open_segment(place, entry, vectors) for entry in manifest.segments]
         folders = collection.part_folders
         if chosen is None:
             start = merge_start([one.posts.size("thread") for one in segments], len(folders))
@@ -172,9 +172,9 @@ def _merged_entry(
     visuals: list[int] = []
     for old, entry in list(zip(snapshot.segments, entries, strict=False))[snapshot.start :]:
         if entry.deletions != old.entry.deletions:
-            now = open_segment(index, entry, present, False)
+            now = open_segment(index, entry, False)
             threads += old.posts.question_ids[np.setdiff1d(now.posts.deleted, old.posts.deleted)].tolist()
             gone = np.setdiff1d(now.formulas.deleted, old.formulas.deleted)
             visuals += old.formulas.all_visual_ids[gone].tolist()
-    segment = open_segment(index, SegmentEntry(name), present, False)
+    segment = open_segment(index, SegmentEntry(name), False)
     return [delete_from(index, segment, threads, visuals, generation)]

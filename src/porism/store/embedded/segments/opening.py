@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
 from porism.store.embedded.formulas.layout import KIND as FORMULAS
 from porism.store.embedded.formulas.store import EmbeddedFormulas
 from porism.store.embedded.manifest import Manifest, SegmentEntry, read_manifest
@@ -14,8 +12,6 @@ from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.deletions import Deletions, read_deletions
 from porism.store.embedded.segments.formulas import SegmentedFormulas
 from porism.store.embedded.segments.posts import SegmentedPosts
-from porism.store.embedded.vectors import Vectors
-from porism.store.protocols import DocumentStore, FormulaStore, TermIndex
 
 
 class Segment(NamedTuple):
@@ -29,35 +25,31 @@ class Segment(NamedTuple):
 
 
 class OpenedSegments(NamedTuple):
-    """The segments of an index as one: terms, documents and formulas of all of them; vectors by family; and the folder of what is learned."""
+    """The segments of an index as one: documents and formulas of all of them, and the folder of what is learned."""
 
-    terms: TermIndex
-    documents: DocumentStore
-    formulas: FormulaStore
-    vectors: Mapping[str, Vectors]
+    documents: EmbeddedPosts | SegmentedPosts
+    formulas: EmbeddedFormulas | SegmentedFormulas
     learned: Path
 
 
-def open_segment(index: Path, entry: SegmentEntry, collection: Collection, vectors: bool) -> Segment:
+def open_segment(index: Path, entry: SegmentEntry, vectors: bool) -> Segment:
     """Open one segment of an index."""
     directory = index / entry.name
     deletions = read_deletions(index / entry.deletions) if entry.deletions else None
-    posts = EmbeddedPosts(
-        directory / "posts", collection, vectors=vectors, deleted=deletions.threads if deletions else None
-    )
+    posts = EmbeddedPosts(directory / "posts", vectors=vectors, deleted=deletions.threads if deletions else None)
     manifest = read_manifest(directory / "formulas", FORMULAS)
     formulas = EmbeddedFormulas(directory / "formulas", manifest, deletions.formulas if deletions else None)
     return Segment(entry, directory, posts, formulas, deletions)
 
 
-def open_segments(index: Path, manifest: Manifest, collection: Collection) -> OpenedSegments:
+def open_segments(index: Path, manifest: Manifest) -> OpenedSegments:
     """Open all segments of an index. A single one without deletions is read directly."""
     vectors = bool(manifest.options.get("vectors", True))
-    segments = [open_segment(index, entry, collection, vectors) for entry in manifest.segments]
+    segments = [open_segment(index, entry, vectors) for entry in manifest.segments]
     first = segments[0]
     learned = first.directory
     if len(segments) == 1 and first.deletions is None:
-        return OpenedSegments(first.posts.terms, first.posts, first.formulas, first.posts.vectors, learned)
-    posts = SegmentedPosts([one.posts for one in segments], collection)
+        return OpenedSegments(first.posts, first.formulas, learned)
+    posts = SegmentedPosts([one.posts for one in segments])
     formulas = SegmentedFormulas([one.formulas for one in segments])
-    return OpenedSegments(posts.terms, posts, formulas, posts.vectors, learned)
+    return OpenedSegments(posts, formulas, learned)

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from porism.analysis.schema import FAMILIES, Unit
 from porism.caching import cached_method
 from porism.compiled import compiled
-from porism.corpus.store.collection import Collection
-from porism.store.embedded.posts.store import EmbeddedPosts, stored_posts
+from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.rows import RowMap
 from porism.store.embedded.segments.term_index import SegmentedTermIndex
-from porism.store.protocols import UNKNOWN, Positions, StoredPost, TermRows, Threads
+from porism.store.protocols import UNKNOWN, Positions, TermRows, Threads
 
 Ints = npt.NDArray[np.int64]
 NO_MAPPING = np.empty(0, np.uint32)
@@ -34,9 +33,8 @@ class _Part(NamedTuple):
 class SegmentedPosts:
     """The posts of several segments. `terms` is their TermIndex; the object itself is their DocumentStore. Safe for concurrent use."""
 
-    def __init__(self, segments: Sequence[EmbeddedPosts], collection: Collection) -> None:
+    def __init__(self, segments: Sequence[EmbeddedPosts]) -> None:
         self._segments = segments
-        self._collection = collection
         self._threads = RowMap([one.question_ids for one in segments], [one.deleted for one in segments])
         self.terms = SegmentedTermIndex([one.terms for one in segments], FAMILIES, cached_method(2, self._row_map))
         self.vectors = segments[0].vectors
@@ -57,16 +55,16 @@ class SegmentedPosts:
             return len(self._threads)
         return sum(segment.size("answer") for segment in self._segments)
 
-    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = ()) -> Threads:
+    def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = (), lookup: Any = None) -> Threads:
         """Return threads in one batch. Their entries are copied, with the codes of the index, where they are not all in the first segment."""
         parts = [
-            _Part(number, positions, self._segments[number].fetch(rows, families, vectors))
+            _Part(number, positions, self._segments[number].fetch(rows, families, vectors, lookup))
             for number, positions, rows in self._threads.split(threads)
         ]
         if not parts:
-            return self._segments[0].fetch(threads, families, vectors)
+            return self._segments[0].fetch(threads, families, vectors, lookup)
         if len(parts) == 1 and not parts[0].segment:
-            return parts[0].threads._replace(rows=threads)
+            return parts[0].threads._replace(numbers=threads)
         sizes = np.empty(len(threads), np.int64)
         for part in parts:
             sizes[part.positions] = part.threads.ends - part.threads.starts
@@ -82,6 +80,7 @@ class SegmentedPosts:
             _placed(places, [part.threads.accepted for part in parts]),
             {family: self._terms(family, parts, places) for family in families},
             {family: self._vectors(family, parts) for family in vectors},
+            lookup,
         )
 
     def _vectors(self, family: str, parts: Sequence[_Part]) -> npt.NDArray[Any]:
@@ -96,23 +95,20 @@ class SegmentedPosts:
         rows = [part.threads.terms[family] for part in parts]
         sizes = _placed(places, [own.ends - own.starts for own in rows])
         ends = np.cumsum(sizes)
-        codes, cells = np.empty(int(ends[-1]), np.uint32), np.empty(int(ends[-1]), np.uint8)
+        size = int(ends[-1])
+        out = np.empty(size, np.uint32), np.empty(size, np.uint8), np.empty(size, np.uint8)
         for part, own, at in zip(parts, rows, places, strict=True):
             mapping = self.terms.codes[family].mapping(part.segment)
             own_codes = NO_MAPPING if mapping is None else mapping
-            _copy_entries(own.starts, own.ends, own.codes, own.cells, own_codes, (ends - sizes)[at], codes, cells)
-        return TermRows(ends - sizes, ends, codes, cells, _placed(places, [own.lengths for own in rows]))
+            _copy_entries(*own[:5], own_codes, (ends - sizes)[at], *out)
+        return TermRows(ends - sizes, ends, *out, _placed(places, [own.lengths for own in rows]))
 
     def post_ids(self, unit: Unit, rows: Ints) -> Ints:
-        """Return the ids of the questions of threads, of questions, or of answers, by their rows."""
+        """Return the ids of questions or of answers by their rows."""
         ids = np.empty(len(rows), np.int64)
         for segment, positions, own in self._row_map(unit).split(rows):
             ids[positions] = self._segments[segment].post_ids(unit, own)
         return ids
-
-    def posts(self, ids: Sequence[int]) -> list[StoredPost]:
-        """Return posts by their ids, with their text."""
-        return stored_posts(self._collection, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
@@ -144,12 +140,22 @@ def _placed(places: Sequence[Ints], values: Sequence[npt.NDArray[Any]]) -> npt.N
 
 @compiled
 def _copy_entries(
-    starts: Any, ends: Any, codes: Any, cells: Any, mapping: Any, targets: Any, out: Any, out_cells: Any
+    starts: Any,
+    ends: Any,
+    codes: Any,
+    fields: Any,
+    counts: Any,
+    mapping: Any,
+    targets: Any,
+    out: Any,
+    out_fields: Any,
+    out_counts: Any,
 ) -> None:
     """Copy the entries of rows to their targets, with the codes of a mapping if it has any."""
     for row in range(len(starts)):
         at = targets[row]
         for entry in range(starts[row], ends[row]):
             out[at] = mapping[codes[entry]] if len(mapping) else codes[entry]
-            out_cells[at] = cells[entry]
+            out_fields[at] = fields[entry]
+            out_counts[at] = counts[entry]
             at += 1

@@ -20,7 +20,7 @@ from porism.store.embedded.terms.embedded import (
     group_terms,
     merge_terms,
 )
-from porism.store.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
+from porism.store.protocols import UNKNOWN, Filter, Hits, Term, TermStatistics
 from porism.store.weighting import BM25, BM25Plus, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
@@ -57,8 +57,8 @@ class SegmentedTermIndex:
             found = segment.find(groups, size, view)
             documents += found.documents
             for group in groups:
-                new = group.places[(found.codes[group.places] != UNKNOWN) & (codes[group.places] == UNKNOWN)]
-                codes[new] = self.codes[group.family].to_index(number, found.codes[new])
+                new = group.places[(found.keys[group.places] != UNKNOWN) & (codes[group.places] == UNKNOWN)]
+                codes[new] = self.codes[group.family].to_index(number, found.keys[new])
         codes[documents == 0] = UNKNOWN
         return TermStatistics(codes, documents)
 
@@ -93,20 +93,20 @@ class SegmentedTermIndex:
         *,
         allow: Filter | None = None,
         required: Sequence[Term] = (),
-    ) -> Candidates:
+    ) -> Hits:
         """Return the k best documents of all segments."""
         if k < 1 or not terms:
-            return Candidates(np.empty(0, np.int64), np.empty(0))
+            return Hits(np.empty(0, np.int64), np.empty(0))
         merged = merge_terms(terms)
         totals = self._totals(merged, view, weighting)
         rows, scores = [np.empty(0, np.int64)], [np.empty(0)]
         for number, segment in enumerate(self._segments):
             found = segment.search(merged, view, weighting, k, allow=allow, required=required, totals=totals)
-            rows.append(self._rows(view.unit).number(number, found.rows))
+            rows.append(self._rows(view.unit).number(number, found.numbers))
             scores.append(found.scores)
         all_rows, all_scores = np.concatenate(rows), np.concatenate(scores)
         best = np.lexsort((all_rows, -all_scores))[:k]
-        return Candidates(all_rows[best], all_scores[best])
+        return Hits(all_rows[best], all_scores[best])
 
     def _totals(self, terms: Sequence[Term], view: View, weighting: Weighting) -> QueryTotals:
         occurrences = np.zeros(len(terms))

@@ -29,7 +29,6 @@ from porism.store.embedded.encoded.adding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.manifest import (
     SEARCH,
-    LogPosition,
     Manifest,
     Retired,
     SegmentEntry,
@@ -45,6 +44,7 @@ from porism.store.embedded.segments.deletions import (
 )
 from porism.store.embedded.segments.opening import Segment, open_segment
 from porism.store.embedded.segments.segment_build import write_later_segment
+from porism.store.protocols import LogPosition
 
 FOLDER = "segments"
 GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
@@ -128,10 +128,10 @@ class IndexWriter:
         writer.write(folder / COLLECTION)
         vectors = bool(manifest.options.get("vectors", True))
         first, *later = manifest.segments
-        opened = open_segment(self.index, first, collection, vectors)
+        opened = open_segment(self.index, first, vectors)
         entries = list(manifest.segments)
         if delta.replaced or delta.gone_visuals:
-            segments = [opened, *(open_segment(self.index, entry, collection, False) for entry in later)]
+            segments = [opened, *(open_segment(self.index, entry, False) for entry in later)]
             generation = manifest.generation + 1
             entries = [delete_from(self.index, one, delta.replaced, delta.gone_visuals, generation) for one in segments]
         with Collection.open(folder / COLLECTION) as changed:

@@ -22,6 +22,7 @@ from porism.integrity import DamageError
 from porism.store.embedded.storage.columns import ArrayWriter, OpenFiles, map_file, read_array
 from porism.store.embedded.storage.integers import get, put
 from porism.store.embedded.storage.rows import FIELD_BITS, FIELD_SHIFT, MOST_COUNT, RowBlock
+from porism.store.protocols import TermRows
 
 FILE, STARTS = "threads.rows", "threads.row_start.npy"
 FIX = "build the index again, or restore it from a backup"
@@ -49,17 +50,6 @@ class Records(NamedTuple):
 
     data: Bytes
     ends: Ints
-
-
-class Entries(NamedTuple):
-    """The entries of some posts in one family, decoded: those of post i are from starts[i] to ends[i]; lengths are by post and field. The
-    families of a batch share the arrays of codes and cells."""
-
-    starts: Ints
-    ends: Ints
-    codes: npt.NDArray[np.uint32]
-    cells: Bytes
-    lengths: npt.NDArray[np.int32]
 
 
 @compiled
@@ -211,7 +201,7 @@ def _read_codes(data: Any, at: Any, wide: bool, codes: Any) -> None:
 
 @compiled
 def _read_sections(
-    data: Any, places: Any, sizes: Any, size: int, most: int, starts: Any, ends: Any, codes: Any, cells: Any, lengths: Any
+    data: Any, places: Any, sizes: Any, size: int, most: int, starts: Any, ends: Any, codes: Any, fields: Any, counts: Any, lengths: Any
 ) -> bool:  # fmt: skip
     """Decode the section of each thread at `places` (`sizes`: its number of posts) to the positions from `size` up to `most`.
 
@@ -231,16 +221,17 @@ def _read_sections(
                 after = at + number * (2 + wide + counted)
                 if after >= len(data):
                     return False
-                total, cell, end = number, field << FIELD_SHIFT, size + number
+                total, end = number, size + number
+                fields[size:end] = field
                 if counted:
                     total = np.int64(0)
                     for entry in range(number):
                         count = np.int64(data[np.uint64(at) + np.uint64(entry)]) & MOST_COUNT
                         total += count
-                        cells[size + entry] = cell | count
+                        counts[size + entry] = count
                     at += number
                 else:
-                    cells[size:end] = cell | 1
+                    counts[size:end] = 1
                 _read_codes(data, np.uint64(at), wide > 0, codes[size:end])
                 lengths[post, field] += total
                 size, at = end, after
@@ -249,11 +240,11 @@ def _read_sections(
     return size == most
 
 
-def _entry_arrays(size: int) -> tuple[npt.NDArray[np.uint32], Bytes]:
-    """Return arrays for the codes and cells of entries, as one piece of memory: many middle-sized pieces would be returned to the system and
+def _entry_arrays(size: int) -> tuple[npt.NDArray[np.uint32], Bytes, Bytes]:
+    """Return arrays for the codes, fields and counts of entries, as one piece of memory: many middle-sized pieces would be returned to the system and
     requested again with every query, which takes longer than decoding."""
-    memory = np.empty(max(5 * size, LARGE), np.uint8)
-    return memory[: 4 * size].view(np.uint32), memory[4 * size : 5 * size]
+    memory = np.empty(max(6 * size, LARGE), np.uint8)
+    return memory[: 4 * size].view(np.uint32), memory[4 * size : 5 * size], memory[5 * size : 6 * size]
 
 
 class RecordsReader:
@@ -266,7 +257,7 @@ class RecordsReader:
         self._numbers = {family: number for number, family in enumerate(families)}
         self._fields = fields
 
-    def read(self, threads: Ints, sizes: Ints, families: Sequence[str]) -> dict[str, Entries]:
+    def read(self, threads: Ints, sizes: Ints, families: Sequence[str]) -> dict[str, TermRows]:
         """Return the entries of the posts of threads in some families; `sizes` are the numbers of posts."""
         shape = (len(threads), len(self._numbers))
         places, entries = np.empty(shape, np.int64), np.empty(shape, np.int64)
@@ -274,11 +265,11 @@ class RecordsReader:
             raise self._damage()
         numbers = [self._numbers[family] for family in families]
         bounds = np.concatenate(([0], np.cumsum(entries[:, numbers].sum(0)))).tolist()
-        codes, cells = _entry_arrays(bounds[-1])
+        arrays = _entry_arrays(bounds[-1])
         posts, found = int(sizes.sum()), {}
         for family, number, (start, end) in zip(families, numbers, pairwise(bounds), strict=True):
             spans = np.empty((2, posts), np.int64)
-            made = Entries(spans[0], spans[1], codes, cells, np.zeros((posts, self._fields), np.int32))
+            made = TermRows(spans[0], spans[1], *arrays, np.zeros((posts, self._fields), np.int32))
             if not _read_sections(self._data, np.ascontiguousarray(places[:, number]), sizes, start, end, *made):
                 raise self._damage()
             found[family] = made

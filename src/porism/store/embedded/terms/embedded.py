@@ -16,7 +16,7 @@ from porism.store.embedded.storage.columns import read_array, smallest
 from porism.store.embedded.terms.dictionary import Dictionary, Hashes, hash_terms
 from porism.store.embedded.terms.inversion import PostingLists, document_frequencies
 from porism.store.embedded.terms.scoring import UnitMap, add_bm25_documents, add_bm25_lists, best, unit_counts
-from porism.store.protocols import UNKNOWN, Candidates, Filter, Term, TermStatistics
+from porism.store.protocols import UNKNOWN, Filter, Hits, Term, TermStatistics
 from porism.store.weighting import (
     BM25,
     IDFS,
@@ -130,7 +130,7 @@ class EmbeddedTermIndex:
     def _living(self, groups: Sequence[TermGroup], size: int, view: View) -> TermStatistics:
         """Return the codes and document frequencies of the terms that documents contain which are not deleted."""
         found = self.find(groups, size, view)
-        found.codes[found.documents == 0] = UNKNOWN
+        found.keys[found.documents == 0] = UNKNOWN
         return found
 
     def find(self, groups: Sequence[TermGroup], size: int, view: View) -> TermStatistics:
@@ -151,7 +151,7 @@ class EmbeddedTermIndex:
 
     def occurrences(self, term: Term, view: View) -> float:
         """Return the sum of the weighted counts of a term over all documents of a view."""
-        code = int(self.statistics([term], view).codes[0])
+        code = int(self.statistics([term], view).keys[0])
         return 0.0 if code == UNKNOWN else float(self._unit_counts(self._families[term.family], code, view)[1].sum())
 
     def dictionary(self, family: str) -> Dictionary:
@@ -168,10 +168,10 @@ class EmbeddedTermIndex:
         allow: Filter | None = None,
         required: Sequence[Term] = (),
         totals: QueryTotals | None = None,
-    ) -> Candidates:
+    ) -> Hits:
         """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct terms."""
         if k < 1 or not terms:
-            return Candidates(np.empty(0, np.int64), np.empty(0))
+            return Hits(np.empty(0, np.int64), np.empty(0))
         size = self._units[view.unit].size
         scores, matched = np.zeros(size), np.zeros(size, np.bool_)
         merged = merge_terms(terms)
@@ -183,7 +183,7 @@ class EmbeddedTermIndex:
             matched &= containing
         if allow and self._allowed is not None:
             matched &= self._allowed(allow, view.unit)
-        return Candidates(*best(scores, matched, k))
+        return Hits(*best(scores, matched, k))
 
     def _add_bm25(
         self,
@@ -201,12 +201,12 @@ class EmbeddedTermIndex:
         frequencies = found.documents if totals is None else totals.documents
         term_weights = np.array([term.weight for term in terms])
         for name, places, _ in groups:
-            own = places[found.codes[places] != UNKNOWN]
+            own = places[found.keys[places] != UNKNOWN]
             if not len(own):
                 continue
             family, lengths = self._families[name], self._view_lengths(name, view)
             counts = lengths.counts if totals is None else totals.views[name]
-            starts, ends = family.lists.spans(found.codes[own])
+            starts, ends = family.lists.spans(found.keys[own])
             factors = term_weights[own] * IDFS[weighting.idf](counts.documents, frequencies[own].astype(np.float64))
             mean = max(counts.mean_length, 1e-9)
             for at in range(0, len(own), LISTS_AT_ONCE):
@@ -233,7 +233,7 @@ class EmbeddedTermIndex:
         matched: Mask,
         totals: QueryTotals | None,
     ) -> None:
-        codes = self.statistics(terms, view).codes.tolist()
+        codes = self.statistics(terms, view).keys.tolist()
         for at, (term, code) in enumerate(zip(terms, codes, strict=True)):
             if code == UNKNOWN:
                 continue
@@ -254,7 +254,7 @@ class EmbeddedTermIndex:
 
     def documents(self, term: Term, view: View) -> Ints:
         """Return the documents of a view that contain a term, in the order of rows."""
-        code = int(self.statistics([term], view).codes[0])
+        code = int(self.statistics([term], view).keys[0])
         if code == UNKNOWN:
             return np.empty(0, np.int64)
         return self._unit_counts(self._families[term.family], code, view)[0]

@@ -1,0 +1,167 @@
+"""A store in a folder: the index that `porism index` made, and the collection that it was built from."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+from porism.analysis.model_texts import OPTION as ENCODER
+from porism.corpus.content import Content
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.schema import DATABASE
+from porism.errors import PorismError
+from porism.integrity import Verify, check_opened
+from porism.store.embedded.concepts.table import read_concepts
+from porism.store.embedded.manifest import RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
+from porism.store.embedded.segments.opening import open_segments
+from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.embedded.verify import DamageFinder
+from porism.store.embedded.vocabulary import read_vocabulary
+from porism.store.local import LocalSnapshot, unit_counts, view_counts
+from porism.store.protocols import Learned, StoreInfo
+from porism.store.without_terms import ContentSnapshot
+
+NO_ENCODER = "none"  # in place of a model: search without vectors of posts
+
+
+class EmbeddedStore:
+    """An index in a folder. `encoder` is where the model of its vectors is now, or NO_ENCODER to leave the vectors out; `verify` says what is
+    compared with its checksums before it is read: "quick" the smaller files, "all" every file, "none" nothing but sizes."""
+
+    def __init__(self, path: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> None:
+        self.path = Path(path)
+        self._verify: Verify = verify
+        self._encoder = encoder
+        self._damage = DamageFinder(self.path)
+
+    @property
+    def address(self) -> str:
+        """The path of the folder."""
+        return str(self.path)
+
+    def generation(self) -> int:
+        """Return the number of the newest commit."""
+        return read_manifest(self.path, SEARCH).generation
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Return a context in which errors that come from damaged files are reported as such."""
+        return self._damage.explained()
+
+    def writer(self, source: str = "update", wait: float = 0.0) -> IndexWriter:
+        """Return a writer of the index."""
+        return IndexWriter(self.path, source, wait=wait)
+
+    def record_ranking(self, text: str) -> None:
+        """Store the factors of ranking in the manifest. The index has a writer already: this process."""
+        manifest = read_manifest(self.path, SEARCH)
+        options = {name: value for name, value in manifest.options.items() if name != RANKING}
+        options |= {RANKING: text} if text else {}
+        if options != manifest.options:
+            save_manifest(self.path, replace(manifest, options=options, generation=manifest.generation + 1))
+
+    def snapshot(self) -> LocalSnapshot:
+        """Open the newest commit, or say what is wrong and what to run. Index and collection are of the same commit."""
+        while True:
+            manifest = read_manifest(self.path, SEARCH)
+            try:
+                return self._open(manifest)
+            except (PorismError, OSError):
+                # A merge may have replaced files while they were opened: then a later commit can be opened.
+                if read_manifest(self.path, SEARCH).generation == manifest.generation:
+                    raise
+
+    def _open(self, manifest: Manifest) -> LocalSnapshot:
+        collection = self._collection(manifest)
+        check_opened(self.path, manifest.files, REBUILD.format(self.path), self._verify)
+        opened = open_segments(self.path, manifest)
+        encoded = None
+        if self._encoder != NO_ENCODER and (ENCODER in manifest.options or self._encoder is not None):
+            from porism.store.embedded.encoded.adding import (
+                open_encoded,  # most indexes have none, and need nothing for them
+            )
+
+            encoded = open_encoded(self.path, manifest, self._encoder)
+        info = StoreInfo(
+            self.address,
+            self._name(collection),
+            manifest.generation,
+            collection.digest,
+            unit_counts(opened.documents, opened.formulas),
+            view_counts(opened.documents, opened.formulas),
+            has_links=bool(manifest.options.get("links", True)),
+        )
+        learned = Learned(
+            opened.formulas,
+            read_concepts(opened.learned / "posts"),
+            read_vocabulary(opened.learned),
+            opened.documents.vectors,
+            str(manifest.options.get(RANKING, "")),
+            None if encoded is None else encoded.encoder,
+        )
+        return LocalSnapshot(info, learned, collection, opened.documents, opened.formulas, encoded)
+
+    def _collection(self, manifest: Manifest) -> Collection:
+        home = (self.path / str(manifest.options["collection"])).resolve()
+        collection = Collection.open(home, self._verify)
+        if collection.digest != manifest.collection:
+            raise PorismError(
+                f"was built from another collection than the one at {home}",
+                where=str(self.path),
+                fix=f"build the index again: porism index {home} -o {self.path}",
+            )
+        return collection
+
+    def _name(self, collection: Collection) -> str:
+        """Return the name of the collection; that of the index, if an update has put the collection into it."""
+        place = self.path.resolve()
+        if not collection.path.resolve().is_relative_to(place):
+            return collection.name
+        return place.parent.name if place.name == "index" else place.name
+
+
+class CollectionStore:
+    """A collection in a folder, without an index: content only."""
+
+    def __init__(self, path: str | Path, verify: Verify = "quick") -> None:
+        self.path = Path(path)
+        self._verify: Verify = verify
+
+    @property
+    def address(self) -> str:
+        """The path of the folder."""
+        return str(self.path)
+
+    def generation(self) -> int:
+        """Return 0: a collection without an index does not change."""
+        return 0
+
+    def snapshot(self) -> ContentSnapshot:
+        """Open the collection."""
+        return ContentSnapshot(self.address, Collection.open(self.path, self._verify))
+
+    def record_ranking(self, text: str) -> None:
+        """Refuse, as `writer` does."""
+        self.writer()
+
+    def writer(self, source: str = "update", wait: float = 0.0) -> IndexWriter:
+        """Refuse: an index is changed, with its collection."""
+        fix = f"index it: porism index {self.path} -o INDEX"
+        raise PorismError("is a collection, which does not change", where=self.address, fix=fix)
+
+
+def open_folder(
+    path: str | Path, verify: Verify = "quick", encoder: str | Path | None = None
+) -> EmbeddedStore | CollectionStore:
+    """Return the store of a folder: an index, or a collection without one."""
+    if (Path(path) / DATABASE).is_file():
+        return CollectionStore(path, verify)
+    return EmbeddedStore(path, verify, encoder)
+
+
+def open_folder_content(path: str | Path, verify: Verify = "quick") -> Content:
+    """Open the content of a collection, or of the collection of an index; of the index itself nothing is read but its manifest."""
+    store = open_folder(path, verify)
+    if isinstance(store, CollectionStore) or not (store.path / "manifest.json").is_file():
+        return Collection.open(path, verify)
+    return store._collection(read_manifest(store.path, SEARCH))

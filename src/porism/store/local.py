@@ -1,0 +1,347 @@
+"""A snapshot whose parts are in this process: a term index, documents and formulas, in mapped files or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+
+from porism.analysis.schema import EVERY_FIELD, FORMULA, VISUAL_FAMILY, Unit, View
+from porism.corpus.content import Content
+from porism.deadline import shared, time_limit
+from porism.store.phrases import TextMatcher
+from porism.store.protocols import (
+    NO_HITS,
+    UNKNOWN,
+    Filter,
+    Formulas,
+    Hits,
+    Ints,
+    Learned,
+    Positions,
+    Search,
+    StoredPost,
+    StoredPosts,
+    StoreInfo,
+    SymbolTable,
+    Term,
+    TermQuery,
+    TermStatistics,
+    TextQuery,
+    Threads,
+    Values,
+    VectorQuery,
+)
+from porism.store.weighting import ViewCounts, Weighting
+
+THREADS = 2
+MOST_TERMS_IN_THREADS = 1500  # the threads are for formulas of usual size; a large one would keep others waiting
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TermIndex(Protocol):
+    """An inverted index with raw counts per field."""
+
+    def count(self, family: str, view: View) -> ViewCounts:
+        """Return the number of documents of a view and the sum of their lengths in a family."""
+        ...
+
+    def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
+        """Return codes and document frequencies of many terms."""
+        ...
+
+    def frequencies(self, family: str, codes: Ints) -> Ints:
+        """Return how many threads contain each term, by code."""
+        ...
+
+    def texts(self, family: str, codes: Ints) -> list[str]:
+        """Return the terms with these codes, where texts are kept."""
+        ...
+
+    def numbers(self, family: str, codes: Ints) -> Ints:
+        """Return the terms with these codes, which are decimal numbers such as visual ids, as integers."""
+        ...
+
+    def search(
+        self,
+        terms: Sequence[Term],
+        view: View,
+        weighting: Weighting,
+        k: int,
+        *,
+        allow: Filter | None = None,
+        required: Sequence[Term] = (),
+    ) -> Hits:
+        """Return the best k documents by row."""
+        ...
+
+
+class DocumentRows(Protocol):
+    """Posts by thread. `terms` is their term index."""
+
+    @property
+    def terms(self) -> TermIndex:
+        """The term index of the posts."""
+        ...
+
+    def size(self, unit: Unit) -> int:
+        """Return how many threads, questions or answers there are."""
+        ...
+
+    def fetch(
+        self, threads: Ints, families: Collection[str], vectors: Collection[str] = (), lookup: Any = None
+    ) -> Threads:
+        """Return threads by row."""
+        ...
+
+    def post_ids(self, unit: Unit, rows: Ints) -> Ints:
+        """Return the ids of questions or of answers by their rows."""
+        ...
+
+    def locate(self, ids: Ints) -> Positions:
+        """Return where posts are."""
+        ...
+
+
+class FormulaRows(SymbolTable, Protocol):
+    """Distinct formulas in the order of visual ids. `terms` is their term index."""
+
+    @property
+    def terms(self) -> TermIndex:
+        """The term index of the formulas: tuples, paths and sub-expressions."""
+        ...
+
+    @property
+    def formulas(self) -> int:
+        """The number of formulas."""
+        ...
+
+    def fetch(self, rows: Ints, records: Any = None) -> Formulas:
+        """Return formulas by row."""
+        ...
+
+    def trees(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the packed trees of formulas."""
+        ...
+
+    def latex(self, rows: Sequence[int]) -> list[str]:
+        """Return the LaTeX of formulas."""
+        ...
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        ...
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that are not here."""
+        ...
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of the sub-expressions of expressions; none for an unknown one."""
+        ...
+
+
+class PostVectors(Protocol):
+    """Vectors of posts by a model."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The encoded fields."""
+        ...
+
+    def vectors(self, field: str, ids: Ints) -> Values:
+        """Return the vectors of posts; zero for posts without one."""
+        ...
+
+    def search(self, field: str, query: Values, k: int) -> Hits:
+        """Return the k posts, by id, with the nearest vectors."""
+        ...
+
+
+class LocalLookup:
+    """Terms of records by their codes."""
+
+    def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
+        self._terms = terms
+        self._formulas = formulas
+        self.documents = terms.frequencies
+        self.texts = terms.texts
+
+    def formulas(self, keys: Ints) -> Ints:
+        """Return the rows of formulas by the codes of their visual ids."""
+        return self._formulas.rows(self._terms.numbers(VISUAL_FAMILY, keys))
+
+
+class LocalRecords:
+    """What else is stored of formulas, by their rows."""
+
+    def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
+        self._terms = terms
+        self._formulas = formulas
+
+    def trees(self, numbers: Ints) -> list[bytes]:
+        """Return packed trees."""
+        return self._formulas.trees(numbers.tolist())
+
+    def latex(self, numbers: Ints) -> list[str]:
+        """Return LaTeX."""
+        return self._formulas.latex(numbers.tolist())
+
+    def usage(self, numbers: Ints) -> TermStatistics:
+        """Return the codes of visual ids in posts, and how many threads have each."""
+        ids = self._formulas.visual_ids(numbers).tolist()
+        return self._terms.statistics([Term(VISUAL_FAMILY, str(number)) for number in ids], EVERY_FIELD)
+
+
+class LocalParts:
+    """Sub-expressions of expressions by their codes, looked up when they are needed."""
+
+    def __init__(self, formulas: FormulaRows, parts: Sequence[str]) -> None:
+        self._formulas = formulas
+        codes = (
+            formulas.terms.statistics([Term("parts", text) for text in parts], FORMULA).keys.tolist() if parts else []
+        )
+        self._positions = {code: at for at, code in enumerate(codes) if code != UNKNOWN}
+        self._codes = frozenset(self._positions)
+
+    def of(self, expression: int) -> Sequence[int]:
+        """Return the positions of the requested sub-expressions that an expression has."""
+        if not self._codes or not expression:
+            return ()
+        return [self._positions[code] for code in self._codes.intersection(self._formulas.part_codes([expression])[0])]
+
+
+def _limited(method: Callable[Concatenate[LocalSnapshot, P], T]) -> Callable[Concatenate[LocalSnapshot, P], T]:
+    """Make a call end when its time is over. Without a limit of its own, that of the thread holds."""
+
+    @wraps(method)
+    def limited(self: LocalSnapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        seconds: Any = kwargs.pop("seconds", None)
+        with nullcontext() if seconds is None else time_limit(seconds):
+            return method(self, *args, **kwargs)
+
+    return limited
+
+
+class LocalSnapshot:
+    """One generation of an embedded index, or of one in memory."""
+
+    def __init__(
+        self,
+        info: StoreInfo,
+        learned: Learned,
+        content: Content,
+        documents: DocumentRows,
+        formulas: FormulaRows,
+        vectors: PostVectors | None = None,
+    ) -> None:
+        self.info = info
+        self.learned = learned
+        self.content = content
+        self._documents = documents
+        self._formulas = formulas
+        self._vectors = vectors
+        self._lookup = LocalLookup(documents.terms, formulas)
+        self._records = LocalRecords(documents.terms, formulas)
+        self._executor = ThreadPoolExecutor(THREADS)
+
+    def _terms(self, unit: Unit) -> TermIndex:
+        return self._formulas.terms if unit == "formula" else self._documents.terms
+
+    @_limited
+    def statistics(
+        self, terms: Sequence[Term], unit: Unit = "thread", *, seconds: float | None = None
+    ) -> TermStatistics:
+        """Return codes and document frequencies of many terms."""
+        return self._terms(unit).statistics(terms, FORMULA if unit == "formula" else EVERY_FIELD)
+
+    @_limited
+    def search(self, searches: Sequence[Search], *, seconds: float | None = None) -> list[Hits]:
+        """Answer several searches; those of formulas of usual size in two threads."""
+        of_formulas = [one for one in searches if isinstance(one, TermQuery) and one.view.unit == "formula"]
+        if 1 < len(of_formulas) == len(searches) and sum(len(one.terms) for one in of_formulas) < MOST_TERMS_IN_THREADS:
+            return list(shared(self._executor, self._search, searches))
+        return [self._search(one) for one in searches]
+
+    def _search(self, search: Search) -> Hits:
+        if isinstance(search, TextQuery):
+            return self._with_text(search)
+        if isinstance(search, VectorQuery):
+            return self._nearest(search)
+        unit = search.view.unit
+        found = self._terms(unit).search(
+            search.terms, search.view, search.weighting, search.k, allow=search.allow, required=search.required
+        )
+        if unit in ("question", "answer"):
+            return Hits(self._documents.post_ids(unit, found.numbers), found.scores)
+        return found
+
+    def _with_text(self, search: TextQuery) -> Hits:
+        ids = np.array(search.posts, np.int64)
+        kept = np.array(TextMatcher(search).matching(self._stored(search.posts), self.content), np.bool_)
+        return Hits(ids[kept], np.zeros(int(kept.sum())))
+
+    def _nearest(self, search: VectorQuery) -> Hits:
+        if self._vectors is None or search.field not in self._vectors.fields:
+            return NO_HITS
+        near = self._vectors.search(search.field, search.vector, search.k)
+        threads = self._documents.locate(near.numbers).threads
+        rows, first = np.unique(threads[threads != UNKNOWN], return_index=True)
+        scores = near.scores[threads != UNKNOWN][first].astype(np.float64)
+        order = np.lexsort((rows, -scores))
+        return Hits(rows[order], scores[order])
+
+    @_limited
+    def threads(
+        self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
+    ) -> Threads:
+        """Return threads by row."""
+        encoded = [] if self._vectors is None else [one for one in vectors if one in self._vectors.fields]
+        own = [one for one in vectors if one in self.learned.vectors]
+        found = self._documents.fetch(numbers, families, own, self._lookup)
+        if not encoded or self._vectors is None:
+            return found
+        answers = found.post_ids[found.answers()[0]]
+        questions = found.post_ids[found.starts]
+        by_model = {one: self._vectors.vectors(one, answers if one == "answers" else questions) for one in encoded}
+        return found._replace(vectors={**found.vectors, **by_model})
+
+    @_limited
+    def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
+        """Return formulas by row."""
+        return self._formulas.fetch(numbers, self._records)
+
+    @_limited
+    def posts(self, ids: Sequence[int], parts: Sequence[str] = (), *, seconds: float | None = None) -> StoredPosts:
+        """Return posts by their ids."""
+        return StoredPosts(self._stored(ids), LocalParts(self._formulas, parts))
+
+    def _stored(self, ids: Sequence[int]) -> list[StoredPost]:
+        posts = self.content.posts_by_id(ids)
+        others = {one.thread_id for one in posts.values()} - posts.keys()
+        questions = {**posts, **self.content.posts_by_id([*others])}
+        found = [(posts[number], questions[posts[number].thread_id]) for number in ids]
+        return [StoredPost(post, question, question.accepted_id == post.id) for post, question in found]
+
+    @_limited
+    def locate(self, ids: Ints, *, seconds: float | None = None) -> Positions:
+        """Return where posts are."""
+        return self._documents.locate(ids)
+
+
+def unit_counts(documents: DocumentRows, formulas: FormulaRows) -> Mapping[Unit, int]:
+    """Return how many documents of each unit there are."""
+    units: tuple[Unit, ...] = ("thread", "question", "answer")
+    return {**{unit: documents.size(unit) for unit in units}, "formula": formulas.formulas}
+
+
+def view_counts(documents: DocumentRows, formulas: FormulaRows) -> Callable[[str, View], ViewCounts]:
+    """Return what counts the documents of a view and sums their lengths."""
+    posts, distinct = documents.terms, formulas.terms
+    return lambda family, view: (distinct if view.unit == "formula" else posts).count(family, view)
