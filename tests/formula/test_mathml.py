@@ -8,6 +8,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from porism.formula import latex_to_mathml, parse, parse_mathml, tangent
+from porism.formula.binary import pack, unpack
 from porism.formula.latex.convert import to_mathml
 from porism.formula.mathml.clean import clean, clean_converted, read
 from porism.formula.mathml.highlight import add_class
@@ -139,3 +140,24 @@ def test_the_mathml_of_a_converter_is_cleaned_the_same_without_parsing_it(latex:
 def test_anything_that_is_not_clean_is_parsed(damage: str) -> None:
     source = f"<math>{damage}</math>"
     assert clean_converted(source) == clean(read(source)) != source
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<math><mi>" + "&gt; a" * 70_000 + "</mi></math>",
+        "<math>" + "<plus/>" * 70_000 + "</math>",
+        "<math><mi>x</mi>" + "<mi>&gt;&gt; a</mi>" * 7_000 + "</math>",
+    ],
+    ids=["one element", "content", "many elements"],
+)
+def test_a_formula_of_too_many_symbols_is_opaque(text: str) -> None:
+    found = parse_mathml(text)
+    assert found.path == "opaque"
+    assert any("more than 8,000 symbols" in problem.message for problem in found.problems)
+    assert unpack(pack(found))[0].label == "E!"
+
+
+def test_content_of_too_many_symbols_is_left_out() -> None:
+    found = parse_mathml("<math><mi>x</mi></math>", content="<math>" + "<plus/>" * 70_000 + "</math>")
+    assert str(found.operators) == "V!x"

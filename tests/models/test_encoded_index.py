@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from porism.search.verify import verify_index
 
+from porism.analysis.model_texts import FIELDS
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.search.verify import verify_index
 from porism.store.embedded.encoded import nearest
 from porism.store.embedded.encoded.adding import add_vectors, remove_vectors
 from porism.store.embedded.encoded.record import EncoderEntry, IndexEncoder
-from porism.analysis.model_texts import FIELDS
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge

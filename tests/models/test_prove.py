@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from porism.analysis.model_texts import FIELDS
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features.encoder_similarity import same_question
@@ -17,7 +18,6 @@ from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _meas
 from porism.search.learning.train import read_grades
 from porism.store.embedded.encoded.adding import add_vectors
 from porism.store.embedded.encoded.record import IndexEncoder
-from porism.analysis.model_texts import FIELDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,19 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from store.segments.site import index_site, make_site
+from porism.search.verify import collection_of, index_damages, verify_place
 from starlette.testclient import TestClient
 
 import porism
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.integrity import Damage, DamageError
-from porism.search.verify import collection_of, index_damages, verify_place
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.web.server import integrity
 from porism.web.server.app import create_app
 from porism.web.server.integrity import IntegrityCheck, SharedVerification
+from store.segments.site import index_site, make_site
 
 FLIPS = 100
 

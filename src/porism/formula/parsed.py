@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from porism.formula.characters import xml_text
@@ -148,7 +149,10 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
         from porism.formula.mathml.content_reader import from_content
         from porism.formula.mathml.presentation import to_presentation
 
-        operators = from_content(text)
+        try:
+            operators = from_content(text)
+        except TooLarge as error:
+            return _too_large(origin, text, (), (), error)
         parsed = _parsed(origin, clean(read(to_presentation(operators))), "content", (), ())
         parsed._operators = operators
         return parsed
@@ -156,7 +160,8 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
     if content and parsed.path == "mathml":
         from porism.formula.mathml.content_reader import from_content
 
-        parsed._operators = from_content(content)
+        with suppress(TooLarge):  # then the operator tree comes from the layout tree
+            parsed._operators = from_content(content)
     return parsed
 
 
@@ -165,9 +170,16 @@ def _parsed(origin: Origin, source: str, path: str, repairs: tuple[str, ...], pr
     try:
         return Parsed(origin, layout_tree(source), source, path, repairs, problems)
     except TooLarge as error:
-        problem = Problem(str(error), 0, len(origin.latex))
-        text = origin.latex or " ".join(_TAG.sub(" ", source).split())
-        return _opaque(origin, text, repairs, (*problems, problem))
+        return _too_large(origin, source, repairs, problems, error)
+
+
+def _too_large(
+    origin: Origin, source: str, repairs: tuple[str, ...], problems: tuple[Problem, ...], error: TooLarge
+) -> Parsed:
+    """Return a formula beyond the limits: opaque, with its LaTeX or the text of its MathML."""
+    problem = Problem(str(error), 0, len(origin.latex))
+    text = origin.latex or " ".join(_TAG.sub(" ", source).split())
+    return _opaque(origin, text, repairs, (*problems, problem))
 
 
 def opaque(latex: str, problems: tuple[Problem, ...] = ()) -> Parsed:

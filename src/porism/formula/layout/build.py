@@ -26,6 +26,7 @@ from porism.formula.tree import Node, attach, chain, link_elements
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 8000
+TOO_MANY = f"more than {MAX_ELEMENTS:,} symbols"
 
 # A start or end tag and the text after it, with the end tag of a token.
 _scan = re.compile(r"<(/?[a-z]+)([^>]*)>([^<]*)(?:</m(?:[ion]|text|s)>)?").findall
@@ -66,11 +67,12 @@ class TooLarge(Exception):
 def layout_tree(mathml: str) -> Node:
     """Return the layout tree of clean MathML; `W!` when nothing is visible."""
     if len(mathml) > 4 * MAX_ELEMENTS and mathml.count("<") > 2 * MAX_ELEMENTS:
-        raise TooLarge(f"more than {MAX_ELEMENTS:,} symbols")
+        raise TooLarge(TOO_MANY)
     stack: list[tuple[_Piece, int, list, bool]] = []  # type: ignore[type-arg]
     items: list = []  # type: ignore[type-arg]
     arguments = False
     place = -1
+    merged = 0  # symbols that converters wrote into one element with others
     for piece in _pieces_of(mathml):
         kind = piece.kind
         if kind == TOKEN:
@@ -79,10 +81,15 @@ def layout_tree(mathml: str) -> Node:
             if len(labels) == 1:
                 node = Node(labels[0], None, "", (place,))
                 items.append([node] if arguments else node)
-            elif arguments:
-                items.append([Node(label, None, "", (place,)) for label in labels])
             else:
-                items += [Node(label, None, "", (place,)) for label in labels]
+                merged += len(labels)
+                if merged > MAX_ELEMENTS:
+                    raise TooLarge(TOO_MANY)
+                row = [Node(label, None, "", (place,)) for label in labels]
+                if arguments:
+                    items.append(row)
+                else:
+                    items += row
         elif kind == START:
             place += 1
             if piece.attributes[-1:] == "/":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lxml import etree
 
 from porism.formula.characters import xml_source
+from porism.formula.layout.build import MAX_ELEMENTS, TOO_MANY, TooLarge
 from porism.formula.layout.labels import token_labels
 from porism.formula.mathml.content_operators import BOUNDS, applied, bounded, chained
 from porism.formula.mathml.content_writer import ELEMENTARY, READ
@@ -24,11 +25,13 @@ MAX_DEPTH = 150
 
 
 def from_content(text: str) -> Node:
-    """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed."""
+    """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed. Raise TooLarge for too many symbols."""
     root = etree.fromstring(xml_source(text).encode(), _PARSER)
     if root is None:
         return Node("W!")
-    for element in root.iter():
+    for number, element in enumerate(root.iter()):
+        if number > 2 * MAX_ELEMENTS:
+            raise TooLarge(TOO_MANY)
         if _tag(element) == "annotation-xml" and "ontent" in (element.get("encoding") or ""):
             root = element
             break
