@@ -23,7 +23,7 @@ def copied(demo: Path, place: Path) -> Path:
 
 def test_an_index_of_another_version_is_rebuilt(demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = copied(demo, tmp_path / "demo")
-    manifest = place / "store/embedded/manifest.json"
+    manifest = place / "index/manifest.json"
     manifest.write_text(seal(json.loads(manifest.read_text("utf-8")) | {"terms": "other"}), "utf-8")
     run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
     said = capsys.readouterr().err

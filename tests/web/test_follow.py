@@ -16,8 +16,8 @@ import porism
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
-from porism.corpus.store.collection import Collection
 from porism.integrity import DamageError
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.web.server import following
@@ -30,8 +30,8 @@ from porism.web.writing.processes import _Watch
 def index(tmp_path: Path) -> Path:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.md").write_text("# Cubes\n\nThe sum $x^3+y^3$.\n", "utf-8")
-    with Collection.open(build([open_source(tmp_path / "notes", "")], tmp_path / "collection", jobs=1)) as collection:
-        build_index(collection, tmp_path / "index", vectors=False)
+    made = build([open_source(tmp_path / "notes", "")], tmp_path / "collection", jobs=1)
+    build_index(open_content(made), tmp_path / "index", vectors=False)
     return tmp_path / "index"
 
 

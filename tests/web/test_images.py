@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.search.engine import Engine
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.web.server.app import create_app
 
@@ -26,9 +26,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     (folder / "notes" / "a.md").write_text(
         "# Curves\n\nThe curve $y=x^2$: ![a parabola](curve.svg) ![gone](missing.png) ![far](https://other.example/x.png)\n"
     )
-    build([open_source(folder / "notes", "")], folder / "collection", jobs=1)
-    with Collection.open(folder / "collection") as collection:
-        build_index(collection, folder / "index")
+    made = build([open_source(folder / "notes", "")], folder / "collection", jobs=1)
+    build_index(open_content(made), folder / "index")
     with TestClient(create_app(Engine.open(folder / "index")), base_url="http://localhost") as client:
         yield client
 

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from porism.search.display.results import FormulaUse, HighlightedSegment
 from porism.search.display.segments_html import segments_html
-from porism.search.engine import Engine
 from porism.text.page import PageRenderer, picture_in_words
 from porism.text.read import read_official
 from porism.text.segment import Segment, Text
@@ -64,7 +62,7 @@ def test_a_thread_is_listed_once_under_a_formula_of_several_posts() -> None:
 
 def test_punctuation_stays_on_the_line_of_its_formula() -> None:
     post = '<p>Let <span class="math-container" id="1">a&lt;b</span>, then <span class="math-container" id="2">c</span> &amp; on.</p>'
-    renderer = ThreadRenderer(cast(Engine, None), ThreadOptions(), None)
+    renderer = ThreadRenderer(ThreadOptions(), None, [], {})
     shown = str(renderer.html(read_official(post)))
     assert '</math></a>,</span> then <a class="math-link"' in shown
     assert shown.count('<span class="kept">') == 1
@@ -74,7 +72,7 @@ def test_punctuation_stays_on_the_line_of_its_formula() -> None:
 def test_macros_of_one_formula_hold_for_the_thread() -> None:
     post = '<p><span class="math-container" id="1">\\newcommand{\\bra}[1]{\\langle#1|}</span><span class="math-container" id="2">\\bra{z}</span></p>'
     text = read_official(post)
-    renderer = ThreadRenderer(cast(Engine, None), ThreadOptions(), None, [text])
+    renderer = ThreadRenderer(ThreadOptions(), None, [text], {})
     shown = str(renderer.html(text))
     assert shown.count("<math") == 1
     assert "⟨</mo><mi>z</mi>" in shown

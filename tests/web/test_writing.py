@@ -15,8 +15,8 @@ import porism
 from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
+from porism.store import open_content
 from porism.store.changes import change_log
 from porism.store.changes.applying import LogApplier
 from porism.store.changes.beside import merge_request, rejected_path
@@ -35,8 +35,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     (folder / "notes").mkdir()
     (folder / "notes" / "one.md").write_text("# Cubes\n\nThe sum $x^3+y^3$.\n", "utf-8")
-    with Collection.open(build([open_source(folder / "notes", "")], folder / "collection", jobs=1)) as collection:
-        build_index(collection, folder / "index", vectors=False)
+    made = build([open_source(folder / "notes", "")], folder / "collection", jobs=1)
+    build_index(open_content(made), folder / "index", vectors=False)
     return folder
 
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from porism.corpus.store.collection import Collection
 from porism.doctor.environment import disk
 from porism.doctor.findings import Finding
 from porism.errors import PorismError
 from porism.locks import is_locked, lock_of
 from porism.search.answers.adaptation import Adaptation
 from porism.search.verify import collection_of, remarks_on, verify_place
+from porism.store import open_content
 from porism.store.embedded.manifest import NAME, SEARCH, read_manifest
 
 MANY_SEGMENTS = 16  # from which searches are noticeably slower
@@ -56,9 +56,10 @@ class IndexCheckup:
 
     def collection(self) -> Iterator[Finding]:
         """Report whether the collection can be opened, and what is in it."""
-        with Collection.open(collection_of(self.index), verify="none") as found:
-            counts = f"{found.count('posts'):,} posts, {found.count('formulas'):,} formulas"
-            yield Finding("collection", f"{found.path}: {counts}")
+        place = collection_of(self.index)
+        found = open_content(place, verify="none")
+        counts = f"{found.count('posts'):,} posts, {found.count('formulas'):,} formulas"
+        yield Finding("collection", f"{place}: {counts}")
 
     def log(self) -> Iterator[Finding]:
         """Report changes that wait in the log of a writable server, and those that could not be applied."""

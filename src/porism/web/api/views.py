@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -228,26 +228,32 @@ def formula(engine: Engine, q: str) -> FormulaView:
 
 def post(engine: Engine, id: int) -> PostView:
     """Return a post."""
-    return post_view(engine, or_not_found(lambda: engine.collection.post(id), f"post {id}"))
+    content = engine.content
+    one = or_not_found(lambda: content.posts_by_id([id])[id], f"post {id}")
+    return post_view(one, content.comments_by_post([id]).get(id, ()))
 
 
 def thread(engine: Engine, id: int) -> ThreadView:
     """Return a question with its answers."""
-    seen = or_not_found(lambda: engine.collection.thread(id), f"thread {id}")
-    return ThreadView(post_view(engine, seen.question), tuple(post_view(engine, a) for a in seen.answers), seen.links)
+    seen = or_not_found(lambda: engine.content.threads_by_id([id])[id], f"thread {id}")
+    comments: dict[int, list[Comment]] = {}
+    for comment in seen.comments:
+        comments.setdefault(comment.post_id, []).append(comment)
+    question, *answers = (post_view(one, comments.get(one.id, ())) for one in (seen.question, *seen.answers))
+    return ThreadView(question, tuple(answers), seen.links)
 
 
 def health(engine: Engine) -> Health:
     """Report that the server works, and what it searches."""
     from porism import __version__
 
-    count = engine.collection.count
+    count = engine.content.count
     return Health("ok", __version__, engine.name, count("posts"), count("formulas"))
 
 
-def post_view(engine: Engine, one: Post) -> PostView:
-    """Return a post with its text and comments."""
-    return PostView(one, one.body.plain(), tuple(engine.collection.comments(one.id)))
+def post_view(one: Post, comments: Sequence[Comment]) -> PostView:
+    """Return a post with its text and its comments."""
+    return PostView(one, one.body.plain(), tuple(comments))
 
 
 def problem_records(parsed: Parsed) -> tuple[PreviewProblem, ...]:

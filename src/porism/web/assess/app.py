@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content as StoredContent
 from porism.lab.judging.content import Content
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.submissions import Submissions
@@ -102,7 +102,7 @@ def create_app(
     content: Content,
     submitted: Submissions | None = None,
     *,
-    topic_threads: Collection | None = None,
+    topic_threads: StoredContent | None = None,
     secure: bool = False,
     in_order: bool = False,
     hosts: Sequence[str] = LOOPBACK,

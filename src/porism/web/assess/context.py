@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content as StoredContent
 from porism.lab.judging.assignments import Assignment
 from porism.lab.judging.content import Content
 from porism.lab.judging.items import topic_thread_id
@@ -50,7 +50,7 @@ class AppContext:
     journal: Journal
     content: Content
     submissions: Submissions | None
-    topic_threads: Collection | None
+    topic_threads: StoredContent | None
     templates: jinja2.Environment
     secure: bool
     in_order: bool  # assessors may not skip items
@@ -61,7 +61,7 @@ class AppContext:
         journal: Journal,
         content: Content,
         submissions: Submissions | None = None,
-        topic_threads: Collection | None = None,
+        topic_threads: StoredContent | None = None,
         secure: bool = False,
         in_order: bool = False,
     ) -> AppContext:
@@ -81,8 +81,9 @@ class AppContext:
     def topic_thread(self, assignment: Assignment) -> int | None:
         """Return the id of the topic's own question, if it is known and can be shown."""
         thread_id = topic_thread_id(self.journal, assignment.task, assignment.topic)
-        shown = thread_id is not None and self.topic_threads is not None and self.topic_threads.has_post(thread_id)
-        return thread_id if shown else None
+        if thread_id is None or self.topic_threads is None or not self.topic_threads.known_posts([thread_id]):
+            return None
+        return thread_id
 
     def page(self, template: str, session: Session | None, status: int = 200, **values: Any) -> Response:
         """Render a page for a session."""

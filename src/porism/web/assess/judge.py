@@ -121,7 +121,8 @@ def _judging_page(
 
 
 def _found_formula(context: RequestContext, item: AssignedItem) -> str:
-    return context.app.content.math(context.app.content.collection.formula(item.cards[0].formula_id or 0).latex)
+    content, id = context.app.content, item.cards[0].formula_id or 0
+    return content.math(content.collection.formulas_by_id([id])[id].latex)
 
 
 def _card_views(context: RequestContext, assignment: Assignment, item: AssignedItem, values: Values) -> list[CardView]:

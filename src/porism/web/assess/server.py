@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from starlette.applications import Starlette
 
-from porism.corpus.store.collection import Collection
 from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.content import Content
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.judging.storage.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
+from porism.store import open_content
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address
 from porism.web.operations.logs import log_address
@@ -40,12 +40,12 @@ class AssessmentSettings(NamedTuple):
 def open_app(settings: AssessmentSettings) -> Starlette:
     """Open a journal and a collection as an application. A damaged journal is refused."""
     check_journal(Path(settings.journal))
-    content = Content(Collection.open(settings.collection), thread_address)
+    content = Content(open_content(settings.collection), thread_address)
     submitted = None
     if settings.submissions:
         ids = CollectionLookup(settings.collection)
         submitted = Submissions(Path(settings.submissions), topic_ids(settings.topics), ids)
-    later = Collection.open(settings.topic_threads) if settings.topic_threads else None
+    later = open_content(settings.topic_threads) if settings.topic_threads else None
     return create_app(
         Journal.open(settings.journal),
         content,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from porism.corpus.post import Comment, Post, Thread
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content as StoredContent
+from porism.corpus.post import Comment, Post, Thread, User
 from porism.lab.judging.content import Content
 from porism.lab.judging.scale import grades
-from porism.text.segment import EMPTY
 from porism.web.assess.requests import Refused, RequestContext
 
 
@@ -62,26 +62,26 @@ def topic_thread(context: RequestContext) -> Response:
     return _thread_page(context, context.app.topic_threads, thread_id)
 
 
-def _thread_page(context: RequestContext, collection: Collection, thread_id: int) -> Response:
+def _thread_page(context: RequestContext, stored: StoredContent, thread_id: int) -> Response:
     content = context.app.content
-    if not collection.has_post(thread_id):
+    if not stored.known_posts([thread_id]):
         raise Refused(404, "There is no such thread in the collection.")
-    found = collection.thread(thread_id)
-    posts = [_post_view(content, collection, found, post) for post in (found.question, *found.answers)]
+    found = stored.threads_by_id([thread_id])[thread_id]
+    posts = (found.question, *found.answers)
+    users = stored.users_by_id([post.owner_id for post in posts if post.owner_id is not None])
+    views = [_post_view(content, found, post, users) for post in posts]
+    others = content.collection.known_posts([link.other_id for link in found.links])
+    linked = content.collection.posts_by_id(list(others))
     links = [
-        LinkView(
-            link.kind,
-            content.post_address(link.other_id),
-            content.render(content.collection.title(link.other_id) or EMPTY),
-        )
+        LinkView(link.kind, content.address(other.thread_id, other.id), content.render(other.title))
         for link in found.links
-        if content.collection.has_post(link.other_id)
+        if (other := linked.get(link.other_id))
     ]
-    return context.page("thread.html", question=posts[0], answers=posts[1:], links=links)
+    return context.page("thread.html", question=views[0], answers=views[1:], links=links)
 
 
-def _post_view(content: Content, collection: Collection, found: Thread, post: Post) -> PostView:
-    user = collection.user(post.owner_id)
+def _post_view(content: Content, found: Thread, post: Post, users: Mapping[int, User]) -> PostView:
+    user = None if post.owner_id is None else users.get(post.owner_id)
     comments = tuple(
         CommentView(comment, content.render(comment.body)) for comment in found.comments if comment.post_id == post.id
     )

@@ -63,7 +63,7 @@ class Observer:
             with contextlib.suppress(
                 PorismError, sqlite3.Error
             ):  # of a damaged collection, which is reported elsewhere
-                counters.set("index_posts", state.engine.collection.count("posts"))
+                counters.set("index_posts", state.engine.content.count("posts"))
             counters.set("index_commit_time", commit_time(state.engine.path))
 
     def note_slow_query(self, scope: Scope, route: str, status: int, seconds: float) -> None:

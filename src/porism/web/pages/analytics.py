@@ -13,8 +13,7 @@ from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.operations.access import check_operator
 from porism.web.operations.recorder import Recorder
 from porism.web.operations.settings import Operations
-from porism.web.pages.recorded import POST_TABS
-from porism.web.pages.routes import TAB, TEXT, SearchState, render
+from porism.web.pages.routes import POST_TABS, TAB, TEXT, SearchState, render
 
 CLICK = (
     TEXT,

@@ -98,7 +98,7 @@ def _parameter(one: dict[str, Any], formula: str | None) -> CallParameter:
 
 async def api_page(request: Request) -> Response:
     """Show the calls."""
-    first = next(iter(request.app.state.engine.collection.question_ids()), 1)
+    first = next(iter(request.app.state.engine.content.question_ids()), 1)
     return render(request, "api.html", calls=calls(), example_id=first)
 
 

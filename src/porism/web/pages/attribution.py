@@ -7,11 +7,11 @@ the date of a post: 2.5 until April 2011, 3.0 until May 2018, 4.0 since (stackov
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from porism.corpus.post import Post
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
+from porism.corpus.post import Comment, Post
 from porism.web.site.settings import Posts
 
 # Sources of the lab: their posts are from this site.
@@ -62,13 +62,19 @@ class Attribution:
 NO_SITE = Attribution()
 
 
-def attribution_of(collection: Collection, posts: Posts) -> Attribution:
+def attribution_of(content: Content, posts: Posts) -> Attribution:
     """Return the attribution of a collection: of the site that the owner names, or the one that its source names."""
-    sources = collection.manifest.get("sources") or []
+    sources = content.facts.get("sources") or []
     shift = int(sources[0].get("shift", 0)) if len(sources) == 1 else 0
     site = posts.site or (_source_site(sources[0]) if len(sources) == 1 else "")
     licence = Licence(posts.licence, posts.licence_url) if posts.licence else None
     return Attribution(site, shift, posts.original_link, licence)
+
+
+def author_names(content: Content, written: Iterable[Post | Comment]) -> dict[int | None, str]:
+    """Return the names of those who wrote posts and comments, by their ids; a source may not name all of them."""
+    ids = [one.owner_id for one in written if one.owner_id is not None]
+    return {user.id: user.name for user in content.users_by_id(ids).values()}
 
 
 def _source_site(source: Mapping[str, object]) -> str:

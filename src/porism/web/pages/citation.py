@@ -7,11 +7,14 @@ its braces balance and the converter knows all of its commands.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import quote
 
+from porism.corpus.content import Content
 from porism.corpus.post import Post
 from porism.formula import parse
 from porism.search.display.readable import readable_latex
+from porism.web.pages.attribution import Attribution, author_names
 
 _SPECIAL = re.compile(r"[&%$#_{}~^\\]")
 _ESCAPES = {
@@ -78,3 +81,14 @@ def bibtex_entry(post: Post, question: Post, author: str, address: str) -> str:
     }
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@misc{{post{post.id},\n{lines}}}\n"
+
+
+def bibtex_entries(content: Content, posts: Sequence[Post], attribution: Attribution, root: str) -> str:
+    """Return the entries of posts. The address of one whose original is not known is its page below `root`."""
+    questions = content.posts_by_id([post.thread_id for post in posts])
+    authors = author_names(content, posts)
+    entries = []
+    for post in posts:
+        address = attribution.original(post) or f"{root}/posts/{post.id}"
+        entries.append(bibtex_entry(post, questions[post.thread_id], authors.get(post.owner_id, ""), address))
+    return "\n".join(entries)

@@ -24,7 +24,7 @@ from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.api.schema import encode
 from porism.web.pages.attribution import Attribution
-from porism.web.pages.citation import bibtex_entry
+from porism.web.pages.citation import bibtex_entries
 from porism.web.pages.routes import FILTERS, SearchState, search_values
 from porism.web.site.look import public_root
 
@@ -110,14 +110,9 @@ async def export(request: Request) -> Response:
 
 def hits_bibtex(engine: Engine, hits: Iterable[SearchHit], attribution: Attribution, root: str) -> str:
     """Return hits as entries of BibTeX."""
-    entries = []
-    for hit in hits:
-        post = engine.collection.post(hit.id)
-        user = engine.collection.user(post.owner_id)
-        address = attribution.original(post) or f"{root}/posts/{post.id}"
-        question = engine.collection.post(post.thread_id)
-        entries.append(bibtex_entry(post, question, user.name if user else "", address))
-    return "\n".join(entries)
+    ids = [hit.id for hit in hits]
+    posts = engine.content.posts_by_id(ids)
+    return bibtex_entries(engine.content, [posts[id] for id in ids], attribution, root)
 
 
 def _csv(found: Results, root: str) -> str:

@@ -35,7 +35,7 @@ def own_picture(alt: str, address: str, other: Callable[[str, str], str]) -> str
 async def image(request: Request) -> Response:
     """Return a picture of the collection."""
     name = str(request.path_params["name"])
-    content = request.app.state.engine.collection.image(name) if OWN_PICTURE.match(f"images/{name}") else None
-    if content is None:
+    found = request.app.state.engine.content.images([name]) if OWN_PICTURE.match(f"images/{name}") else {}
+    if name not in found:
         raise HTTPException(404)
-    return Response(content, media_type=TYPES[name.rpartition(".")[2]], headers=HEADERS)
+    return Response(found[name], media_type=TYPES[name.rpartition(".")[2]], headers=HEADERS)

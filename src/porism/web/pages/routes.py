@@ -12,16 +12,17 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from porism.search.analytics.store import Search, ShownHit
 from porism.search.formulas.searcher import DEPTH
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
 from porism.web.api.run_view import run_view
 from porism.web.pages.generation import whole_answer
-from porism.web.pages.recorded import search_event
 from porism.web.pages.statistics import statistics as collection_statistics
 from porism.web.site.settings import Pages
 
 TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
+POST_TABS = ("answers", "questions")  # whose hits are posts
 TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
 OFFSET = Parameter("offset", "number of hits to skip", int, 0, low=0, high=990)
 FILTERS = tuple(parameter for parameter in views.FILTERS if parameter.name != "kind")
@@ -140,7 +141,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "version": __version__,
         "collection_name": state.engine.name,
         "has_endpoint": state.engine.endpoint is not None,
-        "collection": state.engine.collection,
+        "collection": state.engine.content,
         "palette": PALETTE,
         "has_editor": state.has_editor,
         "counts_searches": getattr(state, "recorder", None) is not None,
@@ -183,7 +184,7 @@ async def search(request: Request) -> Response:
     found = await TAB_VIEWS[values["tab"]](request, values)
     recorder = getattr(request.app.state, "recorder", None)
     if recorder is not None:
-        recorder.record(search_event(values, found), request.headers)
+        recorder.record(_search_event(values, found), request.headers)
     return render(
         request,
         "search.html",
@@ -201,6 +202,16 @@ async def search(request: Request) -> Response:
         per_page=PER_PAGE,
         depth=DEPTH,
     )
+
+
+def _search_event(values: Mapping[str, Any], found: Any) -> Search:
+    """Return what analytics record of a page of results. Positions count only where hits are in the order of relevance."""
+    offset, tab = values["offset"], values["tab"]
+    hits: tuple[ShownHit, ...] = ()
+    if tab in POST_TABS and values["sort"] == "relevance":
+        hits = tuple(ShownHit(hit.id, offset + at) for at, hit in enumerate(found.hits, 1))
+    results = int(bool(found.text)) if tab == "ask" else found.total
+    return Search(values["q"], tab, results, hits, offset == 0)
 
 
 def _stream_of(request: Request, values: Mapping[str, Any], found: Any) -> str:

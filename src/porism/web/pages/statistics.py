@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from porism.corpus.content import Content
 from porism.corpus.stats import Count, distributions
-from porism.corpus.store.collection import Collection
 from porism.search.engine import Engine
 
 
@@ -43,18 +43,18 @@ LABELS = {
 
 def statistics(engine: Engine) -> Statistics:
     """Return the statistics of an engine's collection."""
-    return _statistics_of(engine.collection)
+    return _statistics_of(engine.content)
 
 
 # Computed once, since a collection never changes.
 @lru_cache(maxsize=4)
-def _statistics_of(collection: Collection) -> Statistics:
+def _statistics_of(content: Content) -> Statistics:
     # Some sources have no users and no links; a zero would say nothing.
-    counts = tuple(Count(label, number) for name, label in LABELS.items() if (number := collection.count(name)))
+    counts = tuple(Count(label, number) for name, label in LABELS.items() if (number := content.count(name)))
     tables = tuple(
         DistributionTable(
             found.title, found.rows, max((row.number for row in found.rows), default=1), "latex" in found.columns
         )
-        for found in distributions(collection)
+        for found in distributions(content)
     )
     return Statistics(counts, tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from porism.text.page import MathBudget, PageRenderer, picture_in_words, remote_
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 from porism.web.api.views import PostView, ThreadView
-from porism.web.pages.attribution import NO_SITE, Attribution, Licence
+from porism.web.pages.attribution import NO_SITE, Attribution, Licence, author_names
 from porism.web.pages.comment_marks import with_comment_marks
 from porism.web.pages.filters import formula_link
 from porism.web.pages.images import own_picture
@@ -92,8 +92,11 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
     answers = sorted(
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)
     )
-    bodies = [view.post.body for view in (thread.question, *answers)]
-    renderer = ThreadRenderer(engine, options, engine.highlights(q) if q.strip() else None, bodies)
+    views = (thread.question, *answers)
+    comments = [comment for view in views for comment in view.comments]
+    authors = author_names(engine.content, [*(view.post for view in views), *comments])
+    highlights = engine.highlights(q) if q.strip() else None
+    renderer = ThreadRenderer(options, highlights, [view.post.body for view in views], authors)
     return ThreadPage(
         Markup(renderer.title.render(with_unmarked(question.title))) or escape(f"Thread {question.id}"),
         plain_text(question.title, lambda formula: readable_latex(formula.text)),
@@ -108,12 +111,12 @@ class ThreadRenderer:
 
     def __init__(
         self,
-        engine: Engine,
         options: ThreadOptions,
         highlights: SnippetBuilder | None,
-        bodies: Sequence[Text] = (),
+        bodies: Sequence[Text],
+        authors: Mapping[int | None, str],
     ) -> None:
-        self._engine = engine
+        self._authors = authors
         self._macros = defined_macros(bodies)
         self._budget = Budget(sum(len(body.stored) for body in bodies))
         self._options = options
@@ -132,19 +135,14 @@ class ThreadRenderer:
             view,
             self.html(view.post.body),
             tuple(self._comment(comment) for comment in view.comments),
-            self._author(view.post.owner_id),
+            self._authors.get(view.post.owner_id, ""),
             self._options.attribution.original(view.post),
             self._options.attribution.licence(view.post),
         )
 
     def _comment(self, comment: Comment) -> RenderedComment:
-        return RenderedComment(
-            self.html(with_comment_marks(comment.body)), self._author(comment.owner_id), comment.created
-        )
-
-    def _author(self, user_id: int | None) -> str:
-        user = self._engine.collection.user(user_id)
-        return user.name if user else ""
+        body = self.html(with_comment_marks(comment.body))
+        return RenderedComment(body, self._authors.get(comment.owner_id, ""), comment.created)
 
     def html(self, text: Text) -> Markup:
         """Return a field of a post as HTML; its formulas link to similar formulas."""
@@ -184,15 +182,15 @@ def title_html(text: Text) -> Markup:
 
 
 def _linked_questions(engine: Engine, thread: ThreadView) -> Iterable[RelatedQuestion]:
+    posts = engine.content.posts_by_id(list(engine.content.known_posts([link.other_id for link in thread.links])))
     for link in thread.links:
-        if engine.collection.has_post(link.other_id):
-            other = engine.collection.post(link.other_id)
+        if other := posts.get(link.other_id):
             yield RelatedQuestion(other.thread_id, title_html(other.title) or escape(f"Post {other.id}"), link.kind)
 
 
 def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
     """Return the questions whose titles and texts are most similar to a question's title."""
-    question = engine.collection.post(id)
+    question = engine.content.posts_by_id([id])[id]
     title = plain_text(question.title)
     if not title.strip():
         return ()

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from porism.web.api import views
 from porism.web.api.parameters import parse_parameters
 from porism.web.api.run_view import run_view
-from porism.web.pages.citation import bibtex_entry
+from porism.web.pages.citation import bibtex_entries
 from porism.web.pages.images import image
 from porism.web.pages.routes import TAB, TEXT, SearchState, render
 from porism.web.pages.thread_page import similar_questions, thread_page
@@ -47,12 +47,9 @@ async def post(request: Request) -> Response:
 async def cite(request: Request) -> Response:
     """Return the BibTeX entry of a post."""
     view = await run_view(request, views.post, {"id": int(request.path_params["id"])})
-    collection = request.app.state.engine.collection
-    user = collection.user(view.post.owner_id)
-    original = request.app.state.thread_options.attribution.original(view.post)
-    address = original or f"{public_root(request)}/posts/{view.post.id}"
-    entry = bibtex_entry(view.post, collection.post(view.post.thread_id), user.name if user else "", address)
-    return PlainTextResponse(entry)
+    state = request.app.state
+    attribution = state.thread_options.attribution
+    return PlainTextResponse(bibtex_entries(state.engine.content, [view.post], attribution, public_root(request)))
 
 
 def routes() -> list[Route]:

@@ -103,7 +103,7 @@ def create_app(
     app.state.engine, app.state.seconds, app.state.integrity = engine, site.limits.seconds, integrity
     app.state.writing = writing
     app.state.has_editor = has_editor()
-    app.state.thread_options = ThreadOptions(attribution_of(engine.collection, site.posts), site.posts.remote_images)
+    app.state.thread_options = ThreadOptions(attribution_of(engine.content, site.posts), site.posts.remote_images)
     app.state.site, app.state.look = site, look_of(site)
     app.state.cache = ResponseCache(cache_size)
     app.state.generations = Generations()

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.search.engine import Engine
+from porism.store import open_content
 from porism.web.server.editor import editor_folder, fetch_package, has_editor, install
 from porism.web.server.run import Settings, serve
 from porism.web.site.settings import ServerOptions, SiteSettings
@@ -54,7 +54,7 @@ def demo(
         collection,
         "collection",
         lambda: build_collection(dump, collection),
-        lambda: Collection.open(collection).check_formulas(),
+        lambda: open_content(collection).check_formulas(),
     )
     make_if_missing(index, "index", lambda: index_collection(collection, index), lambda: Engine.open(index))
     if serve_it or editor:
@@ -121,5 +121,4 @@ def index_collection(collection: Path, target: Path) -> None:
     from porism.progress import Bars
     from porism.store.embedded.build import build_index
 
-    with Collection.open(collection) as opened:
-        build_index(opened, target, progress=Bars())
+    build_index(open_content(collection), target, progress=Bars())

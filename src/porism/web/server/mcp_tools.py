@@ -47,11 +47,11 @@ def make_server(engine: Engine) -> MCPServer[Any]:
 
     def thread(id: int) -> dict[str, Any]:
         """Return a question with all its answers as text. `id` is the thread_id of a hit."""
-        found = engine.collection.thread(id)
+        found = engine.content.threads_by_id([id])[id]
         answers = [
             {
                 "id": one.id,
-                "votes": one.score if engine.collection.has_votes else None,
+                "votes": one.score if engine.content.has_votes else None,
                 "accepted": one.id == found.question.accepted_id,
                 "text": one.body.plain(),
             }

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
-from porism.corpus.store.collection import Collection
 from porism.search.engine import Engine
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.writer import IndexWriter
 
@@ -29,8 +29,7 @@ def warm_up_segments() -> None:
         for number in (2, 3, 5):
             (notes / f"{number}.md").write_text(NOTE.format(number=number), "utf-8")
         made = build([open_source(notes, "")], folder / "collection", jobs=1)
-        with Collection.open(made) as collection:
-            build_index(collection, folder / "index")
+        build_index(open_content(made), folder / "index")
         with IndexWriter(folder / "index") as writer:
             writer.put([RawPost(10**6, "question", None, "The square root of 7", NOTE.format(number=7), "html")])
             writer.commit()
