@@ -16,13 +16,14 @@ from pathlib import Path
 
 from bench._data import SHARED
 from porism.corpus.build.pipeline import build
+from porism.corpus.content import Content
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.run import LIMIT, write_rankings
 from porism.records import Topic
 from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.store.embedded.formulas.build import build_formula_index
 from porism.systems.runs.rankings import formula_rankings
@@ -66,8 +67,7 @@ def index(links: bool) -> Path:
     place = folder() / ("slice.index" if links else "slice-without-links.index")
     if not place.exists():
         began = time.perf_counter()
-        with Collection.open(collection("slice")) as opened:
-            manifest = build_index(opened, place, links=links)
+        manifest = build_index(open_content(collection("slice")), place, links=links)
         size = sum(part.size for part in manifest.files.values()) / 1e6
         print(f"{place.name}: {time.perf_counter() - began:.0f} s, {size:.1f} MB")
     return place
@@ -80,8 +80,7 @@ def formula_searcher(name: str) -> FormulaSearcher:
         return FormulaSearcher.open(index(True) / "formulas")
     place = folder() / f"{name}.formulas"
     if not place.exists():
-        with Collection.open(collection(name)) as opened:
-            build_formula_index(opened, place)
+        build_formula_index(open_content(collection(name)), place)
     return FormulaSearcher.open(place)
 
 
@@ -90,9 +89,9 @@ def formula_topics(test: str) -> list[Topic]:
     return list(read_topics(SLICE / "topics/task2-2021.xml" if test == "t2-2021" else POOL / "topics.tsv"))
 
 
-def write_formula_run(path: Path, searcher: FormulaSearcher, collection: Collection, test: str) -> None:
+def write_formula_run(path: Path, searcher: FormulaSearcher, content: Content, test: str) -> None:
     """Write the run of a searcher for the topics of a test, as `porism run` does."""
-    found = formula_rankings(FormulaRetriever(searcher), collection, formula_topics(test), LIMIT)
+    found = formula_rankings(FormulaRetriever(searcher), content, formula_topics(test), LIMIT)
     write_rankings(found, path, "task2", "porism")
 
 

@@ -17,8 +17,8 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.post import LEVEL
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.raw import Part, RawPost, Record
-from porism.corpus.store.collection import Collection
 from porism.search.learning.teaching import record_choice
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.analysis.model_texts import OPTION
 from porism.store.embedded.manifest import SEARCH, read_manifest
@@ -84,8 +84,7 @@ def index_documents(source: Documents, place: Path) -> Path:
     if not index.exists():
         place.mkdir(parents=True, exist_ok=True)
         home = build([source], place / "collection")
-        with Collection.open(home) as collection:
-            build_index(collection, index, finish=record_choice)
+        build_index(open_content(home), index, finish=record_choice)
     return index
 
 

@@ -24,7 +24,7 @@ from bench.generate_dump import Generator, generate
 from bench.growth_plot import draw
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
+from porism.store import open_content
 
 SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
 PLOT = Path(__file__).parents[1] / "docs/results/answer-growth.svg"
@@ -70,8 +70,8 @@ def measure(folder: Path, size: int) -> tuple[float, ...]:
         command = [sys.executable, "-m", "porism.cli", "index", str(made), "-o", str(folder / "index"), "--quiet"]
         costs.write_text(json.dumps(run_measured(command)), "utf-8")
     seconds, processor, peak = json.loads(costs.read_text("utf-8"))
-    with Collection.open(made) as collection:
-        formulas, distinct = collection.count("formulas"), collection.count("expressions")
+    content = open_content(made)
+    formulas, distinct = content.count("formulas"), content.count("expressions")
     disk = sum(path.stat().st_size for path in (folder / "index").rglob("*") if path.is_file()) / 1e6
     command = [sys.executable, "-m", "bench.answer_growth", str(folder / "index")]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import httpx
@@ -79,19 +80,17 @@ class Times:
 
 def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgments: int = JUDGMENTS) -> Load:
     """Make a journal in which every assessor has the same answers of the collection to judge."""
-    from porism.corpus.store.collection import Collection
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.assign import assign_items
     from porism.lab.judging.loading import load_pool, load_topics, opaque_key
     from porism.lab.judging.people.accounts import add_account
     from porism.lab.judging.storage.journal import Journal
     from porism.lab.pooling.pool import PoolItem
+    from porism.store import open_content
 
     journal = Journal.create(folder / "load.journal")
     load_topics(journal, 1, read_topics(SAMPLE / "topics" / "task1.xml"))
-    posts = [
-        str(post.id) for post, _ in zip(Collection.open(collection).posts("answer"), range(judgments), strict=False)
-    ]
+    posts = [str(post.id) for post in islice(open_content(collection).posts("answer"), judgments)]
     load_pool(journal, 1, [PoolItem(TOPIC, post) for post in posts])
     keys = [opaque_key(1, TOPIC, post) for post in posts]
     for number in range(assessors):

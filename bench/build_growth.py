@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench._resources import Used, run_measured
 from bench.generate_dump import generate
-from porism.corpus.store.collection import Collection
 from porism.parallel import cores
+from porism.store import open_content
 
 MILLION = 1_000_000
 # Parts of an index: the name of each, and the endings of its files below `posts` or `formulas`.
@@ -38,8 +38,8 @@ def main() -> None:
             generate(dump, posts)
         built = _measured(place, "collection", ["build", str(dump), "-o", str(collection)])
         indexed = _measured(place, "index", ["index", str(collection), "-o", str(index)])
-        with Collection.open(collection) as opened:
-            counts = {name: opened.count(name) for name in ("posts", "formulas", "visuals")}
+        content = open_content(collection)
+        counts = {name: content.count(name) for name in ("posts", "formulas", "visuals")}
         _print_rates(counts, {"collection": built, "index": indexed})
         _print_disk(counts["posts"], {"collection": collection, "index": index})
 

@@ -23,8 +23,8 @@ from bench import _judged
 from bench._data import DATA
 from bench._known import Documents, add_encoder, index_documents
 from porism.corpus.build.pipeline import build
+from porism.corpus.content import Content
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
@@ -32,6 +32,7 @@ from porism.search.features.feature import Kind
 from porism.search.learning.duplicates import duplicate_examples
 from porism.search.learning.train import RELEVANT, Example, Weights, fit, make_example, read_grades, replace_weights
 from porism.search.query import ReadQuery, read_query
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 
 Floats = npt.NDArray[np.float64]
@@ -100,9 +101,12 @@ def slice_tests() -> Iterator[Test]:
 
 def own_titles(collection: Path) -> list[KnownItem]:
     """Return the title of each question, which should find the question."""
-    with Collection.open(collection) as opened:
-        titles = ((number, opened.title(number)) for number in opened.question_ids())
-        return [KnownItem(title.plain(), frozenset({number})) for number, title in titles if title]
+    return [KnownItem(title, frozenset({number})) for number, title in question_titles(open_content(collection))]
+
+
+def question_titles(content: Content) -> Iterator[tuple[int, str]]:
+    """Yield each question that has a title with its title, in the order of ids."""
+    return ((post.id, post.title.plain()) for post in content.posts("question") if post.title)
 
 
 def dump_tests(name: str, dump: Path) -> Iterator[Test]:
@@ -112,13 +116,13 @@ def dump_tests(name: str, dump: Path) -> Iterator[Test]:
     if not home.exists():
         place.mkdir(parents=True, exist_ok=True)
         build([open_source(dump, "dump")], home)
-    with Collection.open(home) as opened:
-        titles = {number: title.plain() for number in opened.question_ids() if (title := opened.title(number))}
-        linked: dict[int, set[int]] = {}
-        for link in opened.all_links():
-            if link.post_id in titles and link.other_id in titles and link.post_id != link.other_id:
-                linked.setdefault(link.post_id, set()).add(link.other_id)
-                linked.setdefault(link.other_id, set()).add(link.post_id)
+    content = open_content(home)
+    titles = dict(question_titles(content))
+    linked: dict[int, set[int]] = {}
+    for link in content.all_links():
+        if link.post_id in titles and link.other_id in titles and link.post_id != link.other_id:
+            linked.setdefault(link.post_id, set()).add(link.other_id)
+            linked.setdefault(link.other_id, set()).add(link.post_id)
     pairs = [KnownItem(titles[one], frozenset(others), frozenset({one})) for one, others in sorted(linked.items())]
     yield Test(
         name, "linked questions", "MRR", cache(lambda: _index(home, place / "without-links", False)), some(pairs)
@@ -128,8 +132,7 @@ def dump_tests(name: str, dump: Path) -> Iterator[Test]:
 
 def _index(home: Path, place: Path, links: bool) -> Path:
     if not place.exists():
-        with Collection.open(home) as opened:
-            build_index(opened, place, links=links)
+        build_index(open_content(home), place, links=links)
     return place
 
 
@@ -217,15 +220,14 @@ def bm25(engine: Engine, kind: Kind) -> Search:
     import bm25s
     import Stemmer
 
-    collection, stemmer = engine.collection, Stemmer.Stemmer("english")
+    stemmer = Stemmer.Stemmer("english")
     numbers: list[int] = []
     texts: list[str] = []
-    for number in collection.question_ids():
-        thread = collection.thread(number)
+    for thread in engine.content.threads():
         title = thread.question.title.plain()
         start = f"{' '.join([title.rsplit('›', 1)[-1]] * 2)} {title} {thread.question.body.plain()}"
         bodies = {post.id: post.body.plain() for post in thread.answers}
-        found = bodies if kind == "answers" else {number: " ".join(bodies.values())}
+        found = bodies if kind == "answers" else {thread.question.id: " ".join(bodies.values())}
         numbers += found
         texts += [f"{start} {body}" for body in found.values()]
     retriever = bm25s.BM25()

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bench._judged import SLICE, collection, is_missing
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
@@ -28,6 +27,7 @@ from porism.search.answers.query_text import encoder_text
 from porism.search.learning.train import read_grades
 from porism.search.query import read_query
 from porism.analysis.model_texts import post_texts
+from porism.store import open_content
 
 LENGTH = 192
 BATCH = 8  # posts; larger ones are not faster on few cores
@@ -66,11 +66,12 @@ def main() -> None:
 
 def read_texts(number: int) -> Texts:
     """Return every fifth question of the slice, and answers to them, as many of both."""
-    with Collection.open(collection("slice")) as opened:
-        chosen = sorted(opened.question_ids())[::5]
-        questions = [one.text for one in post_texts(opened, "questions", chosen[: number // 2])]
-        answers = [one.text for one in post_texts(opened, "answers", chosen)][: number - len(questions)]
-        every = {one.id: one.text for one in post_texts(opened, "titles", sorted(opened.question_ids()))}
+    content = open_content(collection("slice"))
+    ids = list(content.question_ids())
+    chosen = ids[::5]
+    questions = [one.text for one in post_texts(content, "questions", chosen[: number // 2])]
+    answers = [one.text for one in post_texts(content, "answers", chosen)][: number - len(questions)]
+    every = {one.id: one.text for one in post_texts(content, "titles", ids)}
     grades = read_grades(SLICE / "qrels/links.txt")
     topics = {topic.id: encoder_text(read_query(topic.title)) for topic in read_topics(SLICE / "topics/links.tsv")}
     wanted = {topic: {int(item) for item, grade in own.items() if grade >= DUPLICATE} for topic, own in grades.items()}

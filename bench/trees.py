@@ -8,8 +8,8 @@ from bench._judged import FORMULA_SETS, SOURCES, folder, is_missing, scores, wri
 from porism.corpus.build.options import Options, TreesFrom
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.store import open_content
 from porism.store.embedded.formulas.build import build_formula_index
 
 TESTS = ("pool", "t2-2021")
@@ -30,10 +30,10 @@ def write_runs(trees: TreesFrom) -> Path:
     for test in TESTS:
         name = FORMULA_SETS[test]
         index = folder() / f"{name}-{trees}.formulas"
-        with Collection.open(built_collection(name, trees)) as collection:
-            if not index.exists():
-                build_formula_index(collection, index)
-            write_formula_run(runs / f"{test}.tsv", FormulaSearcher.open(index), collection, test)
+        content = open_content(built_collection(name, trees))
+        if not index.exists():
+            build_formula_index(content, index)
+        write_formula_run(runs / f"{test}.tsv", FormulaSearcher.open(index), content, test)
     return runs
 
 

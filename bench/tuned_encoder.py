@@ -160,7 +160,7 @@ def of_questions(engine: Engine, topics: list[Topic]) -> tuple[Vectors, Numbers]
     """Return the similarity of topics to the question of every answer, and the ids of the answers."""
     similar, questions = similarities(engine, topics, "questions")
     place = {number: at for at, number in enumerate(questions.tolist())}
-    found = [post for post in engine.collection.posts("answer") if post.thread_id in place]
+    found = [post for post in engine.content.posts("answer") if post.thread_id in place]
     return similar[:, [place[post.thread_id] for post in found]], np.array([post.id for post in found])
 
 
@@ -171,7 +171,7 @@ def similarities(engine: Engine, topics: list[Topic], field: EncodedField) -> tu
     rows = []
     for topic in topics:
         vector = encoded.query(encoder_text(read_query(topic.title, topic.question, topic.tags)))
-        near = encoded.search(field, vector, engine.collection.count("posts"))
+        near = encoded.search(field, vector, engine.content.count("posts"))
         order = np.argsort(near.ids)
         rows.append(near.scores[order])
         ids = near.ids[order]

@@ -78,7 +78,7 @@ def test_pyterrier_finds_no_question(demo: Path, cache: Path) -> None:
     engine = porism.open(demo / "index")
     hits = opened(demo, cache, "TF-IDF(PyTerrier)").search(read_query("prime numbers"), 50)
     assert len(hits) == 50
-    assert {engine.collection.post(hit.id).kind for hit in hits} == {"answer"}
+    assert {post.kind for post in engine.content.posts_by_id(hits.ids.tolist()).values()} == {"answer"}
 
 
 def test_an_ensemble_names_its_members(demo: Path, cache: Path) -> None:
@@ -88,13 +88,12 @@ def test_an_ensemble_names_its_members(demo: Path, cache: Path) -> None:
 
 
 def test_linked_posts_are_answers_of_duplicates_by_votes(demo: Path, cache: Path, tmp_path: Path) -> None:
-    collection = porism.open(demo / "index").collection
-    question = next(one for one in collection.posts("question") if len(collection.answers(one.id)) > 1)
+    thread = next(one for one in porism.open(demo / "index").content.threads() if len(one.answers) > 1)
     links = tmp_path / "links.tsv"
-    links.write_text(f"post_id\tother_id\tkind\n900000\t{question.id}\tduplicate\n900000\t1\trelated\n")
+    links.write_text(f"post_id\tother_id\tkind\n900000\t{thread.question.id}\tduplicate\n900000\t1\trelated\n")
     system = opened(demo, cache, "Linked MSE posts", linked_posts={"links": str(links)})
     found = system.search(topic_query(Topic("A.1", "x", post_id=900000), 1), 1000)
-    answers = sorted(collection.answers(question.id), key=lambda one: (-one.score, one.id))
+    answers = sorted(thread.answers, key=lambda one: (-one.score, one.id))
     assert found.ids.tolist() == [one.id for one in answers]
     assert not len(system.search(read_query("x"), 1000))
 

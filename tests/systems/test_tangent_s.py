@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.records import Topic, TopicFormula
 from porism.search.formulas.retriever import formula_query
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
+from porism.store import open_content
 from porism.systems.loading import open_system
 from porism.systems.queries.topic_query import topic_query
 from porism.systems.tangent.query import largest_formula, searched_formula
@@ -34,8 +34,7 @@ def answers(demo: Path, cache: Path, pool: str) -> Retriever:
 
 
 def test_the_query_formula_itself_comes_first(formulas: Retriever, demo: Path) -> None:
-    with Collection.open(demo / "collection") as collection:
-        longest = max(collection.expressions(), key=lambda one: len(one.latex))
+    longest = max(open_content(demo / "collection").expressions(), key=lambda one: len(one.latex))
     found = formulas.search(formula_query(longest.latex), 10)
     assert len(found) == 10
     assert found.ids[0] == longest.visual_id

@@ -11,8 +11,8 @@ import porism
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import OWN_IDS
-from porism.corpus.store.collection import Collection
 from porism.records import Topic
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.systems.runs.run import run_topics
 
@@ -32,8 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = ["id\tpost_id\tthread_id\ttype\tvisual_id\tlatex\tcomment_id", "7\t2\t1\tanswer\t70\tc=5\t"]
     (folder / "cut" / "formulas.tsv").write_text("\n".join(rows) + "\n")
     build([open_source(folder / "cut")], folder / "collection", jobs=1)
-    with Collection.open(folder / "collection") as collection:
-        build_index(collection, folder / "index")
+    build_index(open_content(folder / "collection"), folder / "index")
     return folder / "index"
 
 

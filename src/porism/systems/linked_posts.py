@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.files import open_text, report_unreadable
 from porism.records import Explanation
@@ -29,13 +29,13 @@ def linked_posts(context: SystemContext, links: str = "") -> Retriever:
     """Answers of duplicates of the topic's question, by votes. `links` is a PostLinks.xml of a later dump, or a table post, other, kind."""
     if context.task != 1:
         raise PorismError("finds answers only", fix="run it with --task 1")
-    return LinkedPosts(context.collection, _linked(context.collection, links))
+    return LinkedPosts(context.content, _linked(context.content, links))
 
 
-def _linked(collection: Collection, path: str) -> Mapping[int, set[int]]:
+def _linked(content: Content, path: str) -> Mapping[int, set[int]]:
     """Return for each question those that a duplicate link joins to it, in either direction."""
     found: dict[int, set[int]] = {}
-    pairs = [(link.post_id, link.other_id) for link in collection.all_links() if link.kind == "duplicate"]
+    pairs = [(link.post_id, link.other_id) for link in content.all_links() if link.kind == "duplicate"]
     for one, other in [*pairs, *(_read_links(path) if path else ())]:
         found.setdefault(one, set()).add(other)
         found.setdefault(other, set()).add(one)
@@ -69,19 +69,19 @@ def _links_of(path: str) -> Iterator[tuple[int, int]]:
 class LinkedPosts(Retriever):
     """Finds the answers to the questions that links join to the topic's question."""
 
-    def __init__(self, collection: Collection, linked: Mapping[int, set[int]]) -> None:
-        self._collection = collection
+    def __init__(self, content: Content, linked: Mapping[int, set[int]]) -> None:
+        self._content = content
         self._linked = linked
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the answers with most votes; of equal votes the earlier answer comes first."""
         others = self._linked.get(topic_of(query).post_id, set())
-        answers = [answer for question in sorted(others) for answer in self._collection.answers(question)]
-        answers.sort(key=lambda answer: (-answer.score, answer.id))
+        found = self._content.answers_by_question(sorted(others)).values()
+        answers = sorted((answer for own in found for answer in own), key=lambda answer: (-answer.score, answer.id))
         kept = answers[: max(k, 0)]
         return Ranking(np.array([one.id for one in kept], np.int64), np.array([float(one.score) for one in kept]))
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Name the linked question of an answer; its votes are the score."""
-        answer = self._collection.post(id)
+        answer = self._content.posts_by_id([id])[id]
         return Explanation(float(answer.score), f"votes; answers question {answer.thread_id}, a duplicate of the topic")

@@ -90,7 +90,7 @@ def _query_norm(index: InvertedIndex, counts: Mapping[str, int]) -> float:
 
 
 def _index(context: SystemContext, documents: DocumentKind) -> InvertedIndex:
-    stream = partial(answer_documents, context.collection, documents)
+    stream = partial(answer_documents, context.content, documents)
     return token_index(context, "msm", documents, stream, simple_words)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.records import Topic
 from porism.search.retriever import Retriever
 from porism.systems.declared.context import SystemContext
@@ -103,7 +103,7 @@ def terrier(
     b: float = 0.75,
 ) -> Retriever:
     """Terrier's TF-IDF over answers with LaTeX as text."""
-    stream = partial(answer_documents, context.collection, documents)
+    stream = partial(answer_documents, context.content, documents)
     index = token_index(context, "terrier", documents, stream, terrier_tokens)
     return terrier_retriever(index, query, TerrierTfIdf(k1, b))
 
@@ -142,9 +142,9 @@ def spelled_html(text: Text) -> str:
     return "".join(pieces)
 
 
-def post_documents(collection: Collection) -> Iterator[TextDocument]:
+def post_documents(content: Content) -> Iterator[TextDocument]:
     """Yield all posts: bodies with symbols spelled, titles as they are, tags, and a mark on questions."""
-    for post in collection.posts():
+    for post in content.posts():
         words = f"{post.title.plain()} {spell_symbols(spelled_html(post.body))} {' '.join(post.tags)}"
         yield TextDocument(post.id, f"{words} {QUESTION_MARK}" if post.kind == "question" else words)
 
@@ -155,7 +155,7 @@ def _spelled_query(topic: Topic, fields: str) -> str:
 
 def pyterrier(context: SystemContext, query: str = "title", k1: float = 1.2, b: float = 0.75) -> Retriever:
     """Terrier's TF-IDF over all posts, symbols spelled as words; a query finds answers only."""
-    stream = partial(post_documents, context.collection)
+    stream = partial(post_documents, context.content)
     index = token_index(context, "pyterrier", "posts", stream, terrier_tokens)
     answers = np.ones(len(index.ids), np.bool_)
     answers[index.postings(QUESTION_MARK).documents] = False

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
@@ -36,14 +36,14 @@ def tag_cross_encoder(
     """Score the answers to questions that share a tag with the topic. `candidates` limits them to those with the rarest common tags; 0 takes all,
     as the original does."""
     form = InputFormat(formulas, lower, "{title} {body}")
-    index = token_index(context, "answer-tags", "tags", partial(tag_documents, context.collection), split_tags)
+    index = token_index(context, "answer-tags", "tags", partial(tag_documents, context.content), split_tags)
     return TagSearch(index, open_pair_scorer(context, cross_encoder, form, length), candidates)
 
 
-def tag_documents(collection: Collection) -> Iterator[TextDocument]:
+def tag_documents(content: Content) -> Iterator[TextDocument]:
     """Yield each answer with the tags of its question."""
-    tags = {question.id: " ".join(question.tags) for question in collection.posts("question")}
-    for answer in collection.posts("answer"):
+    tags = {question.id: " ".join(question.tags) for question in content.posts("question")}
+    for answer in content.posts("answer"):
         yield TextDocument(answer.id, tags.get(answer.thread_id, ""))
 
 

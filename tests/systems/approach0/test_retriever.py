@@ -58,12 +58,13 @@ def test_an_unknown_stemmer(demo: Path, cache: Path) -> None:
 def test_at_most_five_instances_and_no_comments(demo: Path) -> None:
     import porism
 
-    collection = porism.open(demo / "index").collection
-    instances = list(formula_instances(collection))
+    content = porism.open(demo / "index").content
+    instances = list(formula_instances(content))
     visuals = [one.visual_id for one in instances]
     assert instances
     assert max(visuals.count(one) for one in set(visuals)) <= 5
-    assert all(collection.formula(one.id).kind != "comment" for one in instances)
+    formulas = content.formulas_by_id([one.id for one in instances])
+    assert all(formula.kind != "comment" for formula in formulas.values())
 
 
 @pytest.mark.shared

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
+from porism.store import open_content
 from porism.systems.declared.pipeline import System
 from porism.systems.lexical.inverted import Document, invert
 from porism.systems.loading import open_system
@@ -63,31 +63,38 @@ def test_equal_scores_keep_the_order_of_documents() -> None:
 
 
 def test_the_page_of_an_answer_holds_its_thread(demo: Path) -> None:
-    with Collection.open(demo / "collection") as collection:
-        documents = {document.id: document.tokens for document in ThreadDocuments(collection)}
-        assert list(documents) == sorted(documents, key=lambda id: (collection.post(id).thread_id, id))
-        answer = next(collection.posts("answer"))
-        question = collection.post(answer.thread_id)
-        words = [segment.text for segment in question.title.segments if segment.kind == "text"]
-        title = engine_tokens(" ".join(words))
-        assert all(documents[answer.id].count(word) >= 2 for word in title)
-        assert set(engine_tokens(" ".join(question.tags))) <= set(documents[answer.id])
-        assert documents[answer.id].count("#(start)#") >= len(question.title.formulas) + len(answer.body.formulas)
+    content = open_content(demo / "collection")
+    documents = {document.id: document.tokens for document in ThreadDocuments(content)}
+    posts = {post.id: post for post in content.posts()}
+    assert list(documents) == sorted(documents, key=lambda id: (posts[id].thread_id, id))
+    answer = next(content.posts("answer"))
+    question = posts[answer.thread_id]
+    words = [segment.text for segment in question.title.segments if segment.kind == "text"]
+    title = engine_tokens(" ".join(words))
+    assert all(documents[answer.id].count(word) >= 2 for word in title)
+    assert set(engine_tokens(" ".join(question.tags))) <= set(documents[answer.id])
+    assert documents[answer.id].count("#(start)#") >= len(question.title.formulas) + len(answer.body.formulas)
+
+
+def test_few_tokens_in_memory_change_no_page(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = open_content(demo / "collection")
+    pages = [(document.id, document.tokens) for document in ThreadDocuments(content)]
+    monkeypatch.setattr("porism.systems.mathdowers.documents.KEPT", 3)
+    assert [(document.id, document.tokens) for document in ThreadDocuments(content)] == pages
 
 
 def test_one_formula_of_a_body_represents_each_visual_id(demo: Path) -> None:
-    with Collection.open(demo / "collection") as collection:
-        plain = list(formula_documents(collection, with_latex=False))
-        assert {formula.kind for _, formula in plain} == {"question", "answer"}
-        assert len({document.id for document, _ in plain}) == len(plain)
-        for document, formula in plain[:50]:
-            first = next(one for one in collection.instances(document.id) if one.kind in ("question", "answer"))
-            assert formula.id == first.id
-        assert any(
-            token[0] != "#"
-            for document, _ in formula_documents(collection, with_latex=True)
-            for token in document.tokens
-        )
+    content = open_content(demo / "collection")
+    plain = list(formula_documents(content, with_latex=False))
+    assert {formula.kind for _, formula in plain} == {"question", "answer"}
+    assert len({document.id for document, _ in plain}) == len(plain)
+    instances = content.instances([document.id for document, _ in plain[:50]])
+    for document, formula in plain[:50]:
+        first = next(one for one in instances[document.id] if one.kind in ("question", "answer"))
+        assert formula.id == first.id
+    assert any(
+        token[0] != "#" for document, _ in formula_documents(content, with_latex=True) for token in document.tokens
+    )
 
 
 @pytest.mark.parametrize("name", ["L8_a018", "L1on8_a030", "L8", "latex_L8_a040"])
@@ -118,10 +125,8 @@ def test_a_run_names_the_formula_that_was_indexed(demo: Path, cache: Path) -> No
     assert isinstance(retriever, System)
     assert retriever.names_instances
     hit = next(iter(retriever.search(read_query("$x^2$"), 1)))
-    instance = retriever.instance(hit.id)
-    assert instance is not None
-    assert instance.visual_id == hit.id
-    assert retriever.instance(-1) is None
+    instances = retriever.instances([hit.id, -1])
+    assert [formula.visual_id for formula in instances.values()] == list(instances) == [hit.id]
 
 
 def test_word_lists_come_from_the_option_the_environment_or_the_collection(

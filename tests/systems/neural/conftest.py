@@ -36,7 +36,7 @@ def engine(demo: Path) -> Engine:
 def models(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """Directories of tiny models by kind, whose tokenizers know the words of the sample."""
     place = tmp_path_factory.mktemp("tiny")
-    texts = [plain_text(post.body) for post in engine.collection.posts()]
+    texts = [plain_text(post.body) for post in engine.content.posts()]
     return {kind: str(make(place / kind, texts)) for kind, make in MAKERS.items()}
 
 

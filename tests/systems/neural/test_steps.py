@@ -63,13 +63,13 @@ def test_a_model_reorders_inside_blocks_only() -> None:
 
 
 def test_candidates_share_a_tag(engine: Engine, tmp_path: Path) -> None:
-    context = SystemContext(engine.index, engine.collection, 1, tmp_path)
-    index = token_index(context, "tags", "", lambda: tag_documents(engine.collection), split_tags)
-    question = next(post for post in engine.collection.posts("question") if len(post.tags) > 1)
+    context = SystemContext(engine.index, engine.content, 1, tmp_path)
+    index = token_index(context, "tags", "", lambda: tag_documents(engine.content), split_tags)
+    question = next(post for post in engine.content.posts("question") if len(post.tags) > 1)
     found = TagSearch(index, ById(), 0).tagged(question.tags)
     wanted = set(question.tags)
-    tags = {post.id: set(post.tags) for post in engine.collection.posts("question")}
-    expected = [one.id for one in engine.collection.posts("answer") if tags[one.thread_id] & wanted]
+    tags = {post.id: set(post.tags) for post in engine.content.posts("question")}
+    expected = [one.id for one in engine.content.posts("answer") if tags[one.thread_id] & wanted]
     assert found.tolist() == sorted(expected)
     limited = TagSearch(index, ById(), 3).tagged(question.tags)
     assert len(limited) == 3

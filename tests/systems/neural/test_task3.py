@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def topics() -> list[Topic]:
 
 @pytest.fixture(scope="module")
 def causal(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    threads = [engine.collection.thread(post.id) for post in list(engine.collection.posts("question"))[:80]]
+    threads = islice(engine.content.threads(), 80)
     texts = [
         f"Question: {plain_text(one.question.title)}\n\nAnswer: {plain_text(one.answers[0].body)}"
         for one in threads

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.corpus.content import Content
 from porism.corpus.sources.raw import OWN_IDS
-from porism.corpus.store.collection import Collection
 from porism.systems.approach0.text_index import TextIndex, WordDocument, index_words
 from porism.systems.approach0.words import Analyser, engine_words
+from porism.systems.lexical.documents import answers_with_questions
 from porism.text.segment import Text
 
 MARKER = "__ANSWER__"  # the word between question and answer
@@ -54,18 +55,18 @@ class Instance(NamedTuple):
     formula: int
 
 
-def distinct_formulas(collection: Collection) -> Iterator[str]:
+def distinct_formulas(content: Content) -> Iterator[str]:
     """Yield the LaTeX of each distinct formula, in the order of expression ids, with entities decoded."""
-    return (html.unescape(expression.latex) for expression in collection.expressions())
+    return (html.unescape(expression.latex) for expression in content.expressions())
 
 
-def formula_instances(collection: Collection) -> Iterator[Instance]:
+def formula_instances(content: Content) -> Iterator[Instance]:
     """Yield the documents of Task 2 in the order of ids: not those of comments, and at most five of a visual id. Formulas without an official
     visual id, in a collection that has them, count as one."""
-    numbers = {expression.latex: expression.id - 1 for expression in collection.expressions()}
+    numbers = {expression.latex: expression.id - 1 for expression in content.expressions()}
     seen: Counter[int] = Counter()
-    for formula in collection.formulas():
-        if formula.kind == "comment" or not collection.is_listed(formula):
+    for formula in content.formulas():
+        if formula.kind == "comment" or not content.is_listed(formula):
             continue
         group = formula.visual_id if formula.visual_id < OWN_IDS else OWN_IDS
         seen[group] += 1
@@ -73,15 +74,14 @@ def formula_instances(collection: Collection) -> Iterator[Instance]:
             yield Instance(formula.id, formula.visual_id, numbers[formula.latex])
 
 
-def index_answers(collection: Collection, analyser: Analyser, advance: Advance) -> tuple[DocumentFormulas, TextIndex]:
+def index_answers(content: Content, analyser: Analyser, advance: Advance) -> tuple[DocumentFormulas, TextIndex]:
     """Index every answer with its question: words with positions, and the formulas of both."""
     ids, starts, formulas = array("q"), array("q", [0]), array("q")
-    first_own = collection.first_own_formula or 2**62
+    first_own = content.first_own_formula or 2**62
     fields: dict[int, list[str | int]] = {}  # the items of the question of the thread at hand
 
     def documents() -> Iterator[WordDocument]:
-        for answer in collection.posts("answer"):
-            question = collection.post(answer.thread_id)
+        for question, answer in answers_with_questions(content):
             if question.id not in fields:
                 fields.clear()
                 fields[question.id] = [

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Reranker, Retriever
@@ -20,7 +20,7 @@ from porism.systems.approach0.model_input import Marks, Numbers, SymbolFormat
 from porism.systems.approach0.queries import formulas_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.fused import FusedSystems
-from porism.systems.lexical.documents import TextDocument
+from porism.systems.lexical.documents import TextDocument, batched
 from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.dense import best_of
 from porism.systems.neural.encodings import Documents, EncodedDocuments, Ints, Singles, encoded_documents
@@ -90,7 +90,7 @@ class LateTexts:
     """Texts in the form of Approach Zero, and the model that encodes them."""
 
     def __init__(self, context: SystemContext, chosen: ChosenModel, length: int, numbers: Numbers) -> None:
-        self.collection = context.collection
+        self.content = context.content
         self.form = SymbolFormat(symbol_marks(chosen), numbers)
         self._context, self._digest = context, chosen.directory.digest
         self._model = open_late_interaction(chosen.directory, length)
@@ -111,15 +111,15 @@ class LateTexts:
 
     def answers(self) -> EncodedDocuments:
         """Return the token vectors of all answers."""
-        return self.stored("late-answers", partial(_answers, self.collection, self.form))
+        return self.stored("late-answers", partial(_answers, self.content, self.form))
 
     def maxsim(self, query: Singles, texts: list[str]) -> Singles:
         """Return MaxSim of a query with texts that are not stored."""
         return self._model.maxsim(query, self.encode(texts))
 
 
-def _answers(collection: Collection, form: SymbolFormat) -> Iterator[TextDocument]:
-    for answer in collection.posts("answer"):
+def _answers(content: Content, form: SymbolFormat) -> Iterator[TextDocument]:
+    for answer in content.posts("answer"):
         yield TextDocument(answer.id, form.text(answer.body))
 
 
@@ -158,7 +158,7 @@ class LateReranker(Reranker):
     def _scores(self, query: Singles, answers: Ints) -> Singles:
         if self._documents is not None:
             return self._documents.maxsim(query, np.searchsorted(self._documents.ids, answers))
-        posts = self._texts.collection.posts_by_id(answers.tolist())
+        posts = self._texts.content.posts_by_id(answers.tolist())
         return self._texts.maxsim(query, [self._texts.form.text(posts[one].body) for one in answers.tolist()])
 
 
@@ -170,7 +170,7 @@ class FormulaLate(Retriever):
     def __init__(self, texts: LateTexts, queries: HandQueries | None, reads: Reads) -> None:
         self._texts, self._queries, self._reads = texts, queries, reads
         self.models = (texts.use,)
-        instances = list(formula_instances(texts.collection))
+        instances = list(formula_instances(texts.content))
         self._visuals = np.array([one.visual_id for one in instances], np.int64)
         if reads == "formula":
             self._documents = texts.stored("late-formulas", partial(_formulas, texts, instances))
@@ -204,18 +204,21 @@ class FormulaLate(Retriever):
 def _formulas(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
     """Yield each distinct formula that an instance has, by its number."""
     used = {one.formula for one in instances}
-    for number, latex in enumerate(distinct_formulas(texts.collection)):
+    for number, latex in enumerate(distinct_formulas(texts.content)):
         if number in used:
             yield TextDocument(number, texts.form.formula(latex))
 
 
 def _contexts(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
     """Yield the post of each instance with every other formula masked; a formula of a list without posts has no context."""
-    for one in instances:
-        formula = texts.collection.formula(one.id)
-        if not formula.post_id:
-            yield TextDocument(one.id, texts.form.formula(formula.latex))
-            continue
-        post = texts.collection.post(formula.post_id)
-        fields = [texts.form.masked(field, one.id) for field in (post.title, post.body)]
-        yield TextDocument(one.id, "\n".join(field for field in fields if field))
+    for some in batched(instances):
+        formulas = texts.content.formulas_by_id([one.id for one in some])
+        posts = texts.content.posts_by_id([one.post_id for one in formulas.values() if one.post_id])
+        for one in some:
+            formula = formulas[one.id]
+            if not formula.post_id:
+                yield TextDocument(one.id, texts.form.formula(formula.latex))
+                continue
+            post = posts[formula.post_id]
+            fields = [texts.form.masked(field, one.id) for field in (post.title, post.body)]
+            yield TextDocument(one.id, "\n".join(field for field in fields if field))

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from porism.corpus.content import Content
 from porism.corpus.post import Formula
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.progress import Progress
 from porism.records import Explanation
@@ -62,13 +62,11 @@ class FormulaSearch(Retriever):
 
     finds = "formulas"
 
-    def __init__(
-        self, folder: Path, scores: FormulaScores, collection: Collection, queries: HandQueries | None
-    ) -> None:
+    def __init__(self, folder: Path, scores: FormulaScores, content: Content, queries: HandQueries | None) -> None:
         self._documents = DocumentFormulas.open(folder)
         self._visuals = np.load(folder / VISUALS)
         self._scores = scores
-        self._collection = collection
+        self._content = content
         self._queries = queries
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
@@ -80,10 +78,13 @@ class FormulaSearch(Retriever):
         rows = rows[np.sort(firsts)][: max(k, 0)]
         return Ranking(self._visuals[rows], totals[rows] + NO_PROXIMITY)
 
-    def instance(self, visual_id: int) -> Formula | None:
-        """Return the instance that represents a visual id: the first that was indexed."""
-        rows = np.flatnonzero(self._visuals == visual_id)
-        return self._collection.formula(int(self._documents.ids[rows[0]])) if len(rows) else None
+    def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
+        """Return the instance that represents each visual id: the first that was indexed."""
+        rows = np.flatnonzero(np.isin(self._visuals, visual_ids))
+        found, firsts = np.unique(self._visuals[rows], return_index=True)
+        numbers = self._documents.ids[rows[firsts]].tolist()
+        formulas = self._content.formulas_by_id(numbers)
+        return {visual: formulas[number] for visual, number in zip(found.tolist(), numbers, strict=True)}
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Return the score of a visual id by the formulas of the query."""
@@ -176,9 +177,9 @@ def formula_search(
     """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length` the weight of length,
     `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of another symbol."""
     paths = _paths(context)
-    folder = context.cached("approach0-instances", "", partial(_build_instances, context.collection), CODE)
+    folder = context.cached("approach0-instances", "", partial(_build_instances, context.content), CODE)
     search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))
-    return FormulaSearch(folder, FormulaScores(search, weight, leading), context.collection, context.queries)
+    return FormulaSearch(folder, FormulaScores(search, weight, leading), context.content, context.queries)
 
 
 def answer_search(
@@ -194,7 +195,7 @@ def answer_search(
     if stemmer not in ANALYSERS:
         raise PorismError(f"stemmer is {stemmer}", fix=f"write {' or '.join(ANALYSERS)}")
     paths = _paths(context)
-    build = partial(_build_answers, context.collection, stemmer, context.progress)
+    build = partial(_build_answers, context.content, stemmer, context.progress)
     folder = context.cached("approach0-answers", stemmer, build, CODE)
     search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))
     return AnswerSearch(folder, FormulaScores(search, weight, leading), stemmer, context.queries)
@@ -202,7 +203,7 @@ def answer_search(
 
 def _paths(context: SystemContext) -> PathIndex:
     return PathIndex.open(
-        context.cached("approach0-paths", "", partial(_build_paths, context.collection, context.progress), CODE)
+        context.cached("approach0-paths", "", partial(_build_paths, context.content, context.progress), CODE)
     )
 
 
@@ -211,22 +212,22 @@ def _structure(paths: PathIndex, folder: Path, options: StructureOptions) -> Str
     return StructureSearch(paths, occurrences, options)
 
 
-def _build_paths(collection: Collection, progress: Progress, folder: Path) -> None:
-    with progress.stage("Approach Zero: paths of formulas", collection.count("expressions")) as advance:
-        index_formulas(distinct_formulas(collection), advance).save(folder)
+def _build_paths(content: Content, progress: Progress, folder: Path) -> None:
+    with progress.stage("Approach Zero: paths of formulas", content.count("expressions")) as advance:
+        index_formulas(distinct_formulas(content), advance).save(folder)
 
 
-def _build_instances(collection: Collection, folder: Path) -> None:
-    instances = list(formula_instances(collection))
+def _build_instances(content: Content, folder: Path) -> None:
+    instances = list(formula_instances(content))
     ids = np.array([one.id for one in instances], np.int64)
     starts = np.arange(len(instances) + 1, dtype=np.int64)
     DocumentFormulas(ids, starts, np.array([one.formula for one in instances], np.int64)).save(folder)
     np.save(folder / VISUALS, np.array([one.visual_id for one in instances], np.int64))
 
 
-def _build_answers(collection: Collection, stemmer: str, progress: Progress, folder: Path) -> None:
-    answers = sum(1 for _ in collection.posts("answer"))
+def _build_answers(content: Content, stemmer: str, progress: Progress, folder: Path) -> None:
+    answers = sum(1 for _ in content.posts("answer"))
     with progress.stage("Approach Zero: answers", answers) as advance:
-        documents, words = index_answers(collection, ANALYSERS[stemmer], advance)
+        documents, words = index_answers(content, ANALYSERS[stemmer], advance)
     documents.save(folder)
     words.save(folder)

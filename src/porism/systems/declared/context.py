@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from porism.corpus.content import formulas_fingerprint
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, formulas_fingerprint
 from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.hashing import fingerprint
@@ -34,7 +33,7 @@ class SystemContext:
     are the directories of named models."""
 
     index: Index
-    collection: Collection
+    content: Content
     task: int
     cache: Path
     queries: HandQueries | None = None
@@ -75,5 +74,5 @@ class SystemContext:
             function = function.func
         modules = (getattr(function, "__module__", type(self).__module__), *code)
         ours = tuple(module for module in modules if module.startswith("porism."))
-        parts = [name, key, self.collection.digest, formulas_fingerprint(), fingerprint(ours) if ours else ""]
+        parts = [name, key, self.content.digest, formulas_fingerprint(), fingerprint(ours) if ours else ""]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

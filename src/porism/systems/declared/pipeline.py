@@ -75,16 +75,16 @@ class System(Retriever):
     @property
     def names_instances(self) -> bool:
         """Whether a part chooses the formula that represents a visual id in a run."""
-        return any(hasattr(named.part, "instance") for named in self._parts)
+        return any(hasattr(named.part, "instances") for named in self._parts)
 
-    def instance(self, visual_id: int) -> Formula | None:
-        """Return the formula that represents a visual id in a run of this system, if a part chooses it."""
+    def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
+        """Return the formulas that represent visual ids in a run of this system, as far as the last part that chooses them does."""
         for named in reversed(self._parts):
-            choose = getattr(named.part, "instance", None)
+            choose = getattr(named.part, "instances", None)
             if choose is not None:
-                chosen: Formula | None = choose(visual_id)
+                chosen: dict[int, Formula] = choose(visual_ids)
                 return chosen
-        return None
+        return {}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -71,14 +71,14 @@ class AnswerFeatures:
 
     def __init__(self, questions: Questions, scorer: PairScorer) -> None:
         self.questions, self.scorer = questions, scorer
-        self.collection = questions.collection
+        self.content = questions.content
         self.models = (questions.use, scorer.use)
-        self._reputations = {user.id: float(np.log1p(max(user.reputation, 0))) for user in self.collection.users()}
+        self._reputations = {user.id: float(np.log1p(max(user.reputation, 0))) for user in self.content.users()}
 
     def matrix(self, text: str, tags: tuple[str, ...], found: Candidates) -> Floats:
         """Return one row of features for each candidate, each column from 0 to 1."""
-        posts = self.collection.posts_by_id(found.answers.tolist())
-        threads = self.collection.posts_by_id(sorted({post.thread_id for post in posts.values()}))
+        posts = self.content.posts_by_id(found.answers.tolist())
+        threads = self.content.posts_by_id(sorted({post.thread_id for post in posts.values()}))
         rows = [posts[answer] for answer in found.answers.tolist()]
         common = [len(set(tags) & set(threads[post.thread_id].tags)) for post in rows]
         reputation = [self._reputations.get(post.owner_id or 0, 0.0) for post in rows]
@@ -101,21 +101,19 @@ class LinkedQuestion(NamedTuple):
 
 def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
     """Yield duplicate questions of the collection as training topics: the answers of the other question are relevant."""
-    collection = features.collection
-    links = (link for link in collection.all_links() if link.kind == "duplicate")
-    present = [
-        LinkedQuestion(one.post_id, one.other_id) for one in links if _has_both(features, one.post_id, one.other_id)
-    ]
-    for question, other in sorted(set(present))[:most]:
-        post = collection.post(question)
+    content = features.content
+    duplicates = (link for link in content.all_links() if link.kind == "duplicate")
+    links = sorted({LinkedQuestion(link.post_id, link.other_id) for link in duplicates})
+    known = content.known_posts([link.question for link in links])
+    answers = content.answers_by_question([link.other for link in links if link.question in known])
+    chosen = [link for link in links if link.question in known and link.other in answers][:most]
+    posts = content.posts_by_id([link.question for link in chosen])
+    for question, other in chosen:
+        post = posts[question]
         text = question_text(post, features.questions.form)
         found = features.questions.candidates(text, TRAINING_QUESTIONS, without=question)
-        relevant = [answer.id for answer in collection.answers(other)]
+        relevant = [answer.id for answer in answers[other]]
         yield TrainingTopic(features.matrix(text, post.tags, found), np.isin(found.answers, relevant))
-
-
-def _has_both(features: AnswerFeatures, one: int, other: int) -> bool:
-    return features.collection.has_post(one) and bool(features.collection.answers(other))
 
 
 def judged_topics(features: AnswerFeatures, topics: str, qrels: str) -> Iterator[TrainingTopic]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.formula.binary import Trees
 from porism.formula.tree import Node
 from porism.progress import Progress
@@ -80,10 +80,10 @@ def _query_tree(root: Node, trees: TreeSet, operators: bool) -> QueryTree:
 
 def open_candidates(context: SystemContext) -> CandidateTrees:
     """Return the trees of the collection; they are written beside the index once."""
-    build = partial(_write, context.collection, context.progress)
+    build = partial(_write, context.content, context.progress)
     folder = context.cached("dprl-layout", None, build, (*TREE_CODE, with_plain_brackets.__module__))
     return CandidateTrees(open_trees(context), read_set(folder))
 
 
-def _write(collection: Collection, progress: Progress, folder: Path) -> None:
-    write_layout(collection, with_plain_brackets, folder, progress)
+def _write(content: Content, progress: Progress, folder: Path) -> None:
+    write_layout(content, with_plain_brackets, folder, progress)

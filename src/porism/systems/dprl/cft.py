@@ -44,7 +44,7 @@ def tangent_cft2(
         raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")
     training = Training(dimensions, window, negative, hierarchical, epochs, formulas)
     names = tuple(name for name in REPRESENTATIONS if name in representations)
-    return CftSearch(VectorSearch(context, names, training), k, depth, reads_official(context.collection))
+    return CftSearch(VectorSearch(context, names, training), k, depth, reads_official(context.content))
 
 
 class VectorSearch:

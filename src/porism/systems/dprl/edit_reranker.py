@@ -26,7 +26,7 @@ def tree_edit(
     if len(layout_costs) != 3 or len(operator_costs) != 3:
         raise PorismError("costs are three numbers", fix="give delete, insert and rename, as 9,1,8")
     costs = (Costs(*layout_costs), Costs(*operator_costs))
-    return EditReranker(open_candidates(context), costs, share, depth, reads_official(context.collection))
+    return EditReranker(open_candidates(context), costs, share, depth, reads_official(context.content))
 
 
 class EditReranker(Reranker):

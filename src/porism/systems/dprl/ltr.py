@@ -88,7 +88,7 @@ MODELS: Mapping[Model, Mapping[str, float]] = {
 def svm_rank(context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> Reranker:
     """Re-rank formulas by the linear model. `model` names the topics of ARQMath-1 on which it was trained."""
     vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), Training())
-    return SvmRank(open_candidates(context), vectors, MODELS[model], depth, reads_official(context.collection))
+    return SvmRank(open_candidates(context), vectors, MODELS[model], depth, reads_official(context.content))
 
 
 class SvmRank(Reranker):

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
@@ -32,8 +32,8 @@ def math_amr(
     """Rank formulas by their contexts. `instances` of each visual id are read, 0 for all; `around` counts sentences before and after that of the formula."""
     form = amr_form(context, amr_parser)
     chosen = chosen_model(bi_encoder, context.models)
-    visuals = chosen_instances(context.collection, instances)
-    documents = partial(context_documents, context.collection, visuals, form, around)
+    visuals = chosen_instances(context.content, instances)
+    documents = partial(context_documents, context.content, visuals, form, around)
     key = (*form.key, instances, around)
     vectors = TextVectors(context, "mathamr", chosen, key, documents, length, (__name__, AmrForm.__module__))
     return ContextSearch(vectors, visuals, form, around)
@@ -45,12 +45,12 @@ def amr_form(context: SystemContext, amr_parser: str) -> AmrForm:
     return AmrForm(AmrParser(place) if place else None)
 
 
-def chosen_instances(collection: Collection, most: int) -> dict[int, int]:
+def chosen_instances(content: Content, most: int) -> dict[int, int]:
     """Return the visual id of each instance that is read: the first `most` of each visual id in questions and answers."""
     seen: Counter[int] = Counter()
     found: dict[int, int] = {}
-    for formula in collection.formulas():
-        if formula.kind == "comment" or not collection.is_listed(formula):
+    for formula in content.formulas():
+        if formula.kind == "comment" or not content.is_listed(formula):
             continue
         seen[formula.visual_id] += 1
         if not most or seen[formula.visual_id] <= most:
@@ -58,16 +58,14 @@ def chosen_instances(collection: Collection, most: int) -> dict[int, int]:
     return found
 
 
-def context_documents(
-    collection: Collection, visuals: dict[int, int], form: AmrForm, around: int
-) -> Iterator[TextDocument]:
+def context_documents(content: Content, visuals: dict[int, int], form: AmrForm, around: int) -> Iterator[TextDocument]:
     """Yield the context of each chosen instance, by its formula id; a formula of a list without posts is its operator tree."""
-    if not collection.count("posts"):
-        for formula in collection.formulas():
+    if not content.count("posts"):
+        for formula in content.formulas():
             if formula.id in visuals:
                 yield TextDocument(formula.id, operator_nodes(formula.latex))
         return
-    for post in collection.posts():
+    for post in content.posts():
         for text in (post.title, post.body):
             for number, segment in enumerate(text.formulas):
                 if segment.formula_id in visuals:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
@@ -68,7 +68,7 @@ class Candidates:
 class Questions:
     """The questions of a collection as vectors, and their answers."""
 
-    collection: Collection
+    content: Content
     vectors: TextVectors
     form: TextForm
 
@@ -87,17 +87,18 @@ class Questions:
         return Candidates(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])
 
     def _rows(self, ids: Ints, cosines: npt.NDArray[np.float32], order: list[int]) -> Iterator[tuple[int, float, int]]:
+        answers = self.content.answers_by_question(ids[order].tolist())
         for at in order:
-            for answer in self.collection.answers(int(ids[at])):
+            for answer in answers.get(int(ids[at]), ()):
                 yield answer.id, float(cosines[at]), answer.score
 
 
 def open_questions(context: SystemContext, bi_encoder: str, form: TextForm, length: int) -> Questions:
     """Return the questions of the collection; their vectors are computed once."""
     chosen = chosen_model(bi_encoder, context.models)
-    documents = partial(question_texts, context.collection, form)
+    documents = partial(question_texts, context.content, form)
     vectors = TextVectors(context, "question-vectors", chosen, form.key, documents, length, form_code(form))
-    return Questions(context.collection, vectors, form)
+    return Questions(context.content, vectors, form)
 
 
 def vote_shares(votes: Floats) -> Floats:

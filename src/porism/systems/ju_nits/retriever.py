@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.progress import Progress
@@ -28,9 +28,9 @@ Tokens = Literal["latex", "operators", "layout"]
 
 def formula_tokens(context: SystemContext, tokens: Tokens = "latex", idf: bool = True) -> Retriever:
     """Find formulas by the cosine of their token vectors; `tokens` are those of LaTeX, the operator tree or the layout tree."""
-    build = partial(_write, context.collection, tokens, context.progress)
+    build = partial(_write, context.content, tokens, context.progress)
     folder = context.cached(f"formula-tokens-{tokens}", None, build, ("porism.systems.ju_nits.tokens",))
-    return TokenSearch(InvertedIndex.open(folder), tokens, idf, reads_official(context.collection))
+    return TokenSearch(InvertedIndex.open(folder), tokens, idf, reads_official(context.content))
 
 
 def tokens_of(kind: Tokens, latex: str, trees: Trees) -> list[str]:
@@ -40,11 +40,11 @@ def tokens_of(kind: Tokens, latex: str, trees: Trees) -> list[str]:
     return operator_tokens(trees.operators) if kind == "operators" else layout_tokens(trees.layout)
 
 
-def _write(collection: Collection, kind: Tokens, progress: Progress, folder: Path) -> None:
-    with progress.stage(f"{kind} tokens", collection.count("visuals")) as advance:
+def _write(content: Content, kind: Tokens, progress: Progress, folder: Path) -> None:
+    with progress.stage(f"{kind} tokens", content.count("visuals")) as advance:
 
         def documents() -> Iterator[Document]:
-            for visual_id, trees, latex in visual_trees(collection):
+            for visual_id, trees, latex in visual_trees(content):
                 yield Document(visual_id, tokens_of(kind, latex, trees))
                 advance(1)
 

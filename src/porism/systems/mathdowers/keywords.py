@@ -13,7 +13,7 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.systems.declared.context import SystemContext
 from porism.systems.lexical.nltk_tools import nltk_porter
@@ -124,7 +124,7 @@ def _is_hyphenated(token: str) -> bool:
 
 def collection_lists(context: SystemContext) -> WordLists:
     """Make lists without those of MathDowers: function words stop, the words of tags and question titles are kept."""
-    folder = context.cached("mathdowers-words", "", partial(_write_words, context.collection))
+    folder = context.cached("mathdowers-words", "", partial(_write_words, context.content))
     stems = (folder / _WORDS).read_text("utf-8").splitlines()
     source = (
         f"word lists made from tags and titles, an approximation; the lists of MathDowers are published at {PUBLISHED}"
@@ -132,10 +132,10 @@ def collection_lists(context: SystemContext) -> WordLists:
     return WordLists(_function_words(), frozenset(stems), source)
 
 
-def _write_words(collection: Collection, folder: Path) -> None:
+def _write_words(content: Content, folder: Path) -> None:
     lists = WordLists(_function_words(), frozenset(), "")
-    words = {word for tag in collection.tags() for word in tag.name.split("-")}
-    for question in collection.posts("question"):
+    words = {word for tag in content.tags() for word in tag.name.split("-")}
+    for question in content.posts("question"):
         text = " ".join(segment.text for segment in question.title.segments if segment.kind == "text")
         words.update(_WORD.findall(text.lower()))
     stems = sorted({nltk_porter(word) for word in words if not lists.is_stop(word)})

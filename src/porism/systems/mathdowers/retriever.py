@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from porism.corpus.content import Content
 from porism.corpus.post import Formula
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.progress import Progress
 from porism.records import Explanation
@@ -72,10 +72,10 @@ class FormulaSearch(_TokenRetriever):
 
     finds = "formulas"
 
-    def __init__(self, folder: Path, collection: Collection, alpha: float, with_latex: bool) -> None:
+    def __init__(self, folder: Path, content: Content, alpha: float, with_latex: bool) -> None:
         index = InvertedIndex.open(folder)
         super().__init__(index, alpha)
-        self._collection = collection
+        self._content = content
         self._formulas = dict(zip(index.ids.tolist(), np.load(folder / _FORMULAS).tolist(), strict=True))
         self._with_latex = with_latex
 
@@ -84,10 +84,11 @@ class FormulaSearch(_TokenRetriever):
         formula = query_formula(query)
         return [] if formula is None else engine_tokens(" ".join(formula_query_tokens(formula, self._with_latex)))
 
-    def instance(self, visual_id: int) -> Formula | None:
-        """Return the formula that was indexed for a visual id."""
-        number = self._formulas.get(visual_id)
-        return None if number is None else self._collection.formula(number)
+    def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
+        """Return the formula that was indexed for each visual id."""
+        numbers = {visual: self._formulas[visual] for visual in visual_ids if visual in self._formulas}
+        formulas = self._content.formulas_by_id(list(numbers.values()))
+        return {visual: formulas[number] for visual, number in numbers.items()}
 
 
 def thread_search(
@@ -98,7 +99,7 @@ def thread_search(
         raise PorismError(f"alpha is {alpha:g}", fix="write a number from 0 to 1")
     if tuples not in _RULES:
         raise PorismError(f"tuples are {tuples}", fix=f"write {' or '.join(_RULES)}")
-    build = partial(_build_threads, context.collection, context.progress)
+    build = partial(_build_threads, context.content, context.progress)
     index = InvertedIndex.open(context.cached("mathdowers-threads", "L8", build, CODE))
     return ThreadSearch(index, alpha, _RULES[tuples], _word_lists(context, lists))
 
@@ -107,24 +108,24 @@ def formula_search(context: SystemContext, alpha: float = 0.18, latex: bool = Fa
     """Make the retriever of the Task 2 runs. With `latex`, words of the LaTeX count as words, with weight 1 - `alpha`."""
     if not 0 <= alpha <= 1:
         raise PorismError(f"alpha is {alpha:g}", fix="write a number from 0 to 1")
-    build = partial(_build_formulas, context.collection, context.progress, latex)
+    build = partial(_build_formulas, context.content, context.progress, latex)
     folder = context.cached("mathdowers-formulas", latex, build, CODE)
-    return FormulaSearch(folder, context.collection, alpha, latex)
+    return FormulaSearch(folder, context.content, alpha, latex)
 
 
-def _build_threads(collection: Collection, progress: Progress, folder: Path) -> None:
-    answers = sum(1 for _ in collection.posts("answer"))
+def _build_threads(content: Content, progress: Progress, folder: Path) -> None:
+    answers = sum(1 for _ in content.posts("answer"))
     with progress.stage("MathDowers: pages of threads", answers) as advance:
-        invert(_counted(ThreadDocuments(collection), advance)).save(folder)
+        invert(_counted(ThreadDocuments(content), advance)).save(folder)
 
 
-def _build_formulas(collection: Collection, progress: Progress, latex: bool, folder: Path) -> None:
+def _build_formulas(content: Content, progress: Progress, latex: bool, folder: Path) -> None:
     numbers: list[int] = []
 
-    with progress.stage("MathDowers: formulas", collection.count("visuals")) as advance:
+    with progress.stage("MathDowers: formulas", content.count("visuals")) as advance:
 
         def documents() -> Iterator[Document]:
-            for document, formula in formula_documents(collection, latex):
+            for document, formula in formula_documents(content, latex):
                 numbers.append(formula.id)
                 advance(1)
                 yield document

@@ -63,7 +63,7 @@ class TextVectors:
 def answer_vectors(context: SystemContext, chosen: ChosenModel, form: TextForm, length: int) -> TextVectors:
     """Return the vectors of all answers; systems with the same form of text and model share them."""
     form = form if not isinstance(form, InputFormat) else form.for_model(chosen.directory)
-    documents = partial(answer_texts, context.collection, form)
+    documents = partial(answer_texts, context.content, form)
     return TextVectors(context, "answer-vectors", chosen, form.key, documents, length, form_code(form))
 
 

@@ -11,7 +11,6 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import TextDocument
+from porism.systems.lexical.documents import TextDocument, batched
 
 Ints = npt.NDArray[np.int64]
 Halves = npt.NDArray[np.float16]
@@ -93,7 +92,7 @@ def encoded_documents(
 
 
 def _build(context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, folder: Path) -> None:
-    part = hashlib.sha256(f"{key} {context.collection.digest}".encode()).hexdigest()[:16]
+    part = hashlib.sha256(f"{key} {context.content.digest}".encode()).hexdigest()[:16]
     blocks = context.cache / f"{name}-{part}.blocks"
     try:
         digests = _write_blocks(context, name, key, documents, encode, blocks)
@@ -115,7 +114,7 @@ def _write_blocks(
     total = sum(1 for _ in documents())
     digests = []
     with context.progress.stage(f"{name}: encoding {total:,} documents", total) as advance:
-        for block in _batches(documents()):
+        for block in batched(documents(), BLOCK):
             digest = _digest(block)
             if not (blocks / f"{digest}.npz").is_file():
                 found = earlier[digest]() if digest in earlier else _encoded(block, encode)
@@ -123,12 +122,6 @@ def _write_blocks(
             digests.append(digest)
             advance(len(block))
     return digests
-
-
-def _batches(documents: Iterable[TextDocument]) -> Iterator[list[TextDocument]]:
-    stream = iter(documents)
-    while block := list(islice(stream, BLOCK)):
-        yield block
 
 
 def _digest(block: Sequence[TextDocument]) -> str:

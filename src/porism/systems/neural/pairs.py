@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.systems.declared.context import SystemContext
 from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.dense import answer_vectors
@@ -39,20 +39,20 @@ def open_pair_scorer(context: SystemContext, cross_encoder: str, form: TextForm,
     chosen = chosen_model(cross_encoder, context.models)
     if chosen.directory.kind == "bi-encoder":
         return CosinePairs(context, chosen, form)
-    return CrossPairs(context.collection, chosen, form, length)
+    return CrossPairs(context.content, chosen, form, length)
 
 
 class CrossPairs:
     """Pairs scored by a cross-encoder."""
 
-    def __init__(self, collection: Collection, chosen: ChosenModel, form: TextForm, length: int) -> None:
-        self._collection, self.form = collection, form
+    def __init__(self, content: Content, chosen: ChosenModel, form: TextForm, length: int) -> None:
+        self._content, self.form = content, form
         self._model = open_cross_encoder(chosen.directory, length)
         self.use = chosen.use(f"cross-encoder, {self._model.record.length} tokens of a pair")
 
     def scores(self, query: str, answers: Ints) -> Floats:
         """Return the logit of each pair."""
-        posts = self._collection.posts_by_id(answers.tolist())
+        posts = self._content.posts_by_id(answers.tolist())
         pairs = [(query, self.form.text(posts[answer].body)) for answer in answers.tolist()]
         return self._model.score(pairs).astype(np.float64)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from porism.corpus.content import Content
 from porism.corpus.post import Post
-from porism.corpus.store.collection import Collection
 from porism.models.directory import ModelDirectory
 from porism.records import Topic
 from porism.systems.lexical.documents import TextDocument
@@ -91,15 +91,15 @@ def form_code(form: TextForm) -> tuple[str, ...]:
     return (__name__, type(form).__module__)
 
 
-def answer_texts(collection: Collection, form: TextForm) -> Iterator[TextDocument]:
+def answer_texts(content: Content, form: TextForm) -> Iterator[TextDocument]:
     """Yield the body of each answer, in the order of ids."""
-    for answer in collection.posts("answer"):
+    for answer in content.posts("answer"):
         yield TextDocument(answer.id, form.text(answer.body))
 
 
-def question_texts(collection: Collection, form: TextForm) -> Iterator[TextDocument]:
+def question_texts(content: Content, form: TextForm) -> Iterator[TextDocument]:
     """Yield title and body of each question, in the order of ids."""
-    for question in collection.posts("question"):
+    for question in content.posts("question"):
         yield TextDocument(question.id, question_text(question, form))
 
 

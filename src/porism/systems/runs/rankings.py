@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from porism.corpus.content import Content
 from porism.corpus.post import Formula
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking
 from porism.records import Topic
@@ -24,16 +24,14 @@ class TopicRanking(NamedTuple):
     ranking: Ranking
 
 
-def topic_ranking(retriever: Retriever, collection: Collection, topic: Topic, task: int, k: int) -> Ranking:
+def topic_ranking(retriever: Retriever, content: Content, topic: Topic, task: int, k: int) -> Ranking:
     """Return the best k hits of a system for a topic."""
-    return _formulas(retriever, collection, topic, k) if task == 2 else _posts(retriever, topic, k)
+    return _formulas(retriever, content, topic, k) if task == 2 else _posts(retriever, topic, k)
 
 
-def formula_rankings(
-    retriever: Retriever, collection: Collection, topics: Sequence[Topic], k: int
-) -> Iterator[TopicRanking]:
+def formula_rankings(retriever: Retriever, content: Content, topics: Sequence[Topic], k: int) -> Iterator[TopicRanking]:
     """Yield each topic with formulas."""
-    return (TopicRanking(topic.id, topic_ranking(retriever, collection, topic, 2, k)) for topic in topics)
+    return (TopicRanking(topic.id, topic_ranking(retriever, content, topic, 2, k)) for topic in topics)
 
 
 def _posts(retriever: Retriever, topic: Topic, k: int) -> Ranking:
@@ -41,25 +39,32 @@ def _posts(retriever: Retriever, topic: Topic, k: int) -> Ranking:
     return Ranking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
 
 
-def _formulas(retriever: Retriever, collection: Collection, topic: Topic, k: int) -> Ranking:
+def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> Ranking:
     """Return one instance of each visual id: that which the system names, or the first that may be returned."""
     if not topic.latex:
         raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
-    choose = retriever.instance if isinstance(retriever, System) and retriever.names_instances else None
+    hits = retriever.search(topic_query(topic, 2), SPARE * k)
+    if isinstance(retriever, System) and retriever.names_instances:
+        places = retriever.instances(hits.ids.tolist())
+    else:
+        places = returnable_instances(content, hits.ids.tolist())
     items: list[str] = []
     posts: list[str] = []
     scores: list[float] = []
-    for hit in retriever.search(topic_query(topic, 2), SPARE * k):
-        place = choose(hit.id) if choose else returnable_instance(collection, hit.id)
-        if place is not None and len(items) < k:
-            items.append(str(place.id if place.post_id else hit.id))
-            posts.append(str(place.post_id) if place.post_id else "-")
-            scores.append(hit.score)
+    for hit in [hit for hit in hits if hit.id in places][: max(k, 0)]:
+        place = places[hit.id]
+        items.append(str(place.id if place.post_id else hit.id))
+        posts.append(str(place.post_id) if place.post_id else "-")
+        scores.append(hit.score)
     return Ranking(items, scores, posts)
 
 
-def returnable_instance(collection: Collection, visual_id: int) -> Formula | None:
-    """Return the instance that represents a visual id in a run: the first in a question or an answer that may be returned."""
-    instances = (one for one in collection.instances(visual_id) if one.kind != "comment" and collection.is_listed(one))
-    allowed = (one for one in instances if one.issue not in ("d", "dv"))
-    return next(allowed, None)
+def returnable_instances(content: Content, visual_ids: Sequence[int]) -> dict[int, Formula]:
+    """Return the instance that represents each visual id in a run: the first in a question or an answer that may be returned."""
+    found = {visual: _first_returnable(content, own) for visual, own in content.instances(visual_ids).items()}
+    return {visual: formula for visual, formula in found.items() if formula is not None}
+
+
+def _first_returnable(content: Content, formulas: Iterable[Formula]) -> Formula | None:
+    listed = (one for one in formulas if one.kind != "comment" and content.is_listed(one))
+    return next((one for one in listed if one.issue not in ("d", "dv")), None)

@@ -111,7 +111,7 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     queries = read_hand_queries(options.queries) if options.queries else None
     cache = Path(options.cache) if options.cache else index / CACHE
     context = SystemContext(
-        engine.index, engine.collection, task, cache, queries, options.progress, options.overrides, options.models
+        engine.index, engine.content, task, cache, queries, options.progress, options.overrides, options.models
     )
     retriever: Maker = (
         load_answerer(name, engine, context)
@@ -132,7 +132,7 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
         raise PorismError(
             f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
         )
-    record = _record(retriever, engine.collection.digest, task, done, options, time.perf_counter() - began, queries)
+    record = _record(retriever, engine.content.digest, task, done, options, time.perf_counter() - began, queries)
     if name == DEFAULT and engine.index.encoded:
         encoder = engine.index.encoded.encoder.entry.model.as_dict()
         record = replace(record, options={**record.options, "encoder": encoder})
@@ -164,7 +164,7 @@ def _search(retriever: Maker, engine: Engine, topic: Topic, task: int, options: 
         if isinstance(retriever, AnswerSystem):
             answer = retriever.answer(topic)
         else:
-            ranking = topic_ranking(retriever, engine.collection, topic, task, options.k)
+            ranking = topic_ranking(retriever, engine.content, topic, task, options.k)
     except PorismError as error:
         place = f"topic {topic.id}, {error.where}" if error.where else f"topic {topic.id}"
         raise PorismError(error.message, where=place, fix=error.fix) from error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.records import Topic
+from porism.systems.lexical.documents import batched
 from porism.systems.mathdowers.documents import FormulaTokens
 from porism.systems.mathdowers.queries import placed_formulas
 from porism.systems.mathdowers.tuples import TANGENT_L_2021, math_tokens
@@ -74,20 +75,21 @@ def line_of(segments: list[Segment], with_latex: bool) -> Line:
 class PostLines:
     """Lines of the posts of a collection and of topics in one representation."""
 
-    def __init__(self, collection: Collection, representation: Representation) -> None:
-        self._collection = collection
+    def __init__(self, content: Content, representation: Representation) -> None:
+        self._content = content
         self._representation = representation
-        self._tuples = FormulaTokens(collection, TANGENT_L_2021) if representation == "tangentl" else None
+        self._tuples = FormulaTokens(content, TANGENT_L_2021) if representation == "tangentl" else None
 
-    def of_text(self, text: Text, whole: bool = False) -> Iterator[Line]:
-        """Yield the lines of a field of the collection."""
-        for segments in paragraphs(text, whole):
-            if self._tuples is None:
-                yield line_of(segments, self._representation == "text+latex")
-            else:
-                for segment in segments:
-                    if segment.kind == "formula":
-                        yield _tuple_line(self._tuples.of_expression(segment.expression_id))
+    def of_texts(self, texts: Sequence[Text], whole: bool = False) -> Iterator[list[Line]]:
+        """Yield the lines of each of some fields of the collection, which are read together."""
+        if self._tuples is None:
+            for text in texts:
+                yield [line_of(one, self._representation == "text+latex") for one in paragraphs(text, whole)]
+            return
+        tokens = self._tuples.of_texts(texts)
+        for text in texts:
+            formulas = (one for segments in paragraphs(text, whole) for one in segments if one.is_formula)
+            yield [_tuple_line(tokens[one.expression_id]) for one in formulas]
 
     def of_topic(self, topic: Topic, field: Literal["title", "question"]) -> Iterator[Line]:
         """Yield the lines of a field of a topic; a question without paragraphs is one."""
@@ -111,8 +113,9 @@ class PostLines:
             yield from self._bodies()
 
     def _bodies(self) -> Iterator[Line]:
-        for post in self._collection.posts():
-            yield from (line for line in self.of_text(post.body) if line.pieces)
+        for posts in batched(self._content.posts()):
+            for lines in self.of_texts([post.body for post in posts]):
+                yield from (line for line in lines if line.pieces)
 
 
 def _tuple_line(tokens: list[str]) -> Line:

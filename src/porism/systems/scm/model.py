@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -15,6 +15,7 @@ from scipy import sparse
 from porism.models.token_vectors import TokenEncoder
 from porism.records import Topic
 from porism.systems.declared.context import SystemContext
+from porism.systems.lexical.documents import batched
 from porism.systems.scm import byte_pairs
 from porism.systems.scm.byte_pairs import (
     LATEX_FILE,
@@ -82,7 +83,7 @@ def open_model(context: SystemContext, options: ModelOptions, encoder: TokenEnco
         f"scm-answers-{kind}", asdict(options), partial(_build_answers, context, options, tokens, vectors), CODE
     )
     return SoftModel(
-        PostLines(context.collection, kind),
+        PostLines(context.content, kind),
         _tokenizer(options, tokens),
         Vocabulary.open(tokens),
         _combined(tokens, vectors, options.alpha),
@@ -104,7 +105,7 @@ def _combined(tokens: Path, vectors: Path, alpha: float) -> sparse.csr_matrix:
 
 
 def _build_tokens(context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None, folder: Path) -> None:
-    lines = PostLines(context.collection, options.representation)
+    lines = PostLines(context.content, options.representation)
     progress = context.progress
     if encoder is not None:
         encoder.save_tokenizer(folder / MODEL_FILE)
@@ -154,7 +155,7 @@ def _build_vectors(
 
 def _encoded(context: SystemContext, options: ModelOptions, encoder: TokenEncoder) -> TokenVectors:
     """Return token vectors of a transformer, averaged over the training lines."""
-    training = PostLines(context.collection, options.representation).training()
+    training = PostLines(context.content, options.representation).training()
     chosen = islice(training, options.lines) if options.lines else training
     with context.progress.stage(f"SCM: vectors of {options.representation} by layer {encoder.layer}") as advance:
         return TokenVectors(*encoder.mean_vectors((line_text(line) for line in chosen), advance))
@@ -181,29 +182,28 @@ def _in_vocabulary(
 
 
 def _build_answers(context: SystemContext, options: ModelOptions, tokens: Path, vectors: Path, folder: Path) -> None:
-    collection, vocabulary = context.collection, Vocabulary.open(tokens)
-    lines, tokenizer = PostLines(collection, options.representation), _tokenizer(options, tokens)
+    content, vocabulary = context.content, Vocabulary.open(tokens)
+    lines, tokenizer = PostLines(content, options.representation), _tokenizer(options, tokens)
     ids: list[int] = []
     entries: list[dict[int, float]] = []
     with context.progress.stage(f"SCM: answers as {options.representation}") as advance:
-        for answer in collection.posts("answer"):
-            title = collection.title(answer.thread_id)
-            counts = vocabulary.counts(_tokens_of(lines.of_text(answer.body), tokenizer))
-            for code, count in vocabulary.counts(_title_tokens(lines, title, tokenizer)).items():
-                counts[code] = counts.get(code, 0) + options.gamma * count
-            ids.append(answer.id)
-            entries.append(vocabulary.weights(counts))
-            advance(1)
+        for answers in batched(content.posts("answer")):
+            found = content.titles_by_id([answer.thread_id for answer in answers])
+            titles = lines.of_texts([found.get(answer.thread_id, Text("")) for answer in answers], whole=True)
+            bodies = lines.of_texts([answer.body for answer in answers])
+            for answer, title, body in zip(answers, titles, bodies, strict=True):
+                counts = vocabulary.counts(_tokens_of(body, tokenizer))
+                for code, count in vocabulary.counts(_tokens_of(title, tokenizer)).items():
+                    counts[code] = counts.get(code, 0) + options.gamma * count
+                ids.append(answer.id)
+                entries.append(vocabulary.weights(counts))
+                advance(1)
     matrix = _rows(entries, len(vocabulary.tokens))
     sparse.save_npz(folder / _ANSWERS, _length_kept(matrix, _combined(tokens, vectors, options.alpha)))
     np.save(folder / _IDS, np.array(ids, np.int64))
 
 
-def _title_tokens(lines: PostLines, title: Text | None, tokenizer: LineTokens) -> list[str]:
-    return [] if title is None else _tokens_of(lines.of_text(title, whole=True), tokenizer)
-
-
-def _tokens_of(lines: Iterator[Line], tokenizer: LineTokens) -> list[str]:
+def _tokens_of(lines: Iterable[Line], tokenizer: LineTokens) -> list[str]:
     return [token for line in lines for token in tokenizer.tokens(line)]
 
 

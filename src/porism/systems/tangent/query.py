@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.binary import Trees
 from porism.records import TopicFormula
@@ -10,9 +10,9 @@ from porism.search.query import ReadQuery
 from porism.systems.queries.topic_query import query_formula
 
 
-def reads_official(collection: Collection) -> bool:
+def reads_official(content: Content) -> bool:
     """Return whether the trees of a collection were read from official MathML; those of queries then are, too."""
-    return bool(collection.manifest["options"].get("trees") == "official")
+    return bool(content.facts["options"].get("trees") == "official")
 
 
 def searched_formula(query: ReadQuery, official: bool) -> Parsed | None:

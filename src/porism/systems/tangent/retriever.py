@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.records import Explanation
 from porism.search.query import ReadQuery
@@ -35,18 +35,18 @@ class AnswerLists(NamedTuple):
 def tangent_s(context: SystemContext, candidates: int = 2000, pool: Pooling = "last") -> Retriever:
     """Tangent-S. `candidates` trees of each kind are aligned; `pool` says which of an answer's formulas gives its score."""
     search = open_search(context)
-    official = reads_official(context.collection)
+    official = reads_official(context.content)
     if context.task == 2:
         return FormulaSearch(search, candidates, official)
-    folder = context.cached("formula-answers", None, partial(_write_answers, context.collection))
+    folder = context.cached("formula-answers", None, partial(_write_answers, context.content))
     lists = AnswerLists(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in AnswerLists._fields))
     return AnswerSearch(search, candidates, official, lists, pool)
 
 
 def open_trees(context: SystemContext) -> CollectionTrees:
     """Return the trees of the collection; they are written beside the index once."""
-    collection, progress = context.collection, context.progress
-    folder = context.cached("trees", None, lambda folder: write_trees(collection, folder, progress), TREE_CODE)
+    content, progress = context.content, context.progress
+    folder = context.cached("trees", None, lambda folder: write_trees(content, folder, progress), TREE_CODE)
     return read_trees(folder)
 
 
@@ -70,10 +70,10 @@ def _read_pairs(folder: Path) -> PairIndex:
     return PairIndex(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in PairIndex._fields))
 
 
-def _write_answers(collection: Collection, folder: Path) -> None:
+def _write_answers(content: Content, folder: Path) -> None:
     """Write for each visual id the answers whose text contains it, in the order of formulas."""
-    visuals = np.array([visual.id for visual in collection.visuals()], np.int64)
-    pairs = [(one.visual_id, one.post_id) for one in collection.formulas() if one.kind == "answer"]
+    visuals = np.array([visual.id for visual in content.visuals()], np.int64)
+    pairs = [(one.visual_id, one.post_id) for one in content.formulas() if one.kind == "answer"]
     columns = np.array(pairs, np.int64).reshape(-1, 2)
     order = np.argsort(columns[:, 0], kind="stable")
     columns = columns[order]

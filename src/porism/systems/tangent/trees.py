@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.formula.binary import Trees, unpack
 from porism.formula.tree import Node
 from porism.progress import Progress, Silent
@@ -44,18 +44,18 @@ class VisualTrees(NamedTuple):
     latex: str
 
 
-def visual_trees(collection: Collection) -> Iterator[VisualTrees]:
+def visual_trees(content: Content) -> Iterator[VisualTrees]:
     """Yield the trees of every visual id, in the order of expressions."""
     visuals: dict[int, list[int]] = defaultdict(list)
-    for visual in collection.visuals():
+    for visual in content.visuals():
         visuals[visual.expression_id].append(visual.id)
-    for expression in collection.expressions():
+    for expression in content.expressions():
         for visual_id in visuals.get(expression.id, ()):
             yield VisualTrees(visual_id, unpack(expression.trees), expression.latex)
 
 
 def write_trees(
-    collection: Collection,
+    content: Content,
     folder: Path,
     progress: Progress | None = None,
     reshape: Callable[[Node], Node] | None = None,
@@ -63,8 +63,8 @@ def write_trees(
     """Write the trees of a collection to a folder. `reshape` changes each layout tree before it is stored."""
     layout, operators = ForestBuilder(), ForestBuilder()
     rows: list[tuple[int, int, int]] = []
-    with (progress or Silent()).stage("trees", collection.count("visuals")) as advance:
-        for visual_id, trees, _ in visual_trees(collection):
+    with (progress or Silent()).stage("trees", content.count("visuals")) as advance:
+        for visual_id, trees, _ in visual_trees(content):
             rows.append((visual_id, layout.add(trees.layout), operators.add(trees.operators)))
             advance(1)
     columns = np.array(rows, np.int64).reshape(-1, 3)
@@ -77,13 +77,13 @@ def write_trees(
 
 
 def write_layout(
-    collection: Collection, reshape: Callable[[Node], Node], folder: Path, progress: Progress | None = None
+    content: Content, reshape: Callable[[Node], Node], folder: Path, progress: Progress | None = None
 ) -> None:
     """Write the layout trees of a collection to a folder, each changed by `reshape`; the order of visual ids is that of `write_trees`."""
     builder = ForestBuilder()
     rows: list[tuple[int, int]] = []
-    with (progress or Silent()).stage("layout trees", collection.count("visuals")) as advance:
-        for visual_id, trees, _ in visual_trees(collection):
+    with (progress or Silent()).stage("layout trees", content.count("visuals")) as advance:
+        for visual_id, trees, _ in visual_trees(content):
             rows.append((visual_id, builder.add(reshape(trees.layout))))
             advance(1)
     columns = np.array(rows, np.int64).reshape(-1, 2)

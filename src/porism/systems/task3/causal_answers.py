@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.models.causal import CausalGenerator, GenerationSettings
 from porism.search.generation.answer_text import fit, fitting_text, join
 from porism.search.query import ReadQuery
@@ -17,7 +17,7 @@ from porism.systems.answerer import Answerer, Cost, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.neural.chosen_models import chosen_model
 from porism.systems.queries.topic_query import topic_of
-from porism.systems.task3.posts import post_sentences, topic_texts
+from porism.systems.task3.posts import first_sentences, topic_texts
 
 QUESTION, HINT, ANSWER = "Question: ", "\n\nHint: ", "\n\nAnswer:"
 HINT_LENGTH = 300  # characters
@@ -43,7 +43,7 @@ def causal_answer(
         beams=beams,
         length_penalty=length_penalty,
     )
-    made = CausalAnswerer(context.collection, model, settings, hints, shortest_of)
+    made = CausalAnswerer(context.content, model, settings, hints, shortest_of)
     made.models = (chosen.use(f"causal, {settings.max_tokens} new tokens, {model.length} positions"),)
     return made
 
@@ -55,13 +55,13 @@ class CausalAnswerer(Answerer):
 
     def __init__(
         self,
-        collection: Collection,
+        content: Content,
         model: CausalGenerator,
         settings: GenerationSettings,
         hints: bool,
         shortest_of: int,
     ) -> None:
-        self._collection, self._model, self._settings = collection, model, settings
+        self._content, self._model, self._settings = content, model, settings
         self._hints, self._attempts = hints, max(1, shortest_of)
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
@@ -79,6 +79,7 @@ class CausalAnswerer(Answerer):
     def _prompt(self, query: ReadQuery, ranking: Ranking) -> str:
         topic = topic_texts(topic_of(query))
         hint = ""
-        for hit in ranking.top(1) if self._hints else ():
-            hint = HINT + join(fit(post_sentences(self._collection, hit.id), HINT_LENGTH))
+        if self._hints:
+            for sentences in first_sentences(self._content, ranking).values():
+                hint = HINT + join(fit(sentences, HINT_LENGTH))
         return f"{QUESTION}{topic.title}\n{topic.body}{hint}{ANSWER}"

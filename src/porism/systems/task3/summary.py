@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.models.encoder import BiEncoder
 from porism.search.generation.answer_text import MAX_LENGTH, as_text, fit, join
 from porism.search.query import ReadQuery
@@ -20,7 +20,7 @@ from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.neural.chosen_models import chosen_model
 from porism.systems.neural.opening import open_bi_encoder
-from porism.systems.task3.posts import post_sentences
+from porism.systems.task3.posts import first_sentences
 from porism.text.segment import Segment
 
 Floats = npt.NDArray[np.float32]
@@ -32,7 +32,7 @@ def extractive_summary(context: SystemContext, bi_encoder: str, length: int = 25
     chosen = chosen_model(bi_encoder, context.models)
     model = open_bi_encoder(chosen.directory, length)
     use = chosen.use(f"vectors of sentences, {model.record.pooling}, {model.record.length} tokens")
-    made = Summary(context.collection, model, limit)
+    made = Summary(context.content, model, limit)
     made.models = (use,)
     return made
 
@@ -42,17 +42,16 @@ class Summary(Answerer):
 
     depth = 1
 
-    def __init__(self, collection: Collection, model: BiEncoder, limit: int) -> None:
-        self._collection, self._model, self._limit = collection, model, limit
+    def __init__(self, content: Content, model: BiEncoder, limit: int) -> None:
+        self._content, self._model, self._limit = content, model, limit
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the whole answer if it fits, else its summary; nothing without a hit."""
-        for hit in ranking.top(1):
-            sentences = post_sentences(self._collection, hit.id)
+        for number, sentences in first_sentences(self._content, ranking).items():
             if len(join(sentences)) > self._limit:
                 vectors = self._model.encode([as_text(sentence) for sentence in sentences])
                 sentences = summary_of(sentences, vectors, self._limit)
-            return WrittenAnswer(join(fit(sentences, self._limit)), str(hit.id))
+            return WrittenAnswer(join(fit(sentences, self._limit)), str(number))
         return WrittenAnswer("")
 
 

@@ -6,18 +6,18 @@ Windows are 5 to 9 consecutive sentences, or begin with the post and have 5 sent
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.search.generation.answer_text import as_text, fit, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.queries.topic_query import topic_of
-from porism.systems.task3.posts import post_sentences
+from porism.systems.task3.posts import first_sentences
 from porism.systems.task3.scorers import PassageScorer, Scorer, make_scorer
 from porism.text.segment import Segment
 
@@ -64,13 +64,13 @@ def sentence_windows(
 ) -> Answerer:
     """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
     return BestWindow(
-        context.collection, WindowShape(start), choose, posts, limit, make_scorer(scorer, late_interaction, context)
+        context.content, WindowShape(start), choose, posts, limit, make_scorer(scorer, late_interaction, context)
     )
 
 
 def longest_prefix(context: SystemContext, limit: int = LONGEST) -> Answerer:
     """Return the longest beginning of the first post that fits."""
-    return LongestPrefix(context.collection, limit)
+    return LongestPrefix(context.content, limit)
 
 
 class LongestPrefix(Answerer):
@@ -78,15 +78,13 @@ class LongestPrefix(Answerer):
 
     depth = 1
 
-    def __init__(self, collection: Collection, limit: int) -> None:
-        self._collection = collection
+    def __init__(self, content: Content, limit: int) -> None:
+        self._content = content
         self._limit = limit
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return as many whole sentences as fit; nothing without a hit."""
-        for hit in ranking.top(1):
-            return prefix_answer(hit.id, post_sentences(self._collection, hit.id), self._limit)
-        return WrittenAnswer("")
+        return first_prefix(first_sentences(self._content, ranking), self._limit)
 
 
 class BestWindow(Answerer):
@@ -94,7 +92,7 @@ class BestWindow(Answerer):
 
     def __init__(
         self,
-        collection: Collection,
+        content: Content,
         shape: WindowShape,
         choose: Literal["best", "longest"],
         posts: int,
@@ -103,12 +101,12 @@ class BestWindow(Answerer):
     ) -> None:
         self.depth = posts
         self.models = scorer.models
-        self._collection, self._shape, self._choose = collection, shape, choose
+        self._content, self._shape, self._choose = content, shape, choose
         self._limit, self._scorer = limit, scorer
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a hit."""
-        posts = {hit.id: post_sentences(self._collection, hit.id) for hit in ranking.top(self.depth)}
+        posts = first_sentences(self._content, ranking, self.depth)
         windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
         if windows:
             scores = self._scorer.scores(topic_of(query), [window.pieces for window in windows])
@@ -116,7 +114,7 @@ class BestWindow(Answerer):
             if self._choose == "longest":
                 best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
             return WrittenAnswer(best.text, str(best.post_id))
-        return next((prefix_answer(*post, self._limit) for post in posts.items()), WrittenAnswer(""))
+        return first_prefix(posts, self._limit)
 
     def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
         for places in self._shape.windows(len(sentences)):
@@ -126,6 +124,8 @@ class BestWindow(Answerer):
                 yield Window(post_id, pieces, text)
 
 
-def prefix_answer(post_id: int, sentences: Sequence[Sequence[Segment]], limit: int) -> WrittenAnswer:
-    """Return the first sentences of a post that fit."""
-    return WrittenAnswer(join(fit(sentences, limit)), str(post_id))
+def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -> WrittenAnswer:
+    """Return the first sentences of the first post that fit; nothing without a post."""
+    for number, sentences in posts.items():
+        return WrittenAnswer(join(fit(sentences, limit)), str(number))
+    return WrittenAnswer("")

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from porism.corpus.store.collection import Collection
 from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
@@ -16,6 +15,7 @@ from porism.evaluate.runs.run import Ranking, Run, read_run
 from porism.evaluate.runs.visual_ids import to_visual_ids
 from porism.files import atomic_file
 from porism.progress import Progress
+from porism.store import open_content
 from porism.systems.declared.declaration import find_declaration
 from porism.systems.declared.pipeline import used_parts
 from porism.systems.loading import is_declared
@@ -97,8 +97,7 @@ def by_visual_id(place: Workplace, run: Run, test: TestSet) -> Run:
 
 @lru_cache(4)
 def _visual_ids(collection: Path) -> Mapping[str, str]:
-    with Collection.open(collection) as opened:
-        return {str(one.id): str(one.visual_id) for one in opened.formulas() if one.post_id}
+    return {str(one.id): str(one.visual_id) for one in open_content(collection).formulas() if one.post_id}
 
 
 def _fidelity(place: Workplace, system: str, run: Run, test: TestSet) -> Mapping[str, float]:

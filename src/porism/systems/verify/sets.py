@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.progress import Progress
 from porism.records import Topic
+from porism.store import open_content
 from porism.store.embedded.build import build_index
 from porism.store.embedded.manifest import SEARCH, read_manifest
 
@@ -176,15 +176,13 @@ class Workplace:
             build([open_source(self.data / SOURCES[test.source], "")], collection)
         if not _is_current_index(index, collection):
             _remove(index)
-            with Collection.open(collection) as opened:
-                build_index(opened, index, progress=progress)
+            build_index(open_content(collection), index, progress=progress)  # type: ignore[arg-type]
         return index
 
 
 def _is_current(collection: Path) -> bool:
     try:
-        with Collection.open(collection) as opened:
-            opened.check_formulas()
+        open_content(collection).check_formulas()
     except PorismError:
         return False
     return True
@@ -192,8 +190,7 @@ def _is_current(collection: Path) -> bool:
 
 def _is_current_index(index: Path, collection: Path) -> bool:
     try:
-        with Collection.open(collection) as opened:
-            read_manifest(index, SEARCH, collection=opened.digest)
+        read_manifest(index, SEARCH, collection=open_content(collection).digest)
     except PorismError:
         return False
     return True

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.progress import Progress
 from porism.systems.tangent.trees import visual_trees
 from porism.systems.xyphoc.phoc import Boxes, Levels, region_bits
@@ -50,9 +50,9 @@ class SymbolBits(NamedTuple):
     bits: npt.NDArray[np.uint64]
 
 
-def layout_boxes(collection: Collection) -> Iterator[FormulaBoxes]:
+def layout_boxes(content: Content) -> Iterator[FormulaBoxes]:
     """Yield the boxes of every visual id by our own layout model."""
-    for visual_id, trees, _ in visual_trees(collection):
+    for visual_id, trees, _ in visual_trees(content):
         yield FormulaBoxes(visual_id, typeset(trees.layout))
 
 

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.safe_path import program, safe_environment
 from porism.systems.tangent.trees import visual_trees
@@ -38,10 +38,10 @@ def _script() -> Traversable:
     return files("porism.systems.xyphoc").joinpath("mathjax.js")
 
 
-def collection_boxes(collection: Collection) -> Iterator[FormulaBoxes]:
+def collection_boxes(content: Content) -> Iterator[FormulaBoxes]:
     """Yield the boxes of every visual id; a formula that MathJax cannot read has none."""
     visuals, formulas = [], []
-    for visual_id, _, latex in visual_trees(collection):
+    for visual_id, _, latex in visual_trees(content):
         visuals.append(visual_id)
         formulas.append(latex)
     for visual_id, boxes in zip(visuals, _typeset(formulas), strict=True):

@@ -43,19 +43,19 @@ def xy_phoc(
 ) -> Retriever:
     """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels; `boxes` says where glyph boxes come
     from: our own layout model, or MathJax's SVG, which needs node and the npm package mathjax."""
-    collection = context.collection
+    content = context.content
     if boxes == "mathjax":
         mathjax.check()
     made = mathjax.collection_boxes if boxes == "mathjax" else layout_boxes
-    total = collection.count("visuals")
+    total = content.count("visuals")
     folder = context.cached(
         "glyph-boxes",
         mathjax.script_digest() if boxes == "mathjax" else boxes,
-        lambda place: write_boxes(made(collection), total, context.progress, place),
+        lambda place: write_boxes(made(content), total, context.progress, place),
         _CODE,
     )
     store = read_boxes(folder)
-    return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(collection))
+    return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(content))
 
 
 class PhocSearch(Retriever):
