@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store.segments.answers import TOLERANCE, answers_of
-from store.segments.site import Site, index_site, make_site
 
 import porism
 from porism.corpus.build import fields
@@ -29,6 +27,8 @@ from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.updating import update_from_lines
 from porism.store.embedded.segments.writer import IndexWriter
+from store.segments.answers import TOLERANCE, answers_of
+from store.segments.site import Site, index_site, make_site
 
 
 @pytest.fixture

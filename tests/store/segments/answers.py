@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from store.segments.site import FORMULAS, QUERIES
-
 import porism
 from porism.search.engine import Engine
+from store.segments.site import FORMULAS, QUERIES
 
 TOLERANCE = (
     1e-6  # of scores: formulas are compared in single precision, and their sums depend on the order of label ids

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store.segments.answers import answers_of, assert_same
-from store.segments.site import index_site, make_site
 
 import porism
 from porism.corpus.sources.raw import RawPost
@@ -27,6 +25,8 @@ from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge, merge_start
 from porism.store.embedded.segments.opening import Segment, open_segment
 from porism.store.embedded.segments.writer import FOLDER, IndexWriter, open_collection_of
+from store.segments.answers import answers_of, assert_same
+from store.segments.site import index_site, make_site
 
 KILLS = 20
 MOMENT = 0.6  # seconds at most until a writer is killed

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from store.segments.answers import assert_same
-from store.segments.site import Site, index_site, make_site
 
 import porism
 from porism.integrity import describe_file
@@ -21,6 +19,8 @@ from porism.store.embedded.manifest import read_manifest, save_manifest
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.protocols import Term
+from store.segments.answers import assert_same
+from store.segments.site import Site, index_site, make_site
 
 SAMPLE = (
     Term("words", "prime", 2.0),

@@ -6,8 +6,6 @@ import io
 from pathlib import Path
 
 import pytest
-from store.segments.answers import assert_same
-from store.segments.site import MemorySource, Site, index_site, make_site
 
 import porism
 from porism.cli import main
@@ -18,6 +16,8 @@ from porism.errors import PorismError
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.updating import update_from_lines, update_from_source
+from store.segments.answers import assert_same
+from store.segments.site import MemorySource, Site, index_site, make_site
 
 NOTES = {
     "roots.md": "# Irrational roots\n\nSuppose $\\sqrt{2}=p/q$.\n",

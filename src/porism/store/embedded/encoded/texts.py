@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.text.render import plain_text
 from porism.text.segment import Text
 
@@ -35,15 +35,16 @@ def question_text(title: Text, body: Text) -> str:
     return f"{model_text(title)}\n{model_text(body)}".strip()
 
 
-def post_texts(collection: Collection, field: EncodedField, questions: Sequence[int]) -> Iterator[PostText]:
+def post_texts(content: Content, field: EncodedField, questions: Sequence[int]) -> Iterator[PostText]:
     """Yield the texts of a field of the threads of these questions, in their order."""
     for start in range(0, len(questions), BATCH):
         batch = [int(number) for number in questions[start : start + BATCH]]
         if field == "answers":
-            for number in batch:
-                yield from (PostText(answer.id, model_text(answer.body)) for answer in collection.answers(number))
+            answers = content.answers_by_question(batch)
+            own = (answer for number in batch for answer in answers.get(number, ()))
+            yield from (PostText(answer.id, model_text(answer.body)) for answer in own)
             continue
-        posts = collection.posts_by_id(batch)
+        posts = content.posts_by_id(batch)
         for number in batch:
             post = posts[number]
             text = model_text(post.title) if field == "titles" else question_text(post.title, post.body)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.caching import cached_method
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.store.embedded.posts.layout import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.storage.records import RecordsReader
@@ -40,10 +40,10 @@ class EmbeddedPosts:
     """
 
     def __init__(
-        self, directory: Path, collection: Collection, *, vectors: bool = True, deleted: DeletedThreads | None = None
+        self, directory: Path, content: Content, *, vectors: bool = True, deleted: DeletedThreads | None = None
     ) -> None:
         self.directory = directory
-        self._collection = collection
+        self._content = content
         self.deleted: Ints = np.empty(0, np.int64) if deleted is None else deleted.rows
         self._first: Ints = read_array(directory / "threads.npy")
         self._attributes = read_columns(directory, POST_TYPES)
@@ -118,7 +118,7 @@ class EmbeddedPosts:
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
-        return stored_posts(self._collection, ids)
+        return stored_posts(self._content, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
@@ -162,9 +162,9 @@ class EmbeddedPosts:
         return mask
 
 
-def stored_posts(collection: Collection, ids: Sequence[int]) -> list[StoredPost]:
+def stored_posts(content: Content, ids: Sequence[int]) -> list[StoredPost]:
     """Read posts and their questions from a collection, all in one batch."""
-    posts = collection.posts_by_id(ids)
-    questions = {**posts, **collection.posts_by_id([*{one.thread_id for one in posts.values()} - posts.keys()])}
+    posts = content.posts_by_id(ids)
+    questions = {**posts, **content.posts_by_id([*{one.thread_id for one in posts.values()} - posts.keys()])}
     found = [(posts[number], questions[posts[number].thread_id]) for number in ids]
     return [StoredPost(post, question, question.accepted_id == post.id) for post, question in found]

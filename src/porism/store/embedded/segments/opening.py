@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.store.embedded.formulas.layout import KIND as FORMULAS
 from porism.store.embedded.formulas.store import EmbeddedFormulas
 from porism.store.embedded.manifest import Manifest, SegmentEntry, read_manifest
@@ -38,26 +38,26 @@ class OpenedSegments(NamedTuple):
     learned: Path
 
 
-def open_segment(index: Path, entry: SegmentEntry, collection: Collection, vectors: bool) -> Segment:
+def open_segment(index: Path, entry: SegmentEntry, content: Content, vectors: bool) -> Segment:
     """Open one segment of an index."""
     directory = index / entry.name
     deletions = read_deletions(index / entry.deletions) if entry.deletions else None
     posts = EmbeddedPosts(
-        directory / "posts", collection, vectors=vectors, deleted=deletions.threads if deletions else None
+        directory / "posts", content, vectors=vectors, deleted=deletions.threads if deletions else None
     )
     manifest = read_manifest(directory / "formulas", FORMULAS)
     formulas = EmbeddedFormulas(directory / "formulas", manifest, deletions.formulas if deletions else None)
     return Segment(entry, directory, posts, formulas, deletions)
 
 
-def open_segments(index: Path, manifest: Manifest, collection: Collection) -> OpenedSegments:
+def open_segments(index: Path, manifest: Manifest, content: Content) -> OpenedSegments:
     """Open all segments of an index. A single one without deletions is read directly."""
     vectors = bool(manifest.options.get("vectors", True))
-    segments = [open_segment(index, entry, collection, vectors) for entry in manifest.segments]
+    segments = [open_segment(index, entry, content, vectors) for entry in manifest.segments]
     first = segments[0]
     learned = first.directory
     if len(segments) == 1 and first.deletions is None:
         return OpenedSegments(first.posts.terms, first.posts, first.formulas, first.posts.vectors, learned)
-    posts = SegmentedPosts([one.posts for one in segments], collection)
+    posts = SegmentedPosts([one.posts for one in segments], content)
     formulas = SegmentedFormulas([one.formulas for one in segments])
     return OpenedSegments(posts.terms, posts, formulas, posts.vectors, learned)

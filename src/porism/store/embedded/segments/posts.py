@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.analysis.schema import FAMILIES, Unit
 from porism.caching import cached_method
 from porism.compiled import compiled
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.store.embedded.posts.store import EmbeddedPosts, stored_posts
 from porism.store.embedded.segments.rows import RowMap
 from porism.store.embedded.segments.term_index import SegmentedTermIndex
@@ -34,9 +34,9 @@ class _Part(NamedTuple):
 class SegmentedPosts:
     """The posts of several segments. `terms` is their TermIndex; the object itself is their DocumentStore. Safe for concurrent use."""
 
-    def __init__(self, segments: Sequence[EmbeddedPosts], collection: Collection) -> None:
+    def __init__(self, segments: Sequence[EmbeddedPosts], content: Content) -> None:
         self._segments = segments
-        self._collection = collection
+        self._content = content
         self._threads = RowMap([one.question_ids for one in segments], [one.deleted for one in segments])
         self.terms = SegmentedTermIndex([one.terms for one in segments], FAMILIES, cached_method(2, self._row_map))
         self.vectors = segments[0].vectors
@@ -112,7 +112,7 @@ class SegmentedPosts:
 
     def posts(self, ids: Sequence[int]) -> list[StoredPost]:
         """Return posts by their ids, with their text."""
-        return stored_posts(self._collection, ids)
+        return stored_posts(self._content, ids)
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
