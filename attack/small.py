@@ -68,10 +68,9 @@ def build_collection(dump: Path, target: Path) -> Path:
 
 def build_index(collection: Path, target: Path) -> Path:
     """Build an index."""
-    from porism.corpus.store.collection import Collection
     from porism.store.embedded.build import build_index as build
 
-    build(Collection.open(collection), target)
+    build(collection, target)
     return target
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from porism.corpus.build.pipeline import build
+from porism.corpus.content import Content
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.loading import load_pool, load_topics
@@ -16,6 +16,7 @@ from porism.lab.judging.storage.journal import Journal
 from porism.lab.judging.training import TrainingItem, load_training
 from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
 from porism.lab.pooling.pool import Pool
+from porism.store import open_content
 
 PASSWORD = "correct horse battery"
 
@@ -105,7 +106,7 @@ def write_topics(folder: Path) -> tuple[Path, Path]:
     return first, second
 
 
-def write_runs(folder: Path, collection: Collection) -> dict[str, Path]:
+def write_runs(folder: Path, content: Content) -> dict[str, Path]:
     """A primary and an alternate run of Task 1, one of Task 3, one of Task 2 that finds every x^2."""
     folder.mkdir(parents=True, exist_ok=True)
     lists = {
@@ -122,7 +123,7 @@ def write_runs(folder: Path, collection: Collection) -> dict[str, Path]:
         paths[name] = _write(folder / f"{name}.tsv", lines)
     written = ["A.1\t1\t1.0\tgen\tX\tA square is a product of $x$ with itself; signs cancel, so $x^2\\ge 0$.\n"]
     paths["Red-task3-gen-auto-both-generate-P"] = _write(folder / "Red-task3-gen-auto-both-generate-P.tsv", written)
-    found = [f for f in collection.formulas() if f.kind != "comment"]
+    found = [f for f in content.formulas() if f.kind != "comment"]
     same = [f for f in found if f.latex.replace(" ", "") == "x^2"]
     other = [f for f in found if "sqrt" in f.latex]
     lines = [f"B.1\t{f.id}\t{f.post_id}\t{rank}\t{50 - rank}\tf\n" for rank, f in enumerate([*same, *other], 1)]
@@ -141,7 +142,7 @@ class LabCase:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.collection_path = make_collection(folder)
-        self.collection = Collection.open(self.collection_path)
+        self.collection = open_content(self.collection_path)
         self.ids = CollectionLookup(self.collection_path)
         self.topics1, self.topics2 = write_topics(folder)
         self.runs = write_runs(folder / "runs", self.collection)

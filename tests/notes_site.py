@@ -6,7 +6,6 @@ from pathlib import Path
 
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.store.embedded.build import build_index
 
 
@@ -14,6 +13,6 @@ def make_notes_index(folder: Path, text: str = "# Cubes\n\nThe sum $x^3+y^3$.\n"
     """Make a folder `notes` with one note, its collection and its index; return the index."""
     (folder / "notes").mkdir()
     (folder / "notes" / "one.md").write_text(text, "utf-8")
-    with Collection.open(build([open_source(folder / "notes", "")], folder / "collection", jobs=1)) as collection:
-        build_index(collection, folder / "index", vectors=False)
+    collection = build([open_source(folder / "notes", "")], folder / "collection", jobs=1)
+    build_index(collection, folder / "index", vectors=False)
     return folder / "index"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +14,8 @@ from porism.search.engine import Engine
 # in which terms came, and so do the vectors, a little.
 TOLERANCE = 1e-3
 HITS = 20
-POSTS = "SELECT id, kind, parent_id, accepted_id, score, created, owner_id, tags FROM posts ORDER BY id"
-COMMENTS = "SELECT id, post_id, score, created, owner_id FROM comments ORDER BY id"
+POST = attrgetter("id", "kind", "parent_id", "accepted_id", "score", "created", "owner_id", "tags")
+COMMENT = attrgetter("id", "post_id", "score", "created", "owner_id")
 
 
 class Difference(NamedTuple):
@@ -39,8 +40,12 @@ def build_fresh(dump: Path, folder: Path) -> Path:
 def stored_differences(live: Engine, fresh: Engine) -> list[str]:
     """Return which posts or comments are not in both, or differ in anything but their text, which the queries compare."""
     found = []
-    for name, query in (("post", POSTS), ("comment", COMMENTS)):
-        one, other = ({row[0]: tuple(row) for row in engine.collection.parts.rows(query)} for engine in (live, fresh))
+    contents = (live.content, fresh.content)
+    for name, both in (
+        ("post", [{post.id: POST(post) for post in content.posts()} for content in contents]),
+        ("comment", [{one.id: COMMENT(one) for one in content.all_comments()} for content in contents]),
+    ):
+        one, other = both
         changed = [number for number in one.keys() & other.keys() if one[number] != other[number]]
         found += [f"{name} {number} is missing" for number in sorted(other.keys() - one.keys())]
         found += [f"{name} {number} should be gone" for number in sorted(one.keys() - other.keys())]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.analysis import learning
 from porism.analysis.concepts import log_likelihood_ratio
 from porism.analysis.terms import form_term
+from porism.store.embedded.concepts import learning
 from porism.store.embedded.concepts.learning import learn
 from porism.store.embedded.concepts.occurrences import ConceptBlock, ConceptWriter, KeyOccurrences, KeyText
 

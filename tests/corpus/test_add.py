@@ -48,7 +48,7 @@ def test_new_answers_and_comments_join_existing_threads(base: Collection, tmp_pa
     )
     made = added(tmp_path / "c", base, news)
     assert [(post.id, post.thread_id) for post in made.posts()] == [(1, 1), (2, 1), (3, 3), (5, 1), (7, 7), (8, 7)]
-    assert made.post(1) == base.post(1)
+    assert made.posts_by_id([1])[1] == base.posts_by_id([1])[1]
     assert [(c.id, c.post_id) for c in made.all_comments()] == [(1, 1), (2, 1), (3, 5), (4, 7)]
     rows = [(f.id, f.latex, f.post_id, f.thread_id, f.kind) for f in made.formulas()]
     assert rows[:4] == [(f.id, f.latex, f.post_id, f.thread_id, f.kind) for f in base.formulas()]
@@ -63,8 +63,9 @@ def test_new_answers_and_comments_join_existing_threads(base: Collection, tmp_pa
     assert visual[6] == visual[2], "e^{x} looks like the old e^x"
     assert visual[5] == next(f.visual_id for f in base.formulas() if f.latex == "y")
     assert [e.latex for e in made.expressions()] == ["x", "e^x", "c", "y", "e^{x}", "new", "late"]
-    assert [len(list(made.instances(v.id))) for v in made.visuals()] == [v.formulas for v in made.visuals()]
-    assert len(made.thread(1).answers) == 2
+    instances = made.instances([visual.id for visual in made.visuals()])
+    assert {number: len(own) for number, own in instances.items()} == {one.id: one.formulas for one in made.visuals()}
+    assert len(made.threads_by_id([1])[1].answers) == 2
     counts = tally(made)
     assert counts["posts", "already in the collection"] == 1
     assert counts["posts", "an answer whose question is not kept"] == 1
@@ -94,5 +95,9 @@ def test_a_formula_table_is_added(base: Collection, tmp_path: Path) -> None:
     table = tmp_path / "formulas.tsv"
     table.write_text("id\tlatex\n2\tagain\n50\tx\n")
     made = added(tmp_path / "c", base, table)
-    assert [(f.id, f.latex, f.visual_id) for f in made.formulas()][-1] == (50, "x", base.formula(1).visual_id)
+    assert [(f.id, f.latex, f.visual_id) for f in made.formulas()][-1] == (
+        50,
+        "x",
+        base.formulas_by_id([1])[1].visual_id,
+    )
     assert tally(made)["formulas", "the id appeared before"] == 1

@@ -24,7 +24,7 @@ def test_a_text_that_cannot_be_segmented_is_kept_as_plain_text(tmp_path: Path, m
     source = write_dump(tmp_path / "d", Posts=[question(1), question(2, "<p>poison $x$</p>"), question(3)])
     made = built(tmp_path / "c", source)
     assert [post.id for post in made.posts()] == [1, 2, 3]
-    assert made.post(2).body.plain() == "<p>poison $x$</p>"
+    assert made.posts_by_id([2])[2].body.plain() == "<p>poison $x$</p>"
     assert examples(made, "texts", "formulas cannot be found (IndexError), kept as plain text") == ["post 2"]
 
 
@@ -36,7 +36,7 @@ def test_an_official_id_that_no_database_can_store_is_numbered_anew(identifier: 
     (cut / "posts.jsonl").write_text(json.dumps({"id": 1, "type": "question", "title": "t", "body": body}) + "\n")
     (cut / "formulas.tsv").write_text("id\tpost_id\tthread_id\ttype\tlatex\n7\t1\t1\tquestion\ty\n")
     made = built(tmp_path / "c", cut)
-    assert "x^2" in [formula.latex for formula in made.formulas_of(1)]
+    assert "x^2" in [formula.latex for formula in made.formulas_by_post([1])[1]]
 
 
 NOTEBOOKS: tuple[object, ...] = (

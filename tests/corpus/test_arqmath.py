@@ -71,11 +71,11 @@ def test_version_three(folder: Path, tmp_path: Path) -> None:
         (18, "elsewhere", 94, 9, None, ""),
     ]
     assert tally(made)["formulas", "given, but not in the text (issue d)"] == 1
-    assert made.post(1).title.html() == f"On {span(10, 't')}"
-    assert made.post(1).body.html() == f"<p>{span(11, 'a &lt; b')} and {span(12, 'y' + chr(34) + 's')}</p>", (
-        "the table is right, the span gives the place"
-    )
-    first = made.expression_of(10)
+    assert made.posts_by_id([1])[1].title.html() == f"On {span(10, 't')}"
+    assert (
+        made.posts_by_id([1])[1].body.html() == f"<p>{span(11, 'a &lt; b')} and {span(12, 'y' + chr(34) + 's')}</p>"
+    ), "the table is right, the span gives the place"
+    first = made.expressions_by_formula([10])[10]
     assert (first.mathml, first.content) == ("<math><mi>t</mi></math>", "<math><ci>t</ci></math>")
 
 
@@ -88,8 +88,8 @@ def test_the_header_tells_the_version(columns: tuple[str, ...], version: int, tm
 def test_versions_one_and_two_take_the_comment_from_the_text(folder: Path, tmp_path: Path) -> None:
     write_table(folder / "latex_representation", V1, (14, 2, 1, "comment", "c"), (13, 2, 1, "answer", "z"))
     made = built(tmp_path / "c", folder)
-    assert made.formula(14).comment_id == 5
-    assert made.formula(10).latex == "t", "a formula that no table names comes from the text"
+    assert made.formulas_by_id([14])[14].comment_id == 5
+    assert made.formulas_by_id([10])[10].latex == "t", "a formula that no table names comes from the text"
 
 
 def test_unknown_header(tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_rows_of_the_official_posts(shared_data: Path, tmp_path: Path) -> None:
     (place / "Posts.V1.0.xml").symlink_to(shared_data / "arqmath-format" / "Posts.V1.x.sample.xml")
     made = built(tmp_path / "c", place)
     assert [post.id for post in made.posts()] == [1, 3, 4, 5, 6, 7, 8]
-    assert made.formula(39).latex == r"\sqrt{2}"
-    assert made.post(5).body.html().count("math-container") == 2
+    assert made.formulas_by_id([39])[39].latex == r"\sqrt{2}"
+    assert made.posts_by_id([5])[5].body.html().count("math-container") == 2
 
 
 def test_listed_formulas_are_located_in_text_without_ids(tmp_path: Path) -> None:
@@ -148,12 +148,12 @@ def test_listed_formulas_are_located_in_text_without_ids(tmp_path: Path) -> None
     ]
     write_table(place / "latex_representation", V1, *rows)
     made = built(tmp_path / "c", place)
-    assert made.post(1).title.html() == f"On {span(1, 't')}"
-    assert made.post(1).body.html() == f"<p>{span(2, 'x')} or {span(3, 'y')}, {span(9, 'z')}</p>"
-    assert [each.body.html() for each in made.comments(1)] == [
+    assert made.posts_by_id([1])[1].title.html() == f"On {span(1, 't')}"
+    assert made.posts_by_id([1])[1].body.html() == f"<p>{span(2, 'x')} or {span(3, 'y')}, {span(9, 'z')}</p>"
+    assert [each.body.html() for each in made.comments_by_post([1])[1]] == [
         "no",
         f"yes {span(4, 'c')}",
         f"{span(OWN_IDS, 'c')} again",
     ]
-    assert made.formula(4).comment_id == 4
+    assert made.formulas_by_id([4])[4].comment_id == 4
     assert [f.id for f in made.formulas() if f.issue] == [10]

@@ -75,7 +75,7 @@ def test_ids_follow_the_order_of_the_lab(tmp_path: Path) -> None:
         (9, "q1", "question", 1, 1, None),
         (10, "a4", "answer", 4, 1, None),
     ]
-    assert made.post(2).body.html() == '<p><span class="math-container" id="2">q2</span></p>'
+    assert made.posts_by_id([2])[2].body.html() == '<p><span class="math-container" id="2">q2</span></p>'
     assert sorted(places(made)) == list(range(1, 11))
 
 
@@ -93,7 +93,8 @@ def test_displayed_formulas_are_marked(tmp_path: Path) -> None:
     body = r"<p>$a$ $$b$$ \[c\] \begin{align}d\end{align} \begin{pmatrix}e\end{pmatrix}</p>"
     made = built(tmp_path / "c", write_dump(tmp_path / "d", Posts=[question(1, body)]))
     displayed = re.findall(
-        r'<span class="display"><span class="math-container" id="\d+">(.*?)</span></span>', made.post(1).body.html()
+        r'<span class="display"><span class="math-container" id="\d+">(.*?)</span></span>',
+        made.posts_by_id([1])[1].body.html(),
     )
     assert displayed == ["b", "c", r"\begin{align}d\end{align}"]
 
@@ -136,12 +137,11 @@ def test_years_votes_links_users_and_badges(tmp_path: Path) -> None:
     )
     made = built(tmp_path / "c", source, options=Options(None, 2018))
     assert [post.id for post in made.posts()] == [1, 2]
-    assert made.post(1).accepted_id == 2
+    assert made.posts_by_id([1])[1].accepted_id == 2
     assert [each.id for each in made.all_comments()] == [1]
-    assert [(link.other_id, link.kind) for link in made.links(1)] == [(4, "related"), (99, "duplicate")]
+    assert [(link.other_id, link.kind) for link in made.links_by_post([1])[1]] == [(4, "related"), (99, "duplicate")]
     assert [(votes.type, votes.number) for votes in made.all_votes() if votes.post_id == 1] == [(2, 2)]
-    user = made.user(7)
-    assert user is not None
+    user = made.users_by_id([7])[7]
     assert (user.name, user.reputation, user.gold, user.silver, user.bronze) == ("Ada", 12, 1, 0, 2)
     counts = tally(made)
     assert counts["posts", "outside the years"] == 2
@@ -335,8 +335,8 @@ def test_damaged_rows_are_counted_with_file_and_line(tmp_path: Path) -> None:
     )
     made = built(tmp_path / "c", source)
     assert [post.id for post in made.posts()] == [1, 3]
-    assert made.post(1).title.html() == "A title"
-    assert made.post(3).created == ""
+    assert made.posts_by_id([1])[1].title.html() == "A title"
+    assert made.posts_by_id([3])[3].created == ""
     file = tmp_path / "d" / "Posts.xml"
     assert examples(made, "posts", "the id appeared before") == ["d/Posts.xml:4: post 1"]
     assert examples(made, "posts", "an answer whose question is not kept") == ["d/Posts.xml:5: post 2"]
@@ -373,9 +373,9 @@ def test_two_dumps_do_not_clash(tmp_path: Path) -> None:
         (1001, 1001, "two"),
         (1002, 1001, "two"),
     ]
-    assert made.post(1001).accepted_id == 1002
-    assert [each.id for each in made.comments(1002)] == [1345]
-    assert made.links(1001)[0].other_id == 1002
+    assert made.posts_by_id([1001])[1001].accepted_id == 1002
+    assert [each.id for each in made.comments_by_post([1002])[1002]] == [1345]
+    assert made.links_by_post([1001])[1001][0].other_id == 1002
     assert [entry["shift"] for entry in made.manifest["sources"]] == [0, 1000]
 
 

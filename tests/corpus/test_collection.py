@@ -56,14 +56,15 @@ def test_a_collection_opens_on_a_read_only_disk(made: Collection) -> None:
 
 
 def test_unknown_ids_are_errors(made: Collection) -> None:
-    for ask in (made.post, made.formula, made.expression, made.visual, made.thread, made.expression_of):
+    by_id = (made.posts_by_id, made.formulas_by_id, made.expressions_by_id, made.visuals_by_id, made.threads_by_id)
+    for ask in (*by_id, made.expressions_by_formula):
         with pytest.raises(PorismError, match=r"no .* 77 in this collection"):
-            ask(77)
-    assert made.user(77) is None
-    assert made.title(77) is None
-    assert not made.has_post(77)
+            ask([1, 77])
+    assert not made.users_by_id([77])
+    assert 77 not in made.titles_by_id([1, 77])
+    assert made.known_posts([1, 77]) == {1}
 
 
 def test_expressions_carry_both_trees(made: Collection) -> None:
-    layout, operators = unpack(made.expression(1).trees)
+    layout, operators = unpack(made.expressions_by_id([1])[1].trees)
     assert (layout.label, operators.label) == ("V!x", "V!x")

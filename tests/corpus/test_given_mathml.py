@@ -64,19 +64,20 @@ def write_tables(folder: Path) -> None:
 def test_a_build_uses_given_mathml_and_counts_what_is_unusable(tmp_path: Path) -> None:
     write_tables(tmp_path / "lab")
     made = built(tmp_path / "c", tmp_path / "lab", options=OFFICIAL)
-    labels = [[tree.label for tree in unpack(made.expression_of(number).trees)] for number in (1, 2, 3)]
+    found = made.expressions_by_formula([1, 2, 3])
+    labels = [[tree.label for tree in unpack(found[number].trees)] for number in (1, 2, 3)]
     assert labels == [["V!p", "V!p"], ["V!b", "V!b"], ["V!c", "V!c"]]
     counts = tally(made)
     assert (counts["official MathML", "read"], counts["official MathML", "kept"]) == (2, 1)
     assert counts["official MathML", ILL_FORMED] == 1
-    assert made.expression_of(2).problem == ILL_FORMED
+    assert found[2].problem == ILL_FORMED
     assert made.manifest["options"]["trees"] == "official"
 
 
 def test_by_default_trees_come_from_latex(tmp_path: Path) -> None:
     write_tables(tmp_path / "lab")
     made = built(tmp_path / "c", tmp_path / "lab")
-    assert unpack(made.expression_of(1).trees)[0].label == "V!a"
+    assert unpack(made.expressions_by_formula([1])[1].trees)[0].label == "V!a"
     assert made.manifest["options"]["trees"] == "latex"
     assert ("official MathML", "read") not in tally(made)
 
@@ -87,8 +88,9 @@ def test_a_cut_and_a_table_of_formulas_with_mathml(tmp_path: Path) -> None:
     table = tmp_path / "formulas.tsv"
     table.write_text(f"id\tlatex\tmathml\tcontent\n900\tv\t<math><mi>V</mi></math>\t{CONTENT}\n")
     made = built(tmp_path / "c", cut, table, options=OFFICIAL)
-    assert [unpack(made.expression_of(number).trees)[0].label for number in (31, 32, 900)] == ["V!T", "V!x", "V!V"]
-    assert unpack(made.expression_of(900).trees)[1].label == "U!times"
+    trees = {number: unpack(one.trees) for number, one in made.expressions_by_formula([31, 32, 900]).items()}
+    assert [layout.label for layout, _ in trees.values()] == ["V!T", "V!x", "V!V"]
+    assert trees[900][1].label == "U!times"
 
 
 @pytest.mark.shared

@@ -12,7 +12,6 @@ import pytest
 from porism.corpus.sources.raw import OWN_IDS
 from porism.errors import PorismError
 from porism.text.entities import decode_latex
-from porism.text.segment import EMPTY
 
 from .small import built, examples, tally
 
@@ -60,11 +59,14 @@ def test_official_ids_are_kept_and_names_get_numbers(tmp_path: Path) -> None:
         (OWN_IDS, "y", OWN_IDS, 8),
         (OWN_IDS + 1, "x", 101, None),
     ]
-    assert made.post(5).tags == ("a", "b")
-    assert made.comments(5)[0].body.html() == f'is 1 &lt; 2? <span class="math-container" id="{OWN_IDS}">y</span>'
-    assert (made.title(9) or EMPTY).html() == f'On <span class="math-container" id="{OWN_IDS + 1}">x</span>'
-    assert [link.other_id for link in made.thread(6).links] == [9]
-    assert made.expression_of(31).mathml == "<math><mi>t</mi></math>"
+    assert made.posts_by_id([5])[5].tags == ("a", "b")
+    assert (
+        made.comments_by_post([5])[5][0].body.html()
+        == f'is 1 &lt; 2? <span class="math-container" id="{OWN_IDS}">y</span>'
+    )
+    assert made.titles_by_id([9])[9].html() == f'On <span class="math-container" id="{OWN_IDS + 1}">x</span>'
+    assert [link.other_id for link in made.threads_by_id([6])[6].links] == [9]
+    assert made.expressions_by_formula([31])[31].mathml == "<math><mi>t</mi></math>"
 
 
 def test_formula_table_first_or_last_gives_the_same(tmp_path: Path) -> None:

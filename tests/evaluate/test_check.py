@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,18 +22,18 @@ TOPICS = {1: ("A.1", "A.2"), 2: ("B.1", "B.2"), 3: ("A.1", "A.2")}
 class FakeLookup:
     """Posts below 100 are answers, those of 100..199 questions; formulas by hand."""
 
-    formulas: ClassVar = {
+    known: ClassVar = {
         1: Formula(1, 10, 5, "answer", "x", 1),
         2: Formula(2, 10, 5, "comment", "x", 1, comment_id=3),
         3: Formula(3, 10, 5, "answer", "x", 1, issue="dv"),
         4: Formula(4, 10, 5, "question", "x", 1, issue="v"),
     }
 
-    def post_kind(self, post: int) -> str | None:
-        return "answer" if post < 100 else "question" if post < 200 else None
+    def post_kinds(self, ids: Iterable[int]) -> dict[int, str]:
+        return {post: "answer" if post < 100 else "question" for post in ids if post < 200}
 
-    def formula(self, identifier: int) -> Formula | None:
-        return self.formulas.get(identifier)
+    def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
+        return {number: self.known[number] for number in ids if number in self.known}
 
 
 GOOD1 = ["A.1\t10\t1\t2.5\tx", "A.1\t11\t2\t1.5\tx", "A.2\t12\t1\t2.5\tx"]

@@ -27,13 +27,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def formulas(folder: Path) -> dict[str, int]:
     """LaTeX -> formula id."""
-    return {formula.latex: formula.id for formula in CollectionLookup(folder / "collection").collection.formulas()}
+    return {formula.latex: formula.id for formula in CollectionLookup(folder / "collection").content.formulas()}
 
 
 def test_lookup(folder: Path) -> None:
     lookup = CollectionLookup(folder / "collection")
-    assert [lookup.post_kind(number) for number in (1, 2, 3)] == ["question", "answer", None]
-    assert lookup.formula(10**9) is None
+    assert lookup.post_kinds([1, 2, 3, 10**30]) == {1: "question", 2: "answer"}
+    assert lookup.formulas([10**9]) == lookup.formulas([]) == {}
+    assert list(lookup.formulas([10**9, 3, 77, 1, 10**30])) == [1, 3]
     assert lookup.bodies(["2", "99"]).keys() == {"2"}
 
 
@@ -61,7 +62,7 @@ def test_task2_is_scored_by_visual_ids(
     monkeypatch.setattr(porism.cli, "COMMANDS", ("eval",))
     monkeypatch.chdir(tmp_path)
     lookup = CollectionLookup(folder / "collection")
-    every = list(lookup.collection.formulas())
+    every = list(lookup.content.formulas())
     ids = formulas(folder)
     same = {formula.visual_id for formula in every if formula.latex in ("x^2", "x^{2}")}
     assert len(same) == 1

@@ -9,10 +9,10 @@ import pytest
 from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.lab.judging.results.formula_judgments import variants_by_visual_id
 from porism.records import Judgment
+from porism.store import open_content
 
 TABLE = Path(__file__).parents[2] / "sample" / "qrels" / "task2-formulas.tsv"
 
@@ -35,9 +35,9 @@ def write(folder: Path, *rows: str) -> Path:
 
 def test_a_visual_id_gets_the_highest_grade_of_its_instances(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.10\t1\tx^2\t1", "B.10\t1\tx^{2}\t3", "B.10\t2\ty\t2", "B.9\t2\ty\t0")
-    with Collection.open(notes) as collection:
-        square, name = (str(formula.visual_id) for formula in collection.formulas() if formula.id in (1, 3))
-        found = variants_by_visual_id(table, collection)
+    content = open_content(notes)
+    square, name = (str(formula.visual_id) for formula in content.formulas() if formula.id in (1, 3))
+    found = variants_by_visual_id(table, content)
     official = [Judgment("B.10", square, 3), Judgment("B.10", name, 2)]
     assert found.files == {"official": official, "all": [Judgment("B.9", name, 0), *official]}
     assert found.removed == ("B.9",)
@@ -45,8 +45,8 @@ def test_a_visual_id_gets_the_highest_grade_of_its_instances(notes: Path, tmp_pa
 
 def test_rows_whose_formula_is_unknown_are_reported(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t1", "B.1\t1\tz\t1", "B.1\t7\ty\t2")
-    with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
-        variants_by_visual_id(table, collection)
+    with pytest.raises(PorismError) as error:
+        variants_by_visual_id(table, open_content(notes))
     assert str(error.value) == (
         f"{table}:3: post 1 has no formula z\n{table}:4: post 7 has no formula y\n"
         "  fix: name the collection whose posts were judged"
@@ -55,8 +55,8 @@ def test_rows_whose_formula_is_unknown_are_reported(notes: Path, tmp_path: Path)
 
 def test_an_invalid_grade_is_reported(notes: Path, tmp_path: Path) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t4")
-    with Collection.open(notes) as collection, pytest.raises(PorismError) as error:
-        variants_by_visual_id(table, collection)
+    with pytest.raises(PorismError) as error:
+        variants_by_visual_id(table, open_content(notes))
     assert str(error.value) == f"{table}:2: grade 4 is not one of 0, 1, 2, 3\n  fix: correct the row"
 
 
@@ -71,5 +71,4 @@ def test_the_command(notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_sample(sample_collection: Path) -> None:
-    with Collection.open(sample_collection) as collection:
-        assert len(variants_by_visual_id(TABLE, collection).files["all"]) == 205
+    assert len(variants_by_visual_id(TABLE, open_content(sample_collection)).files["all"]) == 205

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from corpus.small import answer, built, question, write_dump
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.corpus.topics.formulas import read_formula_rows
 from porism.errors import PorismError
@@ -17,6 +16,7 @@ from porism.lab.topics.make import make_topics
 from porism.lab.topics.query_formula import choose_query_formulas, complexity, elements
 from porism.lab.topics.select import Limits, Range, candidates, select
 from porism.records import Topic, TopicFormula
+from porism.store import open_content
 
 NEW = "2021-05-01T10:00:00.000"
 NOTICE = '<blockquote><p><strong>Possible Duplicate:</strong><br> <a href="q/1">old</a></p></blockquote>'
@@ -66,14 +66,12 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def candidate_ids(path: Path, **limits: Range) -> list[int]:
-    with Collection.open(path) as opened:
-        return [one.post.id for one in candidates(opened, Limits(**limits), since="2021-01-01")]
+    return [one.post.id for one in candidates(open_content(path), Limits(**limits), since="2021-01-01")]
 
 
 def test_a_candidate_has_a_formula_and_an_older_duplicate(collection: Path) -> None:
     assert candidate_ids(collection) == [10, 11, 13]
-    with Collection.open(collection) as opened:
-        assert [one.post.id for one in candidates(opened)] == [10, 11, 13, 14]
+    assert [one.post.id for one in candidates(open_content(collection))] == [10, 11, 13, 14]
 
 
 def test_limits_restrict_the_candidates(collection: Path) -> None:
@@ -91,16 +89,13 @@ def test_limits_restrict_the_candidates(collection: Path) -> None:
 
 
 def test_near_duplicates_of_earlier_topics_are_omitted(collection: Path) -> None:
-    with Collection.open(collection) as opened:
-        assert [
-            one.post.id
-            for one in candidates(opened, since="2021-01-01", earlier=["The integral of things", "integral things of"])
-        ] == [10, 13]
+    earlier = ["The integral of things", "integral things of"]
+    found = candidates(open_content(collection), since="2021-01-01", earlier=earlier)
+    assert [one.post.id for one in found] == [10, 13]
 
 
 def test_the_selection_is_stratified_and_reproducible(collection: Path) -> None:
-    with Collection.open(collection) as opened:
-        every = list(candidates(opened, since="2021-01-01"))
+    every = list(candidates(open_content(collection), since="2021-01-01"))
     assert sorted(one.stratum for one in select(every, 2, seed=1)) == ["algebra", "calculus"]
     assert select(every, 2, seed=1) == select(every, 2, seed=1)
     assert {one.post.id for seed in range(20) for one in select(every, 2, seed)} == {10, 11, 13}

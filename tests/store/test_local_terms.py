@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from porism.analysis.features import features, operator_table
 from porism.analysis.terms import feature_terms, whole_form
+from porism.corpus.content import Expression
 from porism.formula import parse
 from porism.formula.binary import pack
 from porism.store.embedded.formulas import codes
@@ -34,22 +37,21 @@ def test_codes_and_forms_are_those_of_the_analysers() -> None:
     assert encoded.forms.tolist() == [whole_form(feature_terms(one)) for one in own]
 
 
-class _Collection:
+class _Content:
     """What `encode_expressions` reads of a collection."""
 
-    def __init__(self, latex: list[str]) -> None:
-        self._trees = [pack(parse(text)) for text in latex]
-
-    def expression(self, number: int) -> _Collection:
-        """Return an object with the trees of an expression."""
-        self.trees = self._trees[number - 1]
-        return self
+    def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
+        """Return expressions with their trees."""
+        given = {number: LATEX[number - 1] for number in ids}
+        return {
+            number: Expression(number, text, None, None, pack(parse(text)), "", "", 1) for number, text in given.items()
+        }
 
 
 def test_other_expressions_add_only_the_terms_of_posts() -> None:
-    collection: object = _Collection(LATEX)
-    extra = encode_expressions(collection, range(1, len(LATEX) + 1))  # type: ignore[arg-type]
+    content: object = _Content()
+    extra = encode_expressions(content, range(1, len(LATEX) + 1))  # type: ignore[arg-type]
     for family, hashes in extra.hashes.items():
         used = np.unique(extra.encoded.lists[family].codes)
         assert used.tolist() == list(range(len(hashes)))
-    assert encode_expressions(collection, []) is codes._NO_FORMULAS  # type: ignore[arg-type]
+    assert encode_expressions(content, []) is codes._NO_FORMULAS  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ def counts(found: LocalRows) -> Counts:
 
 def made(folder: Path, collection: Collection, *latex: str, links: bool = True) -> dict[str, LocalRows]:
     occurrences = Occurrences()
-    thread = collection.thread(1)
+    thread = collection.threads_by_id([1])[1]
     pieces = split_thread(thread, [read_plain("Squares")], links)
     occurrences.add(thread, pieces, [VisualUse(1, "answer", [42]), VisualUse(0, "title", [42])])
     return occurrences.rows(known(folder, collection, *latex), collection)

@@ -41,8 +41,8 @@ def post_texts(content: Content, field: EncodedField, questions: Sequence[int]) 
         batch = [int(number) for number in questions[start : start + BATCH]]
         if field == "answers":
             answers = content.answers_by_question(batch)
-            for number in batch:
-                yield from (PostText(answer.id, model_text(answer.body)) for answer in answers.get(number, ()))
+            own = (answer for number in batch for answer in answers.get(number, ()))
+            yield from (PostText(answer.id, model_text(answer.body)) for answer in own)
             continue
         posts = content.posts_by_id(batch)
         for number in batch:

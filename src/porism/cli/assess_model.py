@@ -34,16 +34,15 @@ def run(args: argparse.Namespace) -> None:
     """Judge all open items and print what the judgments of this model have cost so far."""
     import os
 
-    from porism.corpus.store.collection import Collection
     from porism.lab.judging.model_judge import Attempts, ModelJudge, total_usage
     from porism.lab.judging.storage.journal import Journal
     from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
+    from porism.store import open_content
 
     journal = Journal.open(args.journal)
     endpoint = Endpoint(args.endpoint, args.endpoint_model, os.environ.get(KEY_VARIABLE, ""), args.seconds)
-    with Collection.open(args.collection) as collection:
-        judge = ModelJudge(journal, collection, args.model, endpoint, Attempts(args.attempts))
-        judged = judge.run(print)
+    judge = ModelJudge(journal, open_content(args.collection), args.model, endpoint, Attempts(args.attempts))
+    judged = judge.run(print)
     cost = total_usage(journal, args.model)
     print(
         f"{judged} items judged now; all judgments of {args.model}: {cost.requests:,} requests, {cost.prompt_tokens:,} tokens read, "

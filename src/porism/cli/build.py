@@ -59,15 +59,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the collection and report how many rows were read, kept and left out."""
-    import json
-
     from porism.corpus.build.options import Options, parse_years
     from porism.corpus.build.pipeline import build
     from porism.corpus.build.report import report_lines
     from porism.corpus.sources.detect import describe, open_source
-    from porism.corpus.store.collection import Collection
-    from porism.corpus.store.schema import MANIFEST
     from porism.progress import Bars, Silent
+    from porism.store import open_content
 
     first, last = parse_years(args.years) if args.years else (None, None)
     sources = [open_source(Path(path), args.source_kind) for path in args.sources]
@@ -80,12 +77,12 @@ def run(args: argparse.Namespace) -> int:
         sources,
         args.output,
         options,
-        base=Collection.open(args.add) if args.add else None,
+        base=args.add or None,
         apart=args.apart,
         jobs=args.jobs,
         progress=Silent() if args.quiet else Bars(),
         say=lambda text: print(text, file=sys.stderr),
     )
-    for line in report_lines(json.loads((folder / MANIFEST).read_text("utf-8"))):
+    for line in report_lines(open_content(folder).facts):
         print(line)
     return 0

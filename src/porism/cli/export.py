@@ -28,11 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Export the collection."""
     from porism.corpus.export import export
-    from porism.corpus.store.collection import Collection
+    from porism.store import open_content
 
     benchmark = _benchmark(args) if args.task or args.topics or args.qrels else None
-    with Collection.open(args.collection) as collection:
-        export(collection, args.output, args.format, benchmark)
+    export(open_content(args.collection), args.output, args.format, benchmark)
     print(f"wrote {args.output}", file=sys.stderr)
     return 0
 

@@ -32,16 +32,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the index and print its size."""
-    from porism.corpus.store.collection import Collection
     from porism.progress import Bars, Silent
     from porism.search.answers.adaptation import Adaptation
     from porism.search.learning.teaching import record_choice
+    from porism.store import open_content
     from porism.store.embedded.build import build_index
     from porism.store.embedded.manifest import SEARCH, read_manifest
 
-    collection = Collection.open(Path(args.collection))
+    content = open_content(args.collection)
     if Path(args.output).exists() and args.encoder:  # encoding was interrupted, or comes later
-        read_manifest(Path(args.output), SEARCH, collection=collection.digest)
+        read_manifest(Path(args.output), SEARCH, collection=content.digest)
         return encode(Path(args.output), args)
     encoder = (
         load_encoder(Path(args.output), args) if args.encoder else None
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     chosen: list[Adaptation] = []
     is_taught = not args.default_ranking and encoder is None  # with an encoder, after the vectors are there
     manifest = build_index(
-        collection,
+        content,
         Path(args.output),
         links=not args.no_links,
         vectors=not args.no_vectors,

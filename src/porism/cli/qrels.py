@@ -66,11 +66,10 @@ def _from_journal(args: argparse.Namespace) -> QrelsVariants:
 
 
 def _from_table(args: argparse.Namespace) -> QrelsVariants:
-    from porism.corpus.store.collection import Collection
     from porism.errors import PorismError
     from porism.lab.judging.results.formula_judgments import variants_by_visual_id
+    from porism.store import open_content
 
     if args.task != 2:
         raise PorismError("a table of judged formulas is of Task 2", where=args.journal, fix="write --task 2")
-    with Collection.open(args.collection) as collection:
-        return variants_by_visual_id(Path(args.journal), collection, args.minimum)
+    return variants_by_visual_id(Path(args.journal), open_content(args.collection), args.minimum)

@@ -19,10 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print it."""
     from porism.corpus import show
-    from porism.corpus.store.collection import Collection
+    from porism.store import open_content
 
     views = {"post": show.show_post, "thread": show.show_thread, "formula": show.show_formula}
-    with Collection.open(args.collection) as collection:
-        for line in views[args.kind](collection, args.number):
-            print(line)
+    for line in views[args.kind](open_content(args.collection), args.number):
+        print(line)
     return 0

@@ -23,20 +23,20 @@ def run(args: argparse.Namespace) -> int:
 
     from porism.corpus.plots import plot
     from porism.corpus.stats import distributions
-    from porism.corpus.store.collection import Collection
+    from porism.store import open_content
 
-    with Collection.open(args.collection) as collection:
-        found = list(distributions(collection))
-        counts = collection.manifest["counts"]
-        if args.json:
-            head = {"digest": collection.digest, "sources": collection.manifest["sources"], "counts": counts}
-            body = {distribution.name: distribution.as_json() for distribution in found}
-            print(json.dumps(head | body, ensure_ascii=False, indent=1))
-        else:
-            rows = [("counts", name, number) for name, number in counts.items()]
-            rows += [(one.title, label, number) for one in found for label, number in one.rows]
-            for row in rows:
-                print(*row, sep="\t")
+    content = open_content(args.collection)
+    found = list(distributions(content))
+    counts = content.facts["counts"]
+    if args.json:
+        head = {"digest": content.digest, "sources": content.facts["sources"], "counts": counts}
+        body = {distribution.name: distribution.as_json() for distribution in found}
+        print(json.dumps(head | body, ensure_ascii=False, indent=1))
+    else:
+        rows = [("counts", name, number) for name, number in counts.items()]
+        rows += [(one.title, label, number) for one in found for label, number in one.rows]
+        for row in rows:
+            print(*row, sep="\t")
     if args.plots:
         for path in plot(found, Path(args.plots)):
             print(f"wrote {path}", file=sys.stderr)

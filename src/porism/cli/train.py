@@ -120,10 +120,10 @@ def _duplicates(args: argparse.Namespace) -> list[Example]:
 
 
 def _train_model(args: argparse.Namespace) -> int:
-    from porism.corpus.store.collection import Collection
     from porism.errors import PorismError
     from porism.models.training.settings import TrainingSettings
     from porism.progress import for_terminal
+    from porism.store import open_content
     from porism.store.embedded.encoded.training import SCRATCH_RATE, train_model
 
     if not args.collection:
@@ -137,11 +137,10 @@ def _train_model(args: argparse.Namespace) -> int:
         validate_every=args.validate_every,
         learning_rate=args.rate or (TrainingSettings().learning_rate if args.start else SCRATCH_RATE),
     )
-    with Collection.open(Path(args.collection)) as collection:
-        done = train_model(
-            collection, Path(args.output), args.index, settings,
-            start=args.start, exclude=excluded, progress=for_terminal(),
-        )  # fmt: skip
+    done = train_model(
+        open_content(args.collection), Path(args.output), args.index, settings,
+        start=args.start, exclude=excluded, progress=for_terminal(),
+    )  # fmt: skip
     report = done.report
     resumed = f", continued at step {report.resumed_at:,}" if report.resumed_at else ""
     early = ", stopped early" if report.stopped_early else ""

@@ -65,15 +65,15 @@ def _server(args: argparse.Namespace) -> Server:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from porism.corpus.store.collection import Collection
     from porism.lab.judging.content import Content
     from porism.lab.judging.storage.journal import Journal
     from porism.lab.turkle.export import export
     from porism.search.display.parsed_formulas import mathml_of
+    from porism.store import open_content
 
     base = args.threads.rstrip("/")
     content = Content(
-        Collection.open(args.collection),
+        open_content(args.collection),
         lambda thread, post: f"{base}/thread/{thread}#p{post}" if base else "",
         math=mathml_of,
     )

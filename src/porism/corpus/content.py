@@ -6,13 +6,16 @@ order of ids, and a few facts. A built collection (`porism.corpus.store.collecti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
 from porism.hashing import fingerprint
 from porism.text.segment import Text
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,13 @@ class VoteCount(NamedTuple):
 def formulas_fingerprint() -> str:
     """Return the fingerprint of the code, tables and libraries that turn LaTeX into the stored trees."""
     return fingerprint(("porism.formula",), ("math-core", "latex2mathml"))
+
+
+def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield values in lists of a size, the last one maybe shorter: what belongs to many of a stream is read in batches."""
+    left = iter(values)
+    while chunk := list(islice(left, size)):
+        yield chunk
 
 
 class Content(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from porism.corpus.content import Content
 from porism.corpus.post import Comment, Post
-from porism.corpus.store.collection import Collection
 from porism.text.render import terminal_text
 
 INSTANCES = 10
@@ -21,9 +21,10 @@ def _head(post: Post, has_votes: bool) -> str:
     return "  ".join(field for field in fields if field)
 
 
-def show_post(collection: Collection, number: int) -> Iterator[str]:
+def show_post(content: Content, number: int) -> Iterator[str]:
     """Yield a post with its comments."""
-    yield from _post(collection.post(number), collection.comments(number), collection.has_votes)
+    post, comments = content.posts_by_id([number])[number], content.comments_by_post([number])
+    yield from _post(post, comments.get(number, []), content.has_votes)
 
 
 def _post(post: Post, comments: list[Comment], has_votes: bool, accepted: bool = False) -> Iterator[str]:
@@ -43,24 +44,25 @@ def _post(post: Post, comments: list[Comment], has_votes: bool, accepted: bool =
     yield ""
 
 
-def show_thread(collection: Collection, number: int) -> Iterator[str]:
+def show_thread(content: Content, number: int) -> Iterator[str]:
     """Yield a question with its answers and links."""
-    thread = collection.thread(number)
+    thread = content.threads_by_id([number])[number]
     for post in (thread.question, *thread.answers):
         comments = [comment for comment in thread.comments if comment.post_id == post.id]
-        yield from _post(post, comments, collection.has_votes, post.id == thread.question.accepted_id)
+        yield from _post(post, comments, content.has_votes, post.id == thread.question.accepted_id)
+    titles = content.titles_by_id([link.other_id for link in thread.links])
     for link in thread.links:
-        title = collection.title(link.other_id)
+        title = titles.get(link.other_id)
         yield f"{link.kind}: [{link.other_id}] {terminal_text(title) if title else '(outside the collection)'}"
 
 
-def show_formula(collection: Collection, number: int) -> Iterator[str]:
+def show_formula(content: Content, number: int) -> Iterator[str]:
     """Yield a formula: its position, how it is parsed, and which formulas look the same."""
     from porism.formula import tangent
     from porism.formula.binary import unpack_layout
 
-    formula = collection.formula(number)
-    expression = collection.expression_of(number)
+    formula = content.formulas_by_id([number])[number]
+    expression = content.expressions_by_formula([number])[number]
     yield (
         f"formula {formula.id}  visual id {formula.visual_id}  in the {formula.kind} of post {formula.post_id}, thread {formula.thread_id}"
         + (f"  issue {formula.issue}" if formula.issue else "")
@@ -68,7 +70,7 @@ def show_formula(collection: Collection, number: int) -> Iterator[str]:
     yield f"latex      {formula.latex}"
     yield f"layout     {tangent(unpack_layout(expression.trees))}"
     yield f"parsed by  {expression.path}" + (f": {expression.problem}" if expression.problem else "")
-    group = collection.visual(formula.visual_id)
+    group = content.visuals_by_id([formula.visual_id])[formula.visual_id]
     yield f"{group.formulas} formulas in {group.posts} posts look the same:"
-    for instance, _ in zip(collection.instances(formula.visual_id), range(INSTANCES), strict=False):
+    for instance in content.instances([formula.visual_id])[formula.visual_id][:INSTANCES]:
         yield f"  {instance.id}  post {instance.post_id}  {instance.latex}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.corpus.store.schema import FORMULA_KINDS
 
 TOP = 20
@@ -92,17 +92,17 @@ def _bucket(power: int, number: int) -> Bucket:
     return Bucket(2 ** (power - 2) + 1, 2 ** (power - 1), number)
 
 
-def distributions(collection: Collection) -> Iterator[Distribution]:
+def distributions(content: Content) -> Iterator[Distribution]:
     """Yield the distributions of a collection, each computed in one pass."""
-    years = Counter((post.created[:4] or "undated", post.kind) for post in collection.posts())
+    years = Counter((post.created[:4] or "undated", post.kind) for post in content.posts())
     by_year = tuple((int(year) if year.isdecimal() else None, kind, n) for (year, kind), n in sorted(years.items()))
     yield Distribution("posts_by_year", "posts by year and kind", ("year", "kind", "posts"), by_year)
-    yield _formulas_by_kind(collection)
-    per_post = buckets(_per_post(collection))
+    yield _formulas_by_kind(content)
+    per_post = buckets(_per_post(content))
     yield Distribution("formulas_per_post", "formulas per post", ("minimum", "maximum", "posts"), per_post)
     lengths: Counter[int] = Counter()
     converters: Counter[str] = Counter()
-    for expression in collection.expressions():
+    for expression in content.expressions():
         lengths[len(expression.latex)] += 1
         converters[expression.path] += 1
     yield Distribution(
@@ -112,23 +112,23 @@ def distributions(collection: Collection) -> Iterator[Distribution]:
     yield Distribution(
         "formulas_by_converter", "distinct formulas by converter", ("converter", "formulas"), by_converter
     )
-    common = tuple((group.latex, group.formulas) for group in collection.most_common(TOP))
+    common = tuple((group.latex, group.formulas) for group in content.most_common(TOP))
     yield Distribution("common_formulas", "commonest formulas", ("latex", "formulas"), common)
-    tags = tuple(tag for tag, _ in zip(collection.tags(), range(TOP), strict=False))
+    tags = tuple(tag for tag, _ in zip(content.tags(), range(TOP), strict=False))
     yield Distribution("common_tags", "commonest tags", ("tag", "questions"), tags)
 
 
-def _formulas_by_kind(collection: Collection) -> Distribution:
-    counts = Counter((formula.kind, formula.issue) for formula in collection.formulas())
+def _formulas_by_kind(content: Content) -> Distribution:
+    counts = Counter((formula.kind, formula.issue) for formula in content.formulas())
     order = sorted(counts.items(), key=lambda item: (FORMULA_KINDS.index(item[0][0]), item[0][1]))
     records = tuple((kind, issue, number) for (kind, issue), number in order)
     return Distribution("formulas_by_kind", "formulas by kind", ("kind", "issue", "formulas"), records)
 
 
-def _per_post(collection: Collection) -> Counter[int]:
+def _per_post(content: Content) -> Counter[int]:
     """Count the posts with each number of formulas; posts without formulas count as 0."""
     counts: Counter[int] = Counter()
-    for _, group in groupby(collection.formula_posts()):
+    for _, group in groupby(content.formula_posts()):
         counts[sum(1 for _ in group)] += 1
-    counts[0] += collection.count("posts") - sum(counts.values())
+    counts[0] += content.count("posts") - sum(counts.values())
     return +counts

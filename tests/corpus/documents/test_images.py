@@ -39,7 +39,7 @@ def test_pictures_of_documents_are_kept_by_digest(notes: Path, tmp_path: Path) -
         assert 'src="https://other.example/x.png"' in bodies["a › A"]
         assert f'src="images/{png}"' in bodies["b › B"]
         assert f'src="images/{svg}"' in bodies["c › C"]
-        assert (made.image(png), made.image(svg), made.image("../manifest.json")) == (PNG, SVG, None)
+        assert made.images([png, svg, "../manifest.json"]) == {png: PNG, svg: SVG}
         assert tally(made)["pictures", "kept"] == 2
 
 
@@ -54,7 +54,7 @@ def test_only_plain_files_of_the_folder_are_read(notes: Path, tmp_path: Path, ad
     (notes / ".git" / "x.png").write_bytes(PNG)
     (notes / "a.md").write_text(f"# A\n\nText ![](<{address}>)\n")
     with built(tmp_path / "collection", notes) as made:
-        assert made.image(name_of(PNG, "png")) is None
+        assert not made.images([name_of(PNG, "png")])
         assert tally(made).get(("pictures", "no such file in the folder"), 0) == (not address.startswith("/"))
 
 

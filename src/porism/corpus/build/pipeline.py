@@ -49,7 +49,7 @@ def build(
     target: str | Path,
     options: Options | None = None,
     *,
-    base: Collection | None = None,
+    base: Collection | str | Path | None = None,
     apart: bool = False,
     jobs: int = 0,
     progress: Progress | None = None,
@@ -61,18 +61,19 @@ def build(
     posts of the sources get ids above those of the base.
     """
     place = Path(target)
+    added_to = Collection.open(base) if isinstance(base, str | Path) else base
     if place.exists():
         raise already_exists(place)
-    if base is not None:
-        base.check_formulas()
+    if added_to is not None:
+        added_to.check_formulas()
     work = place.parent / f".{place.name}.partial"
     # Sources with official ids first; the other formulas are numbered after them.
     inputs = sorted(sources, key=lambda source: not source.official)
     with _disk_errors(place), only_writer(place), _sorting_in(place.parent):
         if place.exists():  # another process finished it a moment ago
             raise already_exists(place)
-        _prepare(work, _plan(inputs, options or Options(), base, apart), say)
-        _Build(work, inputs, options or Options(), base, apart, jobs or cores(), progress or Silent()).run()
+        _prepare(work, _plan(inputs, options or Options(), added_to, apart), say)
+        _Build(work, inputs, options or Options(), added_to, apart, jobs or cores(), progress or Silent()).run()
         # The plan first: without it, a build that dies here is not continued.
         (work / PLAN).unlink()
         (work / WORK).unlink()

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from porism.corpus.content import Content
 from porism.corpus.export.benchmark import Benchmark
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
 
-# Each format is a module with a function `export(collection, folder)`.
+# Each format is a module with a function `export(content, folder)`.
 FORMATS = {
     "lab": "the lab's files: Posts and the other XML files, three folders of formula tables, visual ids",
     "annotations": "texts, and formulas as stand-off annotations with character offsets",
@@ -25,13 +25,13 @@ FORMATS = {
 BENCHMARKS = ("beir", "hf")  # their function `export` also takes a `Benchmark`
 
 
-def export(collection: Collection, target: str | Path, form: str, benchmark: Benchmark | None = None) -> None:
+def export(content: Content, target: str | Path, form: str, benchmark: Benchmark | None = None) -> None:
     """Write a collection in a format into a new folder, completely or not at all. `benchmark` has topics and judgments for `beir` and `hf`."""
     if benchmark is not None and form not in BENCHMARKS:
         raise PorismError(f"the format {form} has no topics and judgments", fix=f"choose {' or '.join(BENCHMARKS)}")
     write: Callable[..., None] = import_module(f"porism.corpus.export.{form}").export
     with atomic_directory(target) as folder:
         if form in BENCHMARKS:
-            write(collection, folder, benchmark or Benchmark())
+            write(content, folder, benchmark or Benchmark())
         else:
-            write(collection, folder)
+            write(content, folder)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, batched
 from porism.text.render import prose
 from porism.text.segment import Text
 
+BATCH = 1000  # posts that are read together
 COLUMNS = ("formula_id", "post_id", "comment_id", "field", "start", "end")
 
 
@@ -23,14 +24,16 @@ class FieldText(NamedTuple):
     text: Text
 
 
-def texts(collection: Collection) -> Iterator[FieldText]:
+def texts(content: Content) -> Iterator[FieldText]:
     """Yield all fields: title and body of each post, then its comments."""
-    for post in collection.posts():
-        if post.title:
-            yield FieldText(post.id, None, "title", post.title)
-        yield FieldText(post.id, None, "body", post.body)
-        for comment in collection.comments(post.id):
-            yield FieldText(post.id, comment.id, "comment", comment.body)
+    for posts in batched(content.posts(), BATCH):
+        comments = content.comments_by_post([post.id for post in posts])
+        for post in posts:
+            if post.title:
+                yield FieldText(post.id, None, "title", post.title)
+            yield FieldText(post.id, None, "body", post.body)
+            for comment in comments.get(post.id, ()):
+                yield FieldText(post.id, comment.id, "comment", comment.body)
 
 
 class Annotation(NamedTuple):
@@ -66,14 +69,14 @@ def annotate(text: Text) -> Annotated:
     return Annotated("".join(pieces), found)
 
 
-def export(collection: Collection, folder: Path) -> None:
+def export(content: Content, folder: Path) -> None:
     """Write both files."""
     with (
         open(folder / "texts.jsonl", "w", encoding="utf-8") as out,
         open(folder / "formulas.tsv", "w", encoding="utf-8") as table,
     ):
         table.write("\t".join(COLUMNS) + "\n")
-        for field in texts(collection):
+        for field in texts(content):
             annotated = annotate(field.text)
             row = {
                 "post_id": field.post_id,

@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from porism.corpus.content import Content
 from porism.corpus.export.benchmark import Benchmark, corpus_rows, judgment_rows, query_rows
-from porism.corpus.store.collection import Collection
 
 HEADER = "query-id\tcorpus-id\tscore\n"
 
 
-def export(collection: Collection, folder: Path, benchmark: Benchmark) -> None:
+def export(content: Content, folder: Path, benchmark: Benchmark) -> None:
     """Write the corpus and, where there are any, queries and judgments."""
-    documents = corpus_rows(collection, benchmark.task)
+    documents = corpus_rows(content, benchmark.task)
     _lines(
         folder / "corpus.jsonl",
         ({"_id": one.id, "title": one.title, "text": one.text, "metadata": {}} for one in documents),

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, batched
 from porism.records import Judgment, Topic
 from porism.text.read import read_official
 
+BATCH = 1000  # documents that are read together
 HIGHEST_GRADE = 3  # larger numbers are codes (system failure, "do not know"), not grades
 
 
@@ -45,15 +46,18 @@ class JudgmentRow(NamedTuple):
     grade: int
 
 
-def corpus_rows(collection: Collection, task: int) -> Iterator[CorpusRow]:
+def corpus_rows(content: Content, task: int) -> Iterator[CorpusRow]:
     """Yield the documents of a task."""
     if task == 2:
-        for visual in collection.visuals():
-            yield CorpusRow(str(visual.id), "", collection.expression(visual.expression_id).latex)
+        for visuals in batched(content.visuals(), BATCH):
+            expressions = content.expressions_by_id([visual.expression_id for visual in visuals])
+            yield from (CorpusRow(str(one.id), "", expressions[one.expression_id].latex) for one in visuals)
         return
-    for answer in collection.posts("answer"):
-        title = collection.title(answer.thread_id)
-        yield CorpusRow(str(answer.id), title.plain().strip() if title else "", answer.body.plain().strip())
+    for answers in batched(content.posts("answer"), BATCH):
+        titles = content.titles_by_id([answer.thread_id for answer in answers])
+        for answer in answers:
+            title = titles.get(answer.thread_id)
+            yield CorpusRow(str(answer.id), title.plain().strip() if title else "", answer.body.plain().strip())
 
 
 def query_rows(benchmark: Benchmark) -> Iterator[QueryRow]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from porism.corpus.content import Content, batched
 from porism.corpus.export.benchmark import Benchmark, corpus_rows, judgment_rows, query_rows
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 
 GROUP = 20_000
@@ -25,7 +24,7 @@ CONFIG = """- config_name: {name}
 """
 
 
-def export(collection: Collection, folder: Path, benchmark: Benchmark) -> None:
+def export(content: Content, folder: Path, benchmark: Benchmark) -> None:
     """Write the corpus and, where there are any, queries and judgments."""
     try:
         import pyarrow as arrow
@@ -34,7 +33,7 @@ def export(collection: Collection, folder: Path, benchmark: Benchmark) -> None:
     text = arrow.string()
     written = [("corpus", "corpus", "corpus/corpus.parquet")]
     schema = arrow.schema([("_id", text), ("title", text), ("text", text)])
-    _write(folder / "corpus/corpus.parquet", schema, corpus_rows(collection, benchmark.task))
+    _write(folder / "corpus/corpus.parquet", schema, corpus_rows(content, benchmark.task))
     if benchmark.topics:
         written.append(("queries", "queries", "queries/queries.parquet"))
         _write(folder / "queries/queries.parquet", arrow.schema([("_id", text), ("text", text)]), query_rows(benchmark))
@@ -52,8 +51,7 @@ def _write(path: Path, schema: Any, rows: Iterable[tuple[Any, ...]]) -> None:
     import pyarrow.parquet as parquet
 
     path.parent.mkdir()
-    stream = iter(rows)
     with parquet.ParquetWriter(path, schema) as writer:
-        while group := list(islice(stream, GROUP)):
+        for group in batched(rows, GROUP):
             columns = [list(column) for column in zip(*group, strict=True)]
             writer.write_table(arrow.Table.from_arrays([arrow.array(one) for one in columns], schema=schema))

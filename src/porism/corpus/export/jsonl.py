@@ -7,9 +7,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from porism.corpus.content import Content, batched
 from porism.corpus.post import Comment, Post
-from porism.corpus.store.collection import Collection
 from porism.text.segment import Text
+
+BATCH = 1000  # posts that are read together
 
 
 def record(item: Post | Comment) -> dict[str, Any]:
@@ -19,14 +21,17 @@ def record(item: Post | Comment) -> dict[str, Any]:
     return {name: value.html() if isinstance(value, Text) else value for name, value in values.items()}
 
 
-def export(collection: Collection, folder: Path) -> None:
+def export(content: Content, folder: Path) -> None:
     """Write both files."""
     with open(folder / "posts.jsonl", "w", encoding="utf-8") as out:
-        for post in collection.posts():
-            row = record(post)
-            row["comments"] = [record(comment) for comment in collection.comments(post.id)]
-            row["links"] = [{"other_id": link.other_id, "kind": link.kind} for link in collection.links(post.id)]
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+        for posts in batched(content.posts(), BATCH):
+            ids = [post.id for post in posts]
+            comments, links = content.comments_by_post(ids), content.links_by_post(ids)
+            for post in posts:
+                row = record(post)
+                row["comments"] = [record(comment) for comment in comments.get(post.id, ())]
+                row["links"] = [{"other_id": link.other_id, "kind": link.kind} for link in links.get(post.id, ())]
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
     with open(folder / "formulas.jsonl", "w", encoding="utf-8") as out:
-        for formula in collection.formulas():
+        for formula in content.formulas():
             out.write(json.dumps(asdict(formula), ensure_ascii=False) + "\n")

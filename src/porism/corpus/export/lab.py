@@ -6,15 +6,13 @@ import csv
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from porism.corpus.content import FormulaMathML
+from porism.corpus.content import Content, FormulaMathML, batched
 from porism.corpus.export.xml import Attributes, write
 from porism.corpus.post import Formula, Post
 from porism.corpus.sources.arqmath import TABLES, V3
-from porism.corpus.store.collection import Collection
 from porism.parallel import cores, ordered, workers
 from porism.text.render import comment_source
 
@@ -25,57 +23,54 @@ POST_TYPES = {"question": 1, "answer": 2}
 LINK_TYPES = {"related": 1, "duplicate": 3}
 
 
-def export(collection: Collection, folder: Path) -> None:
+def export(content: Content, folder: Path) -> None:
     """Write all files."""
     files = {
-        "Posts": ("posts", _posts(collection)),
-        "Comments": ("comments", _comments(collection)),
-        "PostLinks": ("postlinks", _links(collection)),
-        "Users": ("users", _users(collection)),
-        "Badges": ("badges", _badges(collection)),
-        "Votes": ("votes", _votes(collection)),
-        "Tags": ("tags", _tags(collection)),
+        "Posts": ("posts", _posts(content)),
+        "Comments": ("comments", _comments(content)),
+        "PostLinks": ("postlinks", _links(content)),
+        "Users": ("users", _users(content)),
+        "Badges": ("badges", _badges(content)),
+        "Votes": ("votes", _votes(content)),
+        "Tags": ("tags", _tags(content)),
     }
     for name, (root, rows) in files.items():
         write(folder / f"{name}.{VERSION}.xml", root, rows)
-    _tables(collection, folder)
-    _visual_ids(collection, folder / "visual_ids.tsv")
+    _tables(content, folder)
+    _visual_ids(content, folder / "visual_ids.tsv")
 
 
-def _posts(collection: Collection) -> Iterator[Attributes]:
-    for post in collection.posts():
-        row: dict[str, str | int | None] = {
-            "Id": post.id,
-            "PostTypeId": POST_TYPES[post.kind],
-            "CreationDate": post.created,
-            "ViewCount": post.views,
-            "Score": post.score,
-            "CommentCount": len(collection.comments(post.id)),
-            "OwnerUserId": post.owner_id,
-        }
-        yield {
-            **row,
-            **(
-                _question(collection, post)
-                if post.kind == "question"
-                else {"Body": post.body.html(), "ParentId": post.parent_id}
-            ),
-        }
+def _posts(content: Content) -> Iterator[Attributes]:
+    for posts in batched(content.posts(), BATCH):
+        comments = content.comments_by_post([post.id for post in posts])
+        answers = content.answers_by_question([post.id for post in posts if post.kind == "question"])
+        for post in posts:
+            row: dict[str, str | int | None] = {
+                "Id": post.id,
+                "PostTypeId": POST_TYPES[post.kind],
+                "CreationDate": post.created,
+                "ViewCount": post.views,
+                "Score": post.score,
+                "CommentCount": len(comments.get(post.id, ())),
+                "OwnerUserId": post.owner_id,
+            }
+            answer = {"Body": post.body.html(), "ParentId": post.parent_id}
+            yield {**row, **(_question(post, len(answers.get(post.id, ()))) if post.kind == "question" else answer)}
 
 
-def _question(collection: Collection, post: Post) -> Attributes:
+def _question(post: Post, answers: int) -> Attributes:
     return {
         "Title": post.title.html(),
         "Body": post.body.html(),
-        "AnswerCount": len(collection.answers(post.id)),
+        "AnswerCount": answers,
         "AcceptedAnswerId": post.accepted_id,
         "ClosedDate": post.closed,
         "Tags": "".join(f"<{tag}>" for tag in post.tags),
     }
 
 
-def _comments(collection: Collection) -> Iterator[Attributes]:
-    for comment in collection.all_comments():
+def _comments(content: Content) -> Iterator[Attributes]:
+    for comment in content.all_comments():
         yield {
             "Id": comment.id,
             "PostId": comment.post_id,
@@ -86,8 +81,8 @@ def _comments(collection: Collection) -> Iterator[Attributes]:
         }
 
 
-def _links(collection: Collection) -> Iterator[Attributes]:
-    for number, link in enumerate(collection.all_links(), 1):
+def _links(content: Content) -> Iterator[Attributes]:
+    for number, link in enumerate(content.all_links(), 1):
         yield {
             "Id": number,
             "PostId": link.post_id,
@@ -96,23 +91,23 @@ def _links(collection: Collection) -> Iterator[Attributes]:
         }
 
 
-def _users(collection: Collection) -> Iterator[Attributes]:
-    for user in collection.users():
+def _users(content: Content) -> Iterator[Attributes]:
+    for user in content.users():
         yield {"Id": user.id, "Reputation": user.reputation, "DisplayName": user.name}
 
 
-def _badges(collection: Collection) -> Iterator[Attributes]:
+def _badges(content: Content) -> Iterator[Attributes]:
     number = 0
-    for user in collection.users():
+    for user in content.users():
         for grade, count in enumerate((user.gold, user.silver, user.bronze), 1):
             for _ in range(count):
                 number += 1
                 yield {"Id": number, "UserId": user.id, "Class": grade}
 
 
-def _votes(collection: Collection) -> Iterator[Attributes]:
+def _votes(content: Content) -> Iterator[Attributes]:
     number = 0
-    for votes in collection.all_votes():
+    for votes in content.all_votes():
         for at in range(votes.number):
             number += 1
             yield {
@@ -123,8 +118,8 @@ def _votes(collection: Collection) -> Iterator[Attributes]:
             }
 
 
-def _tags(collection: Collection) -> Iterator[Attributes]:
-    for number, tag in enumerate(collection.tags(), 1):
+def _tags(content: Content) -> Iterator[Attributes]:
+    for number, tag in enumerate(content.tags(), 1):
         yield {"Id": number, "TagName": tag.name, "Count": tag.posts}
 
 
@@ -133,12 +128,12 @@ def part_size(rows: int) -> int:
     return max(1, rows // (PARTS - 1))
 
 
-def _tables(collection: Collection, folder: Path) -> None:
+def _tables(content: Content, folder: Path) -> None:
     folders = {field: folder / f"{name}_v3" for field, name in TABLES.items()}
     for path in folders.values():
         path.mkdir()
-    rows = _rows(collection)
-    size = part_size(collection.count("formulas"))
+    rows = _rows(content)
+    size = part_size(content.count("formulas"))
     for part in range(1, PARTS + 1):
         with ExitStack() as stack:
             writers = {field: _writer(stack, path / f"{part}.tsv") for field, path in folders.items()}
@@ -170,9 +165,9 @@ class FormulaRow(NamedTuple):
     cells: dict[str, str]
 
 
-def _rows(collection: Collection) -> Iterator[FormulaRow]:
+def _rows(content: Content) -> Iterator[FormulaRow]:
     with workers(cores()) as pool:
-        for batch, converted in ordered(pool, mathml_of_all, _batches(collection), 2 * cores()):
+        for batch, converted in ordered(pool, mathml_of_all, _batches(content), 2 * cores()):
             for given, mathml in zip(batch, converted, strict=True):
                 yield _row(given.formula, mathml)
 
@@ -183,11 +178,9 @@ def _row(formula: Formula, mathml: MathML) -> FormulaRow:
     return FormulaRow((*place, formula.old_visual_id, formula.visual_id, formula.issue), cells)
 
 
-def _batches(collection: Collection) -> Iterator[tuple[list[FormulaMathML], list[FormulaMathML]]]:
-    """Yield batches of formulas, as label and task of a worker."""
-    formulas = collection.formulas_with_mathml()
-    while batch := list(islice(formulas, BATCH)):
-        yield batch, batch
+def _batches(content: Content) -> Iterator[tuple[list[FormulaMathML], list[FormulaMathML]]]:
+    """Return batches of formulas, as label and task of a worker."""
+    return ((batch, batch) for batch in batched(content.formulas_with_mathml(), BATCH))
 
 
 def mathml_of_all(formulas: list[FormulaMathML]) -> list[MathML]:
@@ -213,11 +206,11 @@ def convert(latex: str) -> MathML:
     return MathML("", "") if parsed.path == "opaque" else MathML(parsed.mathml, to_content(parsed.operators))
 
 
-def _visual_ids(collection: Collection, path: Path) -> None:
+def _visual_ids(content: Content, path: Path) -> None:
     """Write formula id, visual id and old visual id, in the order of the lab's code."""
     with open(path, "w", encoding="utf-8", newline="") as out:
         out.write("id\tvisual_id\told_visual_id\n")
-        for formula in collection.formulas():
+        for formula in content.formulas():
             out.write(
                 f"{formula.id}\t{formula.visual_id}\t{'' if formula.old_visual_id is None else formula.old_visual_id}\n"
             )

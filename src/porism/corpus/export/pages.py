@@ -11,25 +11,31 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from porism.corpus.post import Comment, Post, User
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, batched
+from porism.corpus.post import Comment, Post, Thread, User
 from porism.text.page import PageRenderer
-from porism.text.segment import EMPTY, Segment
+from porism.text.segment import EMPTY, Segment, Text
 
 UNDATED = "undated"
+BATCH = 200  # threads that are read together
 
 
-def export(collection: Collection, folder: Path) -> None:
+def export(content: Content, folder: Path) -> None:
     """Write the pages and an index of them."""
-    paths = thread_paths(collection)
+    paths = thread_paths(content)
     (folder / "style.css").write_text(files("porism.corpus.export").joinpath("thread.css").read_text("utf-8"), "utf-8")
-    for question in collection.posts("question"):
-        path = folder / paths[question.id]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(thread_page(collection, question.id, paths), "utf-8")
+    for threads in batched(content.threads(), BATCH):
+        linked = [link.other_id for thread in threads for link in thread.links if link.other_id in paths]
+        owners = [post.owner_id for thread in threads for post in (thread.question, *thread.answers)]
+        titles = content.titles_by_id(linked)
+        users = content.users_by_id([owner for owner in owners if owner is not None])
+        for thread in threads:
+            path = folder / paths[thread.question.id]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(thread_page(thread, users, titles, paths), "utf-8")
     rows = (
         f'<li><a href="{paths[q.id]}">[{q.id}] {html.escape(q.title.plain())}</a></li>\n'
-        for q in collection.posts("question")
+        for q in content.posts("question")
     )
     with open(folder / "index.html", "w", encoding="utf-8") as out:
         out.write(_head("Threads", "style.css") + "<h1>Threads</h1>\n<ul>\n")
@@ -37,9 +43,9 @@ def export(collection: Collection, folder: Path) -> None:
         out.write("</ul>\n</body></html>\n")
 
 
-def thread_paths(collection: Collection) -> dict[int, str]:
+def thread_paths(content: Content) -> dict[int, str]:
     """Return the path of the page of each question. Holds one entry per question in memory."""
-    dates = {question.id: question.created[:7] for question in collection.posts("question")}
+    dates = {question.id: question.created[:7] for question in content.posts("question")}
     lowest: dict[str, int] = {}
     for number, date in dates.items():
         for period in (date[:4], date):
@@ -85,9 +91,12 @@ def rounded(reputation: int) -> str:
     return str(reputation) if reputation < 1000 else f"{reputation / 1000:.1f}k"
 
 
-def _author(user: User | None, number: int | None) -> str:
-    if user is None:
-        return "" if number is None else f"user {number}"
+def _author(users: Mapping[int, User], number: int | None) -> str:
+    if number is None:
+        return ""
+    if number not in users:
+        return f"user {number}"
+    user = users[number]
     badges = "".join(
         f' <span class="{name}" title="{name} badges">●{count}</span>'
         for name, count in (("gold", user.gold), ("silver", user.silver), ("bronze", user.bronze))
@@ -96,14 +105,16 @@ def _author(user: User | None, number: int | None) -> str:
     return f"{html.escape(user.name)} (user {user.id}, {rounded(user.reputation)}){badges}"
 
 
-def _post(collection: Collection, post: Post, accepted: bool) -> str:
+def _post(thread: Thread, post: Post, users: Mapping[int, User]) -> str:
+    accepted = post.kind == "answer" and post.id == thread.question.accepted_id
+    comments = [comment for comment in thread.comments if comment.post_id == post.id]
     mark = '<p class="mark">✓ accepted answer</p>\n' if accepted else ""
-    author = _author(collection.user(post.owner_id), post.owner_id)
+    author = _author(users, post.owner_id)
     date = html.escape(post.created[:10])
     return (
         f'<article id="{post.id}" class="{post.kind}{" accepted" if accepted else ""}">\n{mark}'
         f'<p class="score" title="score">{post.score}</p>\n<div class="body">{_body(post.body)}</div>\n'
-        f'<p class="by">{author} {date}</p>\n{_comments(collection.comments(post.id))}</article>\n'
+        f'<p class="by">{author} {date}</p>\n{_comments(comments)}</article>\n'
     )
 
 
@@ -115,26 +126,25 @@ def _comments(comments: list[Comment]) -> str:
     return f'<ul class="comments">\n{rows}</ul>\n' if rows else ""
 
 
-def _links(collection: Collection, question: Post, paths: Mapping[int, str]) -> str:
+def _links(thread: Thread, titles: Mapping[int, Text], paths: Mapping[int, str]) -> str:
     rows = [
-        f'<li>{link.kind}: <a href="../../{paths[link.other_id]}">[{link.other_id}] {_body(collection.title(link.other_id) or EMPTY)}</a></li>\n'
-        for link in collection.links(question.id)
+        f'<li>{link.kind}: <a href="../../{paths[link.other_id]}">[{link.other_id}] {_body(titles.get(link.other_id, EMPTY))}</a></li>\n'
+        for link in thread.links
         if link.other_id in paths
     ]
     return f'<section class="links"><h2>Related questions</h2>\n<ul>\n{"".join(rows)}</ul></section>\n' if rows else ""
 
 
-def thread_page(collection: Collection, number: int, paths: Mapping[int, str]) -> str:
-    """Return the page of one question, answers in the order of the collection."""
-    thread = collection.thread(number)
+def thread_page(thread: Thread, users: Mapping[int, User], titles: Mapping[int, Text], paths: Mapping[int, str]) -> str:
+    """Return the page of a thread, answers in the order of the collection, with authors and titles of linked questions."""
     question = thread.question
     up = "../" * paths[question.id].count("/")
     tags = " ".join(f'<span class="tag">{html.escape(tag)}</span>' for tag in question.tags)
-    answers = "".join(_post(collection, answer, answer.id == question.accepted_id) for answer in thread.answers)
+    answers = "".join(_post(thread, answer, users) for answer in thread.answers)
     count = len(thread.answers)
     return (
         _head(question.title.plain() or f"Question {question.id}", f"{up}style.css")
-        + f"<h1>{_body(question.title)}</h1>\n<p>{tags}</p>\n{_post(collection, question, False)}"
-        + _links(collection, question, paths).replace("../../", up)
+        + f"<h1>{_body(question.title)}</h1>\n<p>{tags}</p>\n{_post(thread, question, users)}"
+        + _links(thread, titles, paths).replace("../../", up)
         + f"<h2>{count} answer{'' if count == 1 else 's'}</h2>\n{answers}</body></html>\n"
     )

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, fields
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from porism.corpus.content import Content, batched
 from porism.corpus.export.jsonl import record
 from porism.corpus.post import Comment, Formula, Post
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 
 GROUP = 20_000
 
 
-def export(collection: Collection, folder: Path) -> None:
+def export(content: Content, folder: Path) -> None:
     """Write the three files."""
     try:
         import pyarrow as arrow
@@ -35,9 +34,9 @@ def export(collection: Collection, folder: Path) -> None:
     words = dict.fromkeys(("kind", "body", "title", "created", "closed", "source", "latex", "issue"), text)
     types = {**places, **people, **words, "tags": arrow.list_(text)}
     streams: dict[str, Iterable[Any]] = {
-        "posts": collection.posts(),
-        "comments": collection.all_comments(),
-        "formulas": collection.formulas(),
+        "posts": content.posts(),
+        "comments": content.all_comments(),
+        "formulas": content.formulas(),
     }
     for name, records in streams.items():
         _write(folder / f"{name}.parquet", name, records, types)
@@ -49,7 +48,7 @@ def _write(path: Path, name: str, records: Iterable[Any], types: dict[str, Any])
 
     columns = {"posts": fields(Post), "comments": fields(Comment), "formulas": fields(Formula)}[name]
     schema = arrow.schema([(column.name, types[column.name]) for column in columns])
-    stream = iter(records)
     with parquet.ParquetWriter(path, schema) as writer:
-        while group := [asdict(row) if isinstance(row, Formula) else record(row) for row in islice(stream, GROUP)]:
+        for rows in batched(records, GROUP):
+            group = [asdict(row) if isinstance(row, Formula) else record(row) for row in rows]
             writer.write_table(arrow.Table.from_pylist(group, schema=schema))

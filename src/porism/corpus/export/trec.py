@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.text.segment import Text
 
 
-def export(collection: Collection, folder: Path) -> None:
+def export(content: Content, folder: Path) -> None:
     """Write posts.trec."""
     with open(folder / "posts.trec", "w", encoding="utf-8") as out:
-        for post in collection.posts():
+        for post in content.posts():
             out.write(f"<DOC>\n<DOCNO>{post.id}</DOCNO>\n<KIND>{post.kind}</KIND>\n")
             if post.title:
                 out.write(f"<TITLE>{_text(post.title)}</TITLE>\n")

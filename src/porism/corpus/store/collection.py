@@ -21,6 +21,7 @@ from porism.corpus.content import (
     VisualTrees,
     VisualUse,
     VoteCount,
+    batched,
     formulas_fingerprint,
 )
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
@@ -34,7 +35,8 @@ from porism.text.segment import Text
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 MOST_ID = 1 << 63
 AT_ONCE = 500  # threads that a stream reads together
 REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
@@ -132,11 +134,8 @@ class Collection(SingleItems):
     def check_formulas(self) -> None:
         """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of queries."""
         if self.manifest.get("formulas") != formulas_fingerprint():
-            raise PorismError(
-                "its formulas were parsed by another version of Porism",
-                where=str(self.path),
-                fix=REBUILD,
-            )
+            fact = "its formulas were parsed by another version of Porism"
+            raise PorismError(fact, where=str(self.path), fix=REBUILD)
 
     @property
     def first_own_formula(self) -> int | None:
@@ -159,9 +158,8 @@ class Collection(SingleItems):
         self, read: Callable[[str, Sequence[object]], Iterator[Any]], query: str, ids: Iterable[int | str]
     ) -> Iterator[Any]:
         """Yield the rows of a query for many ids, which `{}` in it stands for, CHUNK at a time. No id has more than 63 bits."""
-        wanted = [one for one in dict.fromkeys(ids) if isinstance(one, str) or -MOST_ID <= one < MOST_ID]
-        for start in range(0, len(wanted), CHUNK):
-            chunk = wanted[start : start + CHUNK]
+        wanted = (one for one in dict.fromkeys(ids) if isinstance(one, str) or -MOST_ID <= one < MOST_ID)
+        for chunk in batched(wanted, CHUNK):
             yield from read(query.format(", ".join("?" * len(chunk))), chunk)
 
     def _all_found(self, found: dict[int, T], ids: Iterable[int], what: str) -> dict[int, T]:
@@ -173,9 +171,8 @@ class Collection(SingleItems):
 
     def known_posts(self, ids: Sequence[int]) -> set[int]:
         """Return those of the ids that are posts of the collection."""
-        return {
-            row[0] for row in self._batch(self.parts.rows, "SELECT id FROM posts WHERE id IN ({}) ORDER BY id", ids)
-        }
+        query = "SELECT id FROM posts WHERE id IN ({}) ORDER BY id"
+        return {row[0] for row in self._batch(self.parts.rows, query, ids)}
 
     def posts_by_id(self, ids: Sequence[int]) -> dict[int, Post]:
         """Return posts by their ids, read together."""
@@ -274,10 +271,8 @@ class Collection(SingleItems):
         """Return pictures of the collection's own by their names."""
         if not self._has_images:
             return {}
-        rows = self._batch(
-            self.parts.newest_rows, "SELECT name, data FROM images WHERE name IN ({}) ORDER BY name", names
-        )
-        return {row[0]: bytes(row[1]) for row in rows}
+        query = "SELECT name, data FROM images WHERE name IN ({}) ORDER BY name"
+        return {row[0]: bytes(row[1]) for row in self._batch(self.parts.newest_rows, query, names)}
 
     def count(self, table: str) -> int:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
@@ -313,10 +308,8 @@ class Collection(SingleItems):
 
     def all_links(self) -> Iterator[Link]:
         """Yield all links."""
-        return (
-            Link(*row)
-            for row in self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
-        )
+        rows = self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
+        return (Link(*row) for row in rows)
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
@@ -348,18 +341,15 @@ class Collection(SingleItems):
 
     def visual_trees(self, visual_ids: Sequence[int]) -> Iterator[VisualTrees]:
         """Yield the expressions that represent visual ids, in ascending order of the ids, read together."""
-        for start in range(0, len(visual_ids), CHUNK):
-            chunk = visual_ids[start : start + CHUNK]
+        for chunk in batched(visual_ids, CHUNK):
             query = f"""SELECT v.id, e.id, e.latex, e.trees FROM visuals v JOIN expressions e ON e.id = v.expression_id
                 WHERE v.id IN ({", ".join("?" * len(chunk))}) ORDER BY v.id"""
             yield from map(VisualTrees._make, self.parts.newest_rows(query, chunk))
 
     def visual_keys(self) -> Iterator[VisualKey]:
         """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
-        query = (
-            "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id ORDER BY f.id"
-        )
-        return map(VisualKey._make, self._rows(query))
+        query = "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id"
+        return map(VisualKey._make, self._rows(query + " ORDER BY f.id"))
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
@@ -395,16 +385,8 @@ class Collection(SingleItems):
 
     def all_votes(self) -> Iterator[VoteCount]:
         """Yield the votes of each post by type."""
-        return map(
-            VoteCount._make, self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
-        )
-
-
-def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield values in lists of a size; the last one may be shorter."""
-    left = iter(values)
-    while chunk := list(islice(left, size)):
-        yield chunk
+        rows = self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
+        return map(VoteCount._make, rows)
 
 
 def _grouped(records: Iterable[R], key: Callable[[R], int]) -> dict[int, list[R]]:

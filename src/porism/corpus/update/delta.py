@@ -16,7 +16,6 @@ from porism.corpus.build.finish import add_indexes, digest
 from porism.corpus.build.ledger import EXAMPLES, Entry
 from porism.corpus.build.work import FoundFormula
 from porism.corpus.content import Visual
-from porism.corpus.post import User
 from porism.corpus.sources.raw import Dropped
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, MANIFEST, REMOVED_TABLE, TABLES
@@ -237,15 +236,13 @@ class DeltaWriter:
 
     def _write_users(self, store: sqlite3.Connection) -> int:
         """Write users that are put, with the badges they had; return how many are new."""
-        new = 0
+        known = self._collection.users_by_id(list(self._changes.users))
         for number, raw in sorted(self._changes.users.items()):
-            known = self._collection.user(number)
-            new += known is None
-            badges = (0, 0, 0) if known is None else (known.gold, known.silver, known.bronze)
-            user = User(number, raw.name, raw.reputation, *badges)
-            row = (user.id, user.name, user.reputation, user.gold, user.silver, user.bronze)
+            old = known.get(number)
+            badges = (0, 0, 0) if old is None else (old.gold, old.silver, old.bronze)
+            row = (number, raw.name, raw.reputation, *badges)
             store.execute("INSERT INTO users VALUES(?, ?, ?, ?, ?, ?)", row)
-        return new
+        return len(self._changes.users) - len(known)
 
     def _write_tags(self, store: sqlite3.Connection) -> int:
         """Write by how much the number of questions of each tag changes; return by how many the number of tags grows."""

@@ -125,9 +125,9 @@ class SourceComparison:
             query = "SELECT 1 FROM links WHERE post_id = ? AND other_id = ? AND kind = ?"
             return self._parts.one(query, (record.post_id, record.other_id, record.kind)) is None
         if isinstance(record, RawUser):
-            user = self._collection.user(record.id)
+            user = self._collection.users_by_id([record.id]).get(record.id)
             return user is None or (user.name, user.reputation) != (record.name, record.reputation)
-        return isinstance(record, RawImage) and self._collection.image(record.name) is None
+        return isinstance(record, RawImage) and record.name not in self._collection.images([record.name])
 
     def _post_differs(self, record: RawPost) -> bool:
         query = f"SELECT {', '.join(StoredPost._fields)} FROM posts WHERE id = ?"

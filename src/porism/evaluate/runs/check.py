@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from porism.corpus.post import Formula
 from porism.evaluate.runs.id_lookup import IdLookup
 from porism.evaluate.runs.lines import RunKind, RunLines, base_name, read_lines, topic_rows
 from porism.evaluate.runs.name import RunName, parse_name
@@ -19,6 +20,7 @@ from porism.evaluate.runs.run import LIMIT, single_precision
 from porism.evaluate.task3.overlap import DOLLAR
 
 LONGEST_ANSWER = 1200
+UNKNOWN = -1  # what no id is
 PREFIX = {"task1": "A", "task2": "B", "task3": "A"}
 
 
@@ -215,12 +217,18 @@ def _check_repeats(checked: CheckedRun, topic: str, rows: list[int] | range) -> 
 
 
 def _check_ids(checked: CheckedRun, lookup: IdLookup) -> None:
-    """Look up every id."""
+    """Look up all ids."""
     task2 = checked.lines.kind == "task2" or (checked.name is not None and checked.name.task.startswith("task2"))
     cells = checked.lines.cells
     posts = cells.get("post") or [""] * len(cells["item"])
+    numbers = {item: int(item) for item in cells["item"] if item.isdecimal()}
+    formulas = lookup.formulas(numbers.values()) if task2 else {}
+    kinds = {} if task2 else lookup.post_kinds(numbers.values())
     for row, (item, post) in enumerate(zip(cells["item"], posts, strict=True)):
-        invalid = _invalid_formula(lookup, item, post) if task2 else _invalid_post(lookup, item)
+        number = numbers.get(item, UNKNOWN)
+        invalid = (
+            _invalid_formula(formulas.get(number), item, post) if task2 else _invalid_post(kinds.get(number), item)
+        )
         if invalid:
             checked.drop(row, invalid.kind, invalid.message)
 
@@ -232,9 +240,8 @@ class _Invalid(NamedTuple):
     message: str
 
 
-def _invalid_post(lookup: IdLookup, item: str) -> _Invalid | None:
-    """Check a Task 1 hit."""
-    kind = lookup.post_kind(int(item)) if item.isdecimal() else None
+def _invalid_post(kind: str | None, item: str) -> _Invalid | None:
+    """Check a Task 1 hit; without a kind there is no such post."""
     if kind is None:
         return _Invalid("unknown-post", f"there is no post {item}")
     if kind == "question":
@@ -242,9 +249,8 @@ def _invalid_post(lookup: IdLookup, item: str) -> _Invalid | None:
     return None
 
 
-def _invalid_formula(lookup: IdLookup, item: str, post: str) -> _Invalid | None:
+def _invalid_formula(formula: Formula | None, item: str, post: str) -> _Invalid | None:
     """Check a Task 2 hit."""
-    formula = lookup.formula(int(item)) if item.isdecimal() else None
     if formula is None:
         return _Invalid("unknown-formula", f"there is no formula {item}")
     if formula.kind == "comment":

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
+from porism.store import open_content
 
 Format = Literal["trec", "task1", "task2"]
 UNKNOWN = "-"  # where a file has no post
@@ -32,15 +32,13 @@ def convert_run(path: str | Path, out: str | Path, to: Format, collection: str |
 def _with_posts(run: Run, collection: str | Path | None, where: str) -> Run:
     if collection is None:
         raise PorismError("does not name the posts of its formulas", where=where, fix="add --collection DIR")
-    with Collection.open(collection) as opened:
-        rankings = {topic: _ranking_with_posts(ranking, opened, where) for topic, ranking in run.rankings.items()}
+    items = [item for ranking in run.rankings.values() for item in ranking.items]
+    wrong = next((item for item in items if not item.isdecimal()), None)
+    if wrong is not None:
+        raise PorismError(f"{wrong} is no formula id", where=where, fix="convert a run of Task 2")
+    formulas = open_content(collection).formulas_by_id([int(item) for item in items])
+    rankings = {}
+    for topic, ranking in run.rankings.items():
+        posts = [str(formulas[int(item)].post_id or UNKNOWN) for item in ranking.items]
+        rankings[topic] = Ranking(ranking.items, ranking.scores, posts)
     return replace(run, rankings=rankings)
-
-
-def _ranking_with_posts(ranking: Ranking, collection: Collection, where: str) -> Ranking:
-    posts = []
-    for item in ranking.items:
-        if not item.isdecimal():
-            raise PorismError(f"{item} is no formula id", where=where, fix="convert a run of Task 2")
-        posts.append(str(collection.formula(int(item)).post_id or UNKNOWN))
-    return Ranking(ranking.items, ranking.scores, posts)

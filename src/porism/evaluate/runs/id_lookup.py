@@ -2,47 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from porism.corpus.content import batched
 from porism.corpus.post import Formula
 from porism.errors import PorismError
+
+BATCH = 1000  # posts that are read together, with their texts
 
 
 class IdLookup(Protocol):
     """What the check of a run needs to know about ids."""
 
-    def post_kind(self, post: int) -> str | None:
-        """Return `question` or `answer`, or None if there is no such post."""
+    def post_kinds(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return `question` or `answer` for those of the ids that are posts."""
+        ...
 
-    def formula(self, identifier: int) -> Formula | None:
-        """Return the formula, or None if there is none."""
+    def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
+        """Return those of the ids that are formulas."""
+        ...
 
 
 class CollectionLookup:
-    """Look up ids in a collection on disk."""
+    """Look up ids in a collection."""
 
-    def __init__(self, path: str | Path) -> None:
-        from porism.corpus.store.collection import Collection
+    def __init__(self, address: str | Path) -> None:
+        from porism.store import open_content
 
-        self.collection = Collection.open(Path(path))
-        self.post_kind = lru_cache(maxsize=1 << 20)(self._post_kind)
+        self.content = open_content(address)
 
-    def _post_kind(self, post: int) -> str | None:
+    def post_kinds(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return `question` or `answer` for those of the ids that are posts."""
+        kinds: dict[int, str] = {}
+        for known in batched(sorted(self.content.known_posts([*ids])), BATCH):
+            kinds.update((number, post.kind) for number, post in self.content.posts_by_id(known).items())
+        return kinds
+
+    def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
+        """Return those of the ids that are formulas."""
+        return self._formulas(sorted(set(ids)))
+
+    def _formulas(self, ids: Sequence[int]) -> dict[int, Formula]:
+        """A batch refuses an unknown formula: its halves are then read, and so on, until only the unknown ones are left out."""
         try:
-            return self.collection.post(post).kind
+            return self.content.formulas_by_id(ids)
         except PorismError:
-            return None
-
-    def formula(self, identifier: int) -> Formula | None:
-        """Return the formula, or None if there is none."""
-        try:
-            return self.collection.formula(identifier)
-        except PorismError:
-            return None
+            middle = len(ids) // 2
+            return {**self._formulas(ids[:middle]), **self._formulas(ids[middle:])} if middle else {}
 
     def bodies(self, items: Iterable[str]) -> dict[str, str]:
         """Return the HTML of those posts that the collection has."""
-        return {item: self.collection.post(int(item)).body.html() for item in items if self.post_kind(int(item))}
+        numbers = {item: int(item) for item in items}
+        posts = self.content.posts_by_id([*self.content.known_posts([*numbers.values()])])
+        return {item: posts[number].body.html() for item, number in numbers.items() if number in posts}

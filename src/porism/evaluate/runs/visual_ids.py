@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from porism.corpus.content import batched
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run
 from porism.files import open_text, report_unreadable
+
+BATCH = 20_000  # formulas that are looked up together
 
 
 def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Run:
@@ -71,8 +74,11 @@ def find_visual_ids(
     lookup = CollectionLookup(collection)
     items = {item for path in runs for ranking in read_run(path).rankings.values() for item in ranking.items}
     items.update(item for grades in qrels.values() for item in grades)
-    formulas = ((item, lookup.formula(int(item))) for item in sorted(items) if item.isdecimal())
-    return {item: str(formula.visual_id) for item, formula in formulas if formula is not None}
+    found: dict[str, str] = {}
+    for batch in batched((item for item in sorted(items) if item.isdecimal()), BATCH):
+        formulas = lookup.formulas(map(int, batch))
+        found.update((item, str(formulas[int(item)].visual_id)) for item in batch if int(item) in formulas)
+    return found
 
 
 def read_runs(paths: Sequence[str | Path], visual: Mapping[str, str] | None = None) -> list[Run]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content as CollectionContent
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.text.page import PageRenderer
@@ -36,7 +36,7 @@ class Content:
 
     def __init__(
         self,
-        collection: Collection,
+        collection: CollectionContent,
         address: Address,
         hosts: frozenset[str] = HOSTS,
         math: Callable[[str], str] = page_mathml,
@@ -61,14 +61,13 @@ class Content:
         if found is None:
             return None
         anchor = ANSWER_ANCHOR.fullmatch(parts.fragment)
-        for number in (anchor and anchor[1], found[2], found[1]):
-            if number and len(number) < 18 and self.collection.has_post(int(number)):
-                return self.post_address(int(number))
-        return None
+        named = [int(number) for number in (anchor and anchor[1], found[2], found[1]) if number and len(number) < 18]
+        known = self.collection.known_posts(named)
+        return next((self.post_address(number) for number in named if number in known), None)
 
     def post_address(self, post_id: int) -> str:
         """Return the address of a post in its thread."""
-        return self.address(self.collection.post(post_id).thread_id, post_id)
+        return self.address(self.collection.posts_by_id([post_id])[post_id].thread_id, post_id)
 
     def render(self, text: Text | str, highlight: str = "") -> str:
         """Return a post, or a topic in the official form, as HTML; highlight the formula with this id."""

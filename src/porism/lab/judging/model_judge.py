@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
+from porism.corpus.post import Formula, Post
 from porism.errors import PorismError
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
@@ -100,12 +101,12 @@ class ModelJudge:
     """Judges what is assigned to the account of a model, through an endpoint."""
 
     def __init__(
-        self, journal: Journal, collection: Collection, account: str, endpoint: Endpoint, attempts: Attempts
+        self, journal: Journal, content: Content, account: str, endpoint: Endpoint, attempts: Attempts
     ) -> None:
         if not is_model(account):
             fix = "name an account of a model: porism assess account JOURNAL model.NAME --role model"
             raise PorismError(f"{account} is not a model", fix=fix)
-        self._journal, self._collection, self._account = journal, collection, account
+        self._journal, self._content, self._account = journal, content, account
         self._endpoint, self._attempts = endpoint, attempts
 
     def run(self, say: Callable[[str], None]) -> int:
@@ -130,7 +131,12 @@ class ModelJudge:
         """Grade all cards of an item, then store them in one transaction."""
         opened = self._journal.clock()
         topic = find_topic(self._journal, job.task, job.topic)
-        given = [self._grade(self._messages(job, topic, item, card), item) for card in item.cards]
+        posts = self._content.posts_by_id([card.post_id for card in item.cards if card.post_id is not None])
+        formulas = self._content.formulas_by_id([card.formula_id for card in item.cards if card.formula_id is not None])
+        question = _question(job, topic)
+        shown = [f"{question}\n\n{_card(item, card, posts, formulas)}" for card in item.cards]
+        system = Message("system", instructions(job.task))
+        given = [self._grade((system, Message("user", text)), item) for text in shown]
         key = f"model-{job.id}-{item.key}"
         self._journal.append(self._account, job.id, [Entry(item.key, 1, "open", "")], f"{key}-open", opened)
         entries = []
@@ -139,22 +145,6 @@ class ModelJudge:
             fields = {"grade": str(one.code), "comment": one.reason, "usage": json.dumps(cost)}
             entries += [Entry(item.key, number, field, value) for field, value in fields.items()]
         self._journal.append(self._account, job.id, [*entries, Entry(item.key, 1, "submit", "")], key)
-
-    def _messages(self, job: Assignment, topic: Topic, item: AssignedItem, card: Card) -> tuple[Message, ...]:
-        question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
-        if job.task == 2:
-            question += f"\n\nQuery formula: ${topic.latex}$"
-        return Message("system", instructions(job.task)), Message("user", f"{question}\n\n{self._card(item, card)}")
-
-    def _card(self, item: AssignedItem, card: Card) -> str:
-        if card.post_id is None:
-            return f"Answer:\n{item.text[:LONGEST_TEXT]}"
-        post = self._collection.post(card.post_id)
-        body = terminal_text(post.body)[:LONGEST_TEXT]
-        if card.formula_id is None:
-            return f"Answer:\n{body}"
-        formula = self._collection.formula(card.formula_id).latex
-        return f"Formula: ${formula}$\n\nIts post: {terminal_text(post.title)}\n\n{body}"
 
     def _grade(self, messages: tuple[Message, ...], item: AssignedItem) -> CardGrade:
         usage, last = Usage(), ""
@@ -175,6 +165,21 @@ class ModelJudge:
             where=f"the endpoint {address(self._endpoint.url)}",
             fix="use a model that follows instructions; what it has judged is stored, and the same command continues",
         )
+
+
+def _question(job: Assignment, topic: Topic) -> str:
+    question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
+    return f"{question}\n\nQuery formula: ${topic.latex}$" if job.task == 2 else question
+
+
+def _card(item: AssignedItem, card: Card, posts: Mapping[int, Post], formulas: Mapping[int, Formula]) -> str:
+    if card.post_id is None:
+        return f"Answer:\n{item.text[:LONGEST_TEXT]}"
+    post = posts[card.post_id]
+    body = terminal_text(post.body)[:LONGEST_TEXT]
+    if card.formula_id is None:
+        return f"Answer:\n{body}"
+    return f"Formula: ${formulas[card.formula_id].latex}$\n\nIts post: {terminal_text(post.title)}\n\n{body}"
 
 
 def _usage(made: Completion) -> Usage:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Group
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.check import check_run
 from porism.evaluate.runs.fix import clean_run
@@ -107,11 +108,13 @@ def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: Pool) ->
 
 def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: Pool) -> Pool:
     """Pool Task 2: visually distinct formulas and their instances."""
+    rankings = [ranking for pooled in runs for ranking in pooled.run.rankings.values()]
+    formulas = ids.formulas({int(item) for ranking in rankings for item in ranking.items})
     ranked = [
         RankedFormulaRun(
             pooled.run.name,
             pooled.depth,
-            {topic: _hits(ranking.items, ids) for topic, ranking in pooled.run.rankings.items()},
+            {topic: _hits(ranking.items, formulas) for topic, ranking in pooled.run.rankings.items()},
         )
         for pooled in runs
     ]
@@ -123,6 +126,6 @@ def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup
     return Pool(judging_order(origins, options.seed, base.items, chosen), origins)
 
 
-def _hits(items: Iterable[str], ids: IdLookup) -> list[FormulaHit]:
-    formulas = [ids.formula(int(item)) for item in items]
-    return [FormulaHit(f.id, f.post_id, f.thread_id, f.visual_id) for f in formulas if f is not None]
+def _hits(items: Iterable[str], formulas: Mapping[int, Formula]) -> list[FormulaHit]:
+    found = [formulas[int(item)] for item in items if int(item) in formulas]
+    return [FormulaHit(f.id, f.post_id, f.thread_id, f.visual_id) for f in found]

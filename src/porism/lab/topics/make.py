@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.store.collection import Collection
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.lab.topics.select import Limits, candidates, select
 from porism.lab.topics.write import write_topic_set
+from porism.store import open_content
 
 
 class TopicCounts(NamedTuple):
@@ -39,7 +39,6 @@ def make_topics(
             fix="name a file outside the folder of the topics",
         )
     titles = [topic.title for topic in read_topics(earlier)] if earlier else []
-    with Collection.open(collection) as opened:
-        found = list(candidates(opened, limits, since, titles))
+    found = list(candidates(open_content(collection), limits, since, titles))
     chosen = select(found, number, seed)
     return TopicCounts(len(found), len(write_topic_set(chosen, directory, oracle_path, first)))

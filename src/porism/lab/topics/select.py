@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from porism.corpus.post import Post
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, batched
+from porism.corpus.post import Link, Post
 from porism.errors import PorismError
 from porism.text.read import read_official
 from porism.text.render import plain_text
@@ -20,6 +20,7 @@ from porism.text.segment import Text
 WORD = re.compile(r"[^\W\d_]{2,}")
 NEAR_DUPLICATE = 0.8  # Jaccard similarity of title words from which two questions are near-duplicates
 UNBOUNDED = 10**9
+BATCH = 500  # questions that are read together
 
 
 class Range(NamedTuple):
@@ -82,7 +83,7 @@ class Candidate:
 
 
 def candidates(
-    collection: Collection, limits: Limits | None = None, since: str = "", earlier: Iterable[str] = ()
+    content: Content, limits: Limits | None = None, since: str = "", earlier: Iterable[str] = ()
 ) -> Iterator[Candidate]:
     """Yield the questions that have a formula and a known duplicate in the collection, within the limits.
 
@@ -91,42 +92,43 @@ def candidates(
     """
     within = limits or Limits()
     earlier_titles = [title_words(read_official(title)) for title in earlier]
-    for post in collection.posts("question"):
-        if since and post.created < since:
-            continue
-        candidate = to_candidate(collection, post, since)
-        if candidate is None or not within.allow(candidate.counts):
-            continue
-        if not any(near_duplicate(title_words(post.title), other) for other in earlier_titles):
-            yield candidate
+    recent = (post for post in content.posts("question") if not since or post.created >= since)
+    for posts in batched(recent, BATCH):
+        for candidate in _candidates(content, posts, since):
+            words = title_words(candidate.post.title)
+            if within.allow(candidate.counts) and not any(near_duplicate(words, other) for other in earlier_titles):
+                yield candidate
 
 
-def to_candidate(collection: Collection, post: Post, since: str) -> Candidate | None:
-    """Return the question with its counts, or None if it lacks a formula or a duplicate."""
-    formulas = len(post.title.formulas) + len(post.body.formulas)
-    links = [
-        link for link in collection.links(post.id) if link.post_id == post.id and collection.has_post(link.other_id)
-    ]
-    duplicates = tuple(
-        link.other_id for link in links if link.kind == "duplicate" and _is_older(collection, link.other_id, since)
-    )
-    if not formulas or not duplicates:
-        return None
-    thread = collection.thread(post.id)
-    counts = {
-        "terms": len(WORD.findall(_plain(post.title) + " " + _plain(post.body))),
-        "formulas": formulas,
-        "score": post.score,
-        "answers": len(thread.answers),
-        "comments": sum(comment.post_id == post.id for comment in thread.comments),
-        "views": post.views or 0,
-    }
-    return Candidate(post, duplicates, tuple(link.other_id for link in links if link.kind == "related"), counts)
+def _candidates(content: Content, posts: Sequence[Post], since: str) -> Iterator[Candidate]:
+    """Yield those of some questions that have a formula and a duplicate, with their counts."""
+    formulas = {post.id: len(post.title.formulas) + len(post.body.formulas) for post in posts}
+    links = content.links_by_post([number for number, count in formulas.items() if count])
+    known = content.known_posts([link.other_id for own in links.values() for link in own])
+    older = known
+    if since:
+        twins = [one.other_id for own in links.values() for one in own if one.kind == "duplicate"]
+        found = content.posts_by_id([number for number in twins if number in known])
+        older = {number for number, post in found.items() if post.created < since}
+    duplicates = {number: _others(own, "duplicate", older) for number, own in links.items()}
+    chosen = [post for post in posts if duplicates.get(post.id)]
+    answers = content.answers_by_question([post.id for post in chosen])
+    comments = content.comments_by_post([post.id for post in chosen])
+    for post in chosen:
+        counts = {
+            "terms": len(WORD.findall(_plain(post.title) + " " + _plain(post.body))),
+            "formulas": formulas[post.id],
+            "score": post.score,
+            "answers": len(answers.get(post.id, ())),
+            "comments": len(comments.get(post.id, ())),
+            "views": post.views or 0,
+        }
+        yield Candidate(post, duplicates[post.id], _others(links[post.id], "related", known), counts)
 
 
-def _is_older(collection: Collection, post_id: int, since: str) -> bool:
-    """Return whether a duplicate was posted before the day from which topics are taken."""
-    return not since or collection.post(post_id).created < since
+def _others(links: Iterable[Link], kind: str, among: Container[int]) -> tuple[int, ...]:
+    """Return the questions to which links of a kind lead."""
+    return tuple(link.other_id for link in links if link.kind == kind and link.other_id in among)
 
 
 def _plain(text: Text) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from porism.corpus.post import Post
 from porism.files import atomic_directory
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments
 from porism.lab.judging.candidate import answer_blocks, formula_html
@@ -79,10 +81,10 @@ def cell(text: str) -> str:
 
 
 def _row(
-    item: AssignedItem, assignment: Assignment, topic: Topic, content: Content, columns: tuple[str, ...]
+    item: AssignedItem, assignment: Assignment, topic: Topic, content: Content, posts: Mapping[int, Post]
 ) -> dict[str, str]:
     """Return one Turkle task."""
-    row = dict.fromkeys(columns, "")
+    row = dict.fromkeys(COLUMNS[assignment.screen], "")
     row |= {
         "arq_item": item.key,
         "arq_assignment": str(assignment.id),
@@ -94,24 +96,26 @@ def _row(
         row |= {"arq_query": mathml_of(topic.latex), "arq_n": str(len(item.cards))}
         for number, card in enumerate(item.cards, 1):
             row[f"arq_i{number}_id"] = f"{item.key}.{number}"
-            row[f"arq_i{number}_html"] = formula_html(content, card)
-            row[f"arq_i{number}_thread"] = content.post_address(card.post_id or 0)
+            row[f"arq_i{number}_html"] = formula_html(content, card, posts)
+            row[f"arq_i{number}_thread"] = content.address(posts[card.post_id or 0].thread_id, card.post_id or 0)
     else:
         card = item.cards[0]
-        row["arq_item_html"] = "".join(answer_blocks(content, card, item.text))
-        row["arq_item_thread"] = content.post_address(card.post_id) if card.post_id else ""
+        row["arq_item_html"] = "".join(answer_blocks(content, card, item.text, posts))
+        if card.post_id:
+            row["arq_item_thread"] = content.address(posts[card.post_id].thread_id, card.post_id)
     return {name: cell(value) for name, value in row.items()}
 
 
 def to_batch(journal: Journal, assignment: Assignment, content: Content) -> Batch:
     """Turn an assignment into a batch. Rows keep the order of the assignment, since Turkle serves them in order."""
-    columns = COLUMNS[assignment.screen]
     topic = find_topic(journal, assignment.task, assignment.topic)
     out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\r\n")
+    writer = csv.DictWriter(out, COLUMNS[assignment.screen], lineterminator="\r\n")
     writer.writeheader()
     items = assigned_items(journal, assignment.id)
-    writer.writerows(_row(item, assignment, topic, content, columns) for item in items)
+    named = [card.post_id or 0 for item in items for card in item.cards if card.post_id or assignment.task == 2]
+    posts = content.collection.posts_by_id(named)
+    writer.writerows(_row(item, assignment, topic, content, posts) for item in items)
     where = f"task{assignment.task}-{assignment.topic}-round{assignment.round}"
     name = f"{assignment.purpose}-{where}-{assignment.assessor}"
     return Batch(name, assignment.screen, assignment.assessor, out.getvalue(), len(items))

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
@@ -29,7 +30,7 @@ from porism.store.embedded.vocabulary import write_vocabulary
 
 
 def build_index(
-    collection: Collection,
+    content: Content | str | Path,
     directory: str | Path,
     *,
     links: bool = True,
@@ -42,6 +43,7 @@ def build_index(
     Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
     vectors are learned. `finish` gets the whole index before it has its name, so that a kill leaves all or nothing.
     """
+    collection = _on_disk(content)
     collection.check_formulas()
     report = progress or Silent()
     target = Path(directory)
@@ -58,6 +60,16 @@ def build_index(
         )
         finish(work)
         return manifest
+
+
+def _on_disk(content: Content | str | Path) -> Collection:
+    """Return a collection as its files, which worker processes open too."""
+    if isinstance(content, str | Path):
+        return Collection.open(content)
+    if isinstance(content, Collection):
+        return content
+    fix = "build a collection in a folder: porism build SOURCE -o COLLECTION"
+    raise PorismError("is not in a folder, which an index is built from", where=content.name, fix=fix)
 
 
 class SegmentOptions(NamedTuple):

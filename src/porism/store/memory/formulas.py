@@ -13,8 +13,7 @@ import numpy.typing as npt
 from porism.analysis.features import Features, features
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.analysis.terms import feature_terms
-from porism.corpus.content import Expression
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, Expression
 from porism.formula.binary import unpack
 from porism.store.embedded.formulas.store import label_weights
 from porism.store.memory.posts import MemoryPost, MemoryTermIndex
@@ -34,10 +33,12 @@ class MemoryFormulaTerms(MemoryTermIndex):
 class MemoryFormulas:
     """The distinct formulas of a collection, in the order of visual ids."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._collection = collection
-        self._visuals = sorted({one.visual_id for one in collection.occurrences()})
-        self._expressions = [collection.expression(collection.visual(one).expression_id) for one in self._visuals]
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._visuals = sorted({one.visual_id for one in content.occurrences()})
+        groups = content.visuals_by_id(self._visuals)
+        expressions = content.expressions_by_id([one.expression_id for one in groups.values()])
+        self._expressions = [expressions[groups[one].expression_id] for one in self._visuals]
         self._features = [_features(one) for one in self._expressions]
         self.terms = MemoryFormulaTerms([_document(row, found) for row, found in enumerate(self._features)])
         self.labels: Mapping[str, int] = _number(
@@ -122,11 +123,9 @@ class MemoryFormulas:
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
         """Return the codes of the sub-expressions of expressions; those that no formula of the index has are left out."""
-        codes, known = self.terms.codes["parts"], self._collection.count("expressions")
-        parts = (
-            feature_terms(_features(self._collection.expression(number)))["parts"] if 0 < number <= known else ()
-            for number in expressions
-        )
+        codes, last = self.terms.codes["parts"], self._content.count("expressions")
+        known = self._content.expressions_by_id([number for number in expressions if 0 < number <= last])
+        parts = (feature_terms(_features(known[number]))["parts"] if number in known else () for number in expressions)
         return [[codes[term] for term in terms if term in codes] for terms in parts]
 
 

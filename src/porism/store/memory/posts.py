@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection as Names
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.features import features
-from porism.analysis.pieces import Piece, split_thread
+from porism.analysis.pieces import Piece, Pieces, split_thread
 from porism.analysis.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.analysis.terms import feature_terms
-from porism.corpus.post import Thread
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content, batched
+from porism.corpus.post import Formula, Thread
 from porism.formula.binary import unpack
 from porism.store.protocols import (
     UNKNOWN,
@@ -37,6 +37,7 @@ from porism.store.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 Ints = npt.NDArray[np.int64]
 MOST_COUNT = 255  # of an entry
 Floats = npt.NDArray[np.float64]
+BATCH = 500  # threads that are read together
 
 
 class MemoryPost:
@@ -50,13 +51,13 @@ class MemoryPost:
         self.is_question = is_question
         self.counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
 
-    def add(self, field: str, piece: Piece, collection: Collection) -> None:
+    def add(self, field: str, piece: Piece, trees: Mapping[int, bytes]) -> None:
         """Count the terms of a piece of text and of its formulas."""
         for family, terms in piece.terms.items():
             self.counts[family].update((field, term) for term in terms)
         for formula in piece.formulas:
-            trees = unpack(collection.expression(formula.expression_id).trees)
-            for family, terms in feature_terms(features(*trees)).items():
+            found = features(*unpack(trees[formula.expression_id]))
+            for family, terms in feature_terms(found).items():
                 self.counts[family].update((field, term) for term in terms)
 
     def length(self, family: str, view: View) -> float:
@@ -65,39 +66,55 @@ class MemoryPost:
         return sum(weights.get(field, 0.0) * count for (field, _), count in self.counts[family].items())
 
 
-def read_posts(collection: Collection, *, links: bool = True) -> list[MemoryPost]:
+class _ThreadText(NamedTuple):
+    """A thread, its number, its pieces, and the formulas of each post."""
+
+    thread: Thread
+    number: int
+    pieces: Pieces
+    formulas: Mapping[int, Sequence[Formula]]
+
+
+def read_posts(content: Content, *, links: bool = True) -> list[MemoryPost]:
     """Read all posts of a collection, the question of each thread before its answers."""
-    found: list[MemoryPost] = []
-    for number, question_id in enumerate(collection.question_ids()):
-        found += _read_thread(collection, collection.thread(question_id), number, links)
-    return found
+    trees = {one.id: one.trees for one in content.expressions()}
+    return [post for one in _read_threads(content, links) for post in _read_thread(one, trees)]
 
 
-def _read_thread(collection: Collection, thread: Thread, number: int, links: bool) -> list[MemoryPost]:
-    titles = [collection.title(link.other_id) for link in thread.links] if links else []
-    pieces = split_thread(thread, [title for title in titles if title], links)
+def _read_threads(content: Content, links: bool) -> Iterator[_ThreadText]:
+    for threads in batched(enumerate(content.threads()), BATCH):
+        posts = [post.id for _, thread in threads for post in (thread.question, *thread.answers)]
+        formulas = content.formulas_by_post(posts)
+        titles = content.titles_by_id([link.other_id for _, thread in threads for link in thread.links])
+        for number, thread in threads:
+            linked = [title for link in thread.links if (title := titles.get(link.other_id))] if links else []
+            yield _ThreadText(thread, number, split_thread(thread, linked, links), formulas)
+
+
+def _read_thread(text: _ThreadText, trees: Mapping[int, bytes]) -> list[MemoryPost]:
+    thread, number, pieces, formulas = text
     accepted = thread.question.accepted_id
     posts = []
     for position, post in enumerate((thread.question, *thread.answers)):
         year = int(post.created[:4]) if post.created[:4].isdigit() else 0
         chosen = post.id == accepted or (position == 0 and any(one.id == accepted for one in thread.answers))
         own = MemoryPost(number, post.id, year, chosen, position == 0)
-        own.add(post.kind, pieces.body if position == 0 else pieces.answers[position - 1], collection)
+        own.add(post.kind, pieces.body if position == 0 else pieces.answers[position - 1], trees)
         for comment in pieces.comments.get(post.id, ()):
-            own.add(f"{post.kind}_comments", comment, collection)
-        for use in collection.visuals_of(post.id):
+            own.add(f"{post.kind}_comments", comment, trees)
+        for use in formulas.get(post.id, ()):
             field = f"{post.kind}_comments" if use.kind == "comment" else use.kind
             own.counts[VISUAL_FAMILY][field, str(use.visual_id)] += 1
         posts.append(own)
-    posts[0].add("title", pieces.title, collection)
-    posts[0].add("tags", pieces.tags, collection)
+    posts[0].add("title", pieces.title, trees)
+    posts[0].add("tags", pieces.tags, trees)
     for field, heading in pieces.headings.items():
-        posts[0].add(field, heading, collection)
+        posts[0].add(field, heading, trees)
     for field, names in pieces.names.items():
         posts[0].counts[NAME_FAMILY].update((field, name) for name in names)
     posts[0].counts[TAG_FAMILY].update(("tags", tag) for tag in thread.question.tags)
     for linked in pieces.linked:
-        posts[0].add("linked_titles", linked, collection)
+        posts[0].add("linked_titles", linked, trees)
     return posts
 
 
@@ -249,12 +266,12 @@ class MemoryDocumentStore:
         self,
         posts: Sequence[MemoryPost],
         terms: MemoryTermIndex,
-        collection: Collection,
+        content: Content,
         vectors: Mapping[str, npt.NDArray[np.float32]] | None = None,
     ) -> None:
         self._threads = _threads(posts)
         self._codes = terms.codes
-        self._collection = collection
+        self._content = content
         self._vectors = vectors or {}
         self._places = {
             post.id: (post.thread, position) for unit in self._threads for position, post in enumerate(unit)

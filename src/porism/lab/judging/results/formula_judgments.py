@@ -6,12 +6,12 @@ latex, grade.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+from porism.corpus.content import Content
 from porism.corpus.sources.raw import RowError
 from porism.corpus.sources.tables import Row, read_table
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.evaluate.qrels import HIGHEST, from_judgments
 from porism.lab.judging.results.qrels import MINIMUM_RELEVANT, QrelsVariants, item_key, kept_topics
@@ -22,20 +22,19 @@ COLUMNS = ("topic", "post_id", "latex", "grade")
 MAX_REPORTED = 20
 
 
-def variants_by_visual_id(path: Path, collection: Collection, minimum: int = MINIMUM_RELEVANT) -> QrelsVariants:
+def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_RELEVANT) -> QrelsVariants:
     """Return `official` and `all`; a visual id gets the highest grade of its instances.
 
     Rows whose formula is not in the collection raise an error that lists up to 20 of them.
     """
     judgments: list[Judgment] = []
     unknown: list[str] = []
-    for row in read_table(path, COLUMNS, quoted=False):
-        try:
-            found = list(_judgments(row, collection))
-        except RowError as error:
-            raise PorismError(str(error), where=row.where, fix="correct the row") from None
-        judgments += found
-        if not found:
+    rows = [_read(row) for row in read_table(path, COLUMNS, quoted=False)]
+    formulas = content.formulas_by_post([one.post_id for one in rows])
+    for row, post_id, grade in rows:
+        same = [formula for formula in formulas.get(post_id, ()) if formula.latex == row["latex"]]
+        judgments += [Judgment(row["topic"], str(formula.visual_id), grade) for formula in same]
+        if not same:
             unknown.append(f"{row.where}: post {row['post_id']} has no formula {row['latex']}")
     if unknown:
         more = [f"and {len(unknown) - MAX_REPORTED} more"] if len(unknown) > MAX_REPORTED else []
@@ -53,10 +52,20 @@ def variants_by_visual_id(path: Path, collection: Collection, minimum: int = MIN
     return QrelsVariants({"official": official, "all": merged}, tuple(sorted(removed, key=topic_key)))
 
 
-def _judgments(row: Row, collection: Collection) -> Iterator[Judgment]:
-    grade = row.number("grade")
-    if not 0 <= grade <= HIGHEST:
-        raise PorismError(f"grade {grade} is not one of 0, 1, 2, 3", where=row.where, fix="correct the row")
-    for formula in collection.formulas_of(row.number("post_id")):
-        if formula.latex == row["latex"]:
-            yield Judgment(row["topic"], str(formula.visual_id), grade)
+class _JudgedRow(NamedTuple):
+    """A row of the table with its numbers."""
+
+    row: Row
+    post_id: int
+    grade: int
+
+
+def _read(row: Row) -> _JudgedRow:
+    try:
+        grade = row.number("grade")
+        if 0 <= grade <= HIGHEST:
+            return _JudgedRow(row, row.number("post_id"), grade)
+        problem = f"grade {grade} is not one of 0, 1, 2, 3"
+    except RowError as error:
+        problem = str(error)
+    raise PorismError(problem, where=row.where, fix="correct the row")

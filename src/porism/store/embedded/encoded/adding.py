@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.analysis.model_texts import FIELDS, OPTION, EncodedField
+from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.integrity import describe_file
@@ -54,8 +55,9 @@ def _encode(place: Path, manifest: Manifest, encoder: IndexEncoder, progress: Pr
     home = (place / str(manifest.options["collection"])).resolve()
     with Collection.open(home) as collection:
         for entry in manifest.segments:
-            questions = EmbeddedPosts(place / entry.name / "posts", vectors=False).question_ids
-            live = [number for number in questions.tolist() if collection.has_post(number)]
+            questions = EmbeddedPosts(place / entry.name / "posts", vectors=False).question_ids.tolist()
+            there = collection.known_posts(questions)
+            live = [number for number in questions if number in there]
             write_encoded(collection, live, place / entry.name, encoder, known, progress)
     files = {name: file for name, file in manifest.files.items() if not _is_vector(name)}
     for entry in manifest.segments:
@@ -93,7 +95,7 @@ def _is_vector(name: str) -> bool:
 
 
 def write_encoded(
-    collection: Collection,
+    content: Content,
     questions: Sequence[int],
     segment: Path,
     encoder: IndexEncoder,
@@ -101,19 +103,19 @@ def write_encoded(
     progress: Progress | None = None,
 ) -> None:
     """Write the vectors of a segment and their vector index."""
-    folder = encode_segment(collection, questions, segment, encoder, known, progress)
+    folder = encode_segment(content, questions, segment, encoder, known, progress)
     for field, vectors in open_fields(folder, encoder.entry.fields).items():
         write_nearest(folder, field, vectors.matrix)
 
 
 def encode_new_segment(
-    index: Path, manifest: Manifest, collection: Collection, questions: Sequence[int], segment: Path
+    index: Path, manifest: Manifest, content: Content, questions: Sequence[int], segment: Path
 ) -> None:
     """Write the vectors of a new segment, if the index has vectors. Only texts that no segment has are encoded."""
     entry = EncoderEntry.of(manifest)
     if entry:
         ordered = sorted(int(number) for number in questions)
-        write_encoded(collection, ordered, segment, IndexEncoder(entry), _known(index, manifest))
+        write_encoded(content, ordered, segment, IndexEncoder(entry), _known(index, manifest))
 
 
 def open_encoded(index: Path, manifest: Manifest, place: str | Path | None = None) -> EncodedPosts | None:

@@ -10,11 +10,12 @@ import random
 from collections import defaultdict
 from collections.abc import Collection as Ids
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
-from porism.analysis.model_texts import model_text, question_text
+from porism.analysis.model_texts import BATCH, model_text, question_text
+from porism.corpus.content import Content, batched
 from porism.corpus.post import Post
-from porism.corpus.store.collection import Collection
 from porism.models.training.settings import TrainingExample
 
 LEAST_VOTES = 1  # of an answer that is a positive
@@ -30,32 +31,32 @@ class CollectionPairs(NamedTuple):
 
 
 def collection_pairs(
-    collection: Collection, *, exclude: Ids[int] = (), answers: bool = True, links: bool = True, seed: int = 1
+    content: Content, *, exclude: Ids[int] = (), answers: bool = True, links: bool = True, seed: int = 1
 ) -> CollectionPairs:
     """Return examples of a collection. Nothing of the questions in `exclude`, nor any link of theirs, is used."""
     left_out = set(exclude)
-    questions = {post.id: post for post in collection.posts("question") if post.id not in left_out}
-    negatives = _Negatives(collection, questions, left_out, seed)
-    linked = list(_linked(collection, questions, negatives)) if links else []
-    answered = list(_answered(collection, questions, negatives)) if answers else []
+    questions = {post.id: post for post in content.posts("question") if post.id not in left_out}
+    negatives = _Negatives(content, questions, left_out, seed)
+    linked = list(_linked(content, questions, negatives)) if links else []
+    answered = list(_answered(content, questions, negatives)) if answers else []
     return CollectionPairs(linked + answered, len(linked), len(answered))
 
 
 class _Negatives:
     """Posts that share a tag with a question and are neither its own nor linked with it."""
 
-    def __init__(self, collection: Collection, questions: dict[int, Post], left_out: set[int], seed: int) -> None:
+    def __init__(self, content: Content, questions: dict[int, Post], left_out: set[int], seed: int) -> None:
         self.left_out = left_out
         self._random = random.Random(seed)
         self._questions = questions
-        self._collection = collection
+        self._content = content
         self._by_tag: dict[str, list[int]] = defaultdict(list)
         for post in questions.values():
             for tag in post.tags:
                 self._by_tag[tag].append(post.id)
         self._all = sorted(questions)
         self._linked: dict[int, set[int]] = defaultdict(set)
-        for link in collection.all_links():
+        for link in content.all_links():
             self._linked[link.post_id].add(link.other_id)
             self._linked[link.other_id].add(link.post_id)
 
@@ -68,37 +69,54 @@ class _Negatives:
                 return self._questions[number]
         return None
 
-    def answer(self, own: Post) -> Post | None:
-        """Return an answer to such a question."""
+    def answer(self, own: Post) -> int | None:
+        """Return the id of an answer to such a question."""
         for _ in range(NEGATIVE_TRIES):
             other = self.question(own)
-            found = self._collection.answers(other.id) if other else []
+            found = self._answers.get(other.id) if other else None
             if found:
                 return self._random.choice(found)
         return None
 
-
-def _linked(collection: Collection, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
-    for link in collection.all_links():
-        if link.post_id not in questions or link.other_id in negatives.left_out:
-            continue
-        own, other = questions[link.post_id], questions.get(link.other_id)
-        wrong = negatives.question(own)
-        negative = _text(wrong) if wrong else ""
-        if other:
-            yield TrainingExample(_text(own), _text(other), negative)
-        elif title := collection.title(link.other_id):
-            yield TrainingExample(model_text(title), _text(own), negative)
+    @cached_property
+    def _answers(self) -> dict[int, list[int]]:
+        """The ids of the answers to each question."""
+        found: dict[int, list[int]] = {}
+        for answer in self._content.posts("answer"):
+            found.setdefault(answer.thread_id, []).append(answer.id)
+        return found
 
 
-def _answered(collection: Collection, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
+def _linked(content: Content, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
+    for links in batched(content.all_links(), BATCH):
+        titles = content.titles_by_id([link.other_id for link in links if link.other_id not in questions])
+        for link in links:
+            if link.post_id not in questions or link.other_id in negatives.left_out:
+                continue
+            own, other = questions[link.post_id], questions.get(link.other_id)
+            wrong = negatives.question(own)
+            negative = _text(wrong) if wrong else ""
+            if other:
+                yield TrainingExample(_text(own), _text(other), negative)
+            elif title := titles.get(link.other_id):
+                yield TrainingExample(model_text(title), _text(own), negative)
+
+
+def _answered(content: Content, questions: dict[int, Post], negatives: _Negatives) -> Iterator[TrainingExample]:
     accepted = any(question.accepted_id for question in questions.values())
-    every = not accepted and not any(_is_good(answer, None) for answer in collection.posts("answer"))
-    for question in questions.values():
-        for answer in collection.answers(question.id):
-            if every or _is_good(answer, question.accepted_id):
-                wrong = negatives.answer(question)
-                yield TrainingExample(_text(question), model_text(answer.body), model_text(wrong.body) if wrong else "")
+    every = not accepted and not any(_is_good(answer, None) for answer in content.posts("answer"))
+    for batch in batched(questions.values(), BATCH):
+        answers = content.answers_by_question([question.id for question in batch])
+        good = [
+            (question, answer, negatives.answer(question))
+            for question in batch
+            for answer in answers.get(question.id, ())
+            if every or _is_good(answer, question.accepted_id)
+        ]
+        others = content.posts_by_id([wrong for _, _, wrong in good if wrong is not None])
+        for question, answer, wrong in good:
+            negative = model_text(others[wrong].body) if wrong is not None else ""
+            yield TrainingExample(_text(question), model_text(answer.body), negative)
 
 
 def _is_good(answer: Post, accepted: int | None) -> bool:

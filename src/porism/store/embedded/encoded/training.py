@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.files import already_exists
 from porism.models.directory import ModelDirectory
@@ -38,7 +38,7 @@ class TrainedModel(NamedTuple):
 
 
 def train_model(
-    collection: Collection,
+    content: Content,
     out: Path,
     kind: TrainedKind,
     settings: TrainingSettings,
@@ -50,7 +50,7 @@ def train_model(
     """Train a model on a collection into a new directory; a training that was killed continues."""
     if out.exists():
         raise already_exists(out)
-    pairs = collection_pairs(collection, exclude=exclude, links=kind == "encoder", seed=settings.seed)
+    pairs = collection_pairs(content, exclude=exclude, links=kind == "encoder", seed=settings.seed)
     try:
         directory = ModelDirectory.open(start) if start else _scratch(out, kind, pairs, settings)
         directory.require("bi-encoder", "sparse", *(("cross-encoder",) if kind == "cross-encoder" else ()))

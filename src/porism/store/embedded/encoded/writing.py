@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.model_texts import EncodedField, PostText, post_texts
-from porism.corpus.store.collection import Collection
+from porism.analysis.model_texts import BATCH, EncodedField, PostText, post_texts
+from porism.corpus.content import Content, batched
 from porism.errors import PorismError
 from porism.hashing import hash64
 from porism.progress import Progress, Silent
@@ -40,7 +39,7 @@ class EncodedBlock(NamedTuple):
 
 
 def encode_segment(
-    collection: Collection,
+    content: Content,
     questions: Sequence[int],
     segment: Path,
     encoder: IndexEncoder,
@@ -49,14 +48,14 @@ def encode_segment(
 ) -> Path:
     """Write the vectors of the threads of these questions into a segment; return their folder."""
     try:
-        return _encode_segment(collection, questions, segment, encoder, known, progress)
+        return _encode_segment(content, questions, segment, encoder, known, progress)
     except PorismError:  # of the model: to continue makes no sense
         shutil.rmtree(segment / UNFINISHED, ignore_errors=True)
         raise
 
 
 def _encode_segment(
-    collection: Collection,
+    content: Content,
     questions: Sequence[int],
     segment: Path,
     encoder: IndexEncoder,
@@ -67,10 +66,10 @@ def _encode_segment(
     for field in encoder.entry.fields:
         place = work / f"{field}-{encoder.entry.model.digest}-{encoder.entry.model.length}"
         place.mkdir(parents=True, exist_ok=True)
-        total = len(questions) if field != "answers" else _count_answers(collection, questions)
+        total = len(questions) if field != "answers" else _count_answers(content, questions)
         own = [one for one in known if one.field == field]
         with (progress or Silent()).stage(f"encoding {field}", total) as advance:
-            _write_blocks(place, post_texts(collection, field, questions), encoder, own, advance)
+            _write_blocks(place, post_texts(content, field, questions), encoder, own, advance)
     finished = segment / encoder.entry.folder
     shutil.rmtree(finished, ignore_errors=True)  # of a run that was killed: no commit names it
     joined = work / "joined"
@@ -84,12 +83,11 @@ def _encode_segment(
     return finished
 
 
-def _count_answers(collection: Collection, questions: Sequence[int]) -> int:
-    return (
-        sum(len(collection.answers(int(number))) for number in questions)
-        if len(questions) < 5_000
-        else (collection.count("posts") - sum(1 for _ in collection.question_ids()))
-    )
+def _count_answers(content: Content, questions: Sequence[int]) -> int:
+    if len(questions) >= 5_000:
+        return content.count("posts") - sum(1 for _ in content.question_ids())
+    batches = batched(map(int, questions), BATCH)
+    return sum(len(own) for batch in batches for own in content.answers_by_question(batch).values())
 
 
 def _write_blocks(
@@ -101,14 +99,13 @@ def _write_blocks(
 ) -> None:
     """Write block after block; blocks that are there and have the same texts are kept."""
     number = 0
-    while chunk := list(islice(texts, BLOCK)):
-        path = place / f"{number:08d}.npz"
+    for number, chunk in enumerate(batched(texts, BLOCK), 1):
+        path = place / f"{number - 1:08d}.npz"
         ids = np.array([one.id for one in chunk], np.int64)
         hashes = np.array([hash64(one.text) for one in chunk], np.int64)
         if not _is_done(path, ids, hashes):
             _save(path, EncodedBlock(ids, hashes, _vectors(chunk, hashes, encoder, known)))
         advance(len(chunk))
-        number += 1
     for path in sorted(place.glob("*.npz"))[number:]:
         path.unlink()
 

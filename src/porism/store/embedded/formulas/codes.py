@@ -17,7 +17,7 @@ import numpy.typing as npt
 from porism.analysis.features import LEVEL_BYTES, RENAMED, OperatorTable, operator_table
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.analysis.terms import SMALLEST
-from porism.corpus.store.collection import Collection
+from porism.corpus.content import Content
 from porism.formula.binary import unpack_operators
 from porism.store.embedded.formulas.local_terms import LocalTerms, local_terms
 from porism.store.embedded.formulas.packed_layouts import layout_table
@@ -190,11 +190,12 @@ _NO_FORMULAS = ExtraFormulas(
 )
 
 
-def encode_expressions(collection: Collection, expressions: Sequence[int]) -> ExtraFormulas:
+def encode_expressions(content: Content, expressions: Sequence[int]) -> ExtraFormulas:
     """Compute the terms of expressions of a collection."""
     if not expressions:
         return _NO_FORMULAS
-    packed = [collection.expression(number).trees for number in expressions]
+    found = content.expressions_by_id(expressions)
+    packed = [found[number].trees for number in expressions]
     table = operator_table([unpack_operators(trees, with_places=False) for trees in packed])
     terms = local_terms(layout_table(packed), table)
     # Only terms by which posts are indexed, which have the lower codes: these expressions are no documents of the formula index.

@@ -3,6 +3,7 @@ collection themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -13,15 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.pieces import Pieces, split_thread
+from porism.corpus.content import Content
+from porism.corpus.content import VisualUse as KindOfUse
 from porism.corpus.post import Post, Thread
-from porism.corpus.store.collection import Collection
 from porism.store.embedded.concepts.occurrences import ConceptBlock, ConceptCollector
 from porism.store.embedded.formulas.codes import FormulaCodes
 from porism.store.embedded.posts.layout import POST_TYPES
 from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
 from porism.store.embedded.terms.blocks import LocalRows
 from porism.store.embedded.worker import open_in_worker
-from porism.text.segment import Text
 
 Ints = npt.NDArray[np.int64]
 
@@ -59,10 +60,16 @@ def make_threads(task: Task) -> ThreadResult:
     collection, known = open_in_worker(task.collection, task.digest), _formulas(task.codes, task.forms)
     concepts = ConceptCollector()
     threads = _Threads()
+    read = collection.threads_by_id(task.questions.tolist())
+    posts = [post.id for thread in read.values() for post in (thread.question, *thread.answers)]
+    uses = collection.visuals_by_post(posts)
+    linked = [link.other_id for thread in read.values() for link in thread.links] if task.links else []
+    titles = collection.titles_by_id(linked)
     for number in task.questions.tolist():
-        thread = collection.thread(number)
-        pieces = split_thread(thread, _linked_titles(collection, thread) if task.links else [], task.links)
-        threads.add(thread, pieces, _visuals(collection, thread))
+        thread = read[number]
+        own = [title for link in thread.links if (title := titles.get(link.other_id))]
+        pieces = split_thread(thread, own, task.links)
+        threads.add(thread, pieces, _visuals(thread, uses))
         if task.learn:
             concepts.add(thread, pieces)
     return ThreadResult(threads.block(known, collection), concepts.block(known) if task.learn else None)
@@ -85,11 +92,11 @@ class _Threads:
         self._posts.append(_attributes(thread.question, has_accepted))
         self._posts += [_attributes(answer, answer.id == accepted) for answer in thread.answers]
 
-    def block(self, known: FormulaCodes, collection: Collection) -> ThreadBlock:
+    def block(self, known: FormulaCodes, content: Content) -> ThreadBlock:
         """Return the block of all threads."""
         columns = np.array(self._posts, np.int64).T
         attributes = dict(zip(POST_TYPES, columns, strict=True))
-        return ThreadBlock(np.array(self._sizes, np.int64), attributes, self._occurrences.rows(known, collection))
+        return ThreadBlock(np.array(self._sizes, np.int64), attributes, self._occurrences.rows(known, content))
 
 
 def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:
@@ -98,18 +105,13 @@ def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:
     return post.id, year, post.score, int(accepted)
 
 
-def _linked_titles(collection: Collection, thread: Thread) -> list[Text]:
-    titles = (collection.title(link.other_id) for link in thread.links)
-    return [title for title in titles if title]
-
-
-def _visuals(collection: Collection, thread: Thread) -> list[VisualUse]:
+def _visuals(thread: Thread, uses: Mapping[int, Sequence[KindOfUse]]) -> list[VisualUse]:
     """Return where formulas occur in the posts of a thread."""
     found: list[VisualUse] = []
     for position, post in enumerate((thread.question, *thread.answers)):
-        for kind, uses in groupby(collection.visuals_of(post.id), itemgetter(0)):
+        for kind, same in groupby(uses.get(post.id, ()), itemgetter(0)):
             field = f"{post.kind}_comments" if kind == "comment" else kind
-            found.append(VisualUse(position, field, [use.visual_id for use in uses]))
+            found.append(VisualUse(position, field, [use.visual_id for use in same]))
     return found
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from porism.analysis.pieces import Piece, Pieces
 from porism.analysis.schema import FIELDS, FORMULA_FAMILIES, NAME_FAMILY, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
 from porism.compiled import compiled
+from porism.corpus.content import Content
 from porism.corpus.post import Thread
-from porism.corpus.store.collection import Collection
 from porism.store.embedded.formulas.codes import MISSING, ExtraFormulas, FormulaCodes, encode_expressions
 from porism.store.embedded.storage.rows import fold_rows
 from porism.store.embedded.terms.blocks import LocalRows, Vocabulary
@@ -94,14 +94,14 @@ class Occurrences:
         self._expressions += [formula.expression_id for formula in piece.formulas]
         self._formula_places.append((row, FIELD_NUMBER[field], len(piece.formulas)))
 
-    def rows(self, known: FormulaCodes, collection: Collection) -> dict[str, LocalRows]:
+    def rows(self, known: FormulaCodes, content: Content) -> dict[str, LocalRows]:
         """Return the rows of all posts by family."""
         found = {family: terms.rows(self.posts, family in NAMED_FAMILIES) for family, terms in self._terms.items()}
         places = np.array(self._formula_places, np.int64).reshape(-1, 3)
         rows, fields = (np.repeat(places[:, column], places[:, 2]) for column in (0, 1))
         expressions, numbers = np.unique(np.array(self._expressions, np.int64), return_inverse=True)
         items = known.items(expressions)
-        extra = encode_expressions(collection, expressions[items == MISSING].tolist())
+        extra = encode_expressions(content, expressions[items == MISSING].tolist())
         for family in FORMULA_FAMILIES:
             own = _CodeSource(items, known.ends[family], known.codes[family], known.hashes[family])
             new = _extra_source(items, extra, family)
