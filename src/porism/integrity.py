@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from xxhash import xxh3_128
 
 from porism.errors import PorismError
+from porism.files import litter
 
 BLOCK = 1 << 18
 # What is read when something is opened with verify="quick": the smallest files, up to this many bytes, in a few hundredths of a second.
@@ -150,3 +151,34 @@ def raise_first(damages: Iterable[Damage]) -> None:
     """Raise the first damage as an error, if there is any."""
     for damage in damages:
         raise DamageError.of(damage)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What `porism verify` found: the number of files (of a journal: rows) and bytes that were read, what is damaged, and remarks."""
+
+    path: str
+    kind: str
+    files: int
+    bytes: int
+    damages: tuple[Damage, ...] = ()
+    remarks: tuple[str, ...] = ()
+    unit: str = "files"
+
+
+class StoredFile(NamedTuple):
+    """A file of an index or of its collection, as it was written, and what to run if it is damaged."""
+
+    folder: Path
+    name: str
+    expected: FileChecksum
+    fix: str
+
+
+def leftovers(path: Path) -> list[str]:
+    """Return what killed processes left beside a folder, and how to remove it."""
+    left = [f"{work} was left by a killed process: rm -r {work}" for work in litter(path.parent)]
+    partial = path.parent / f".{path.name}.partial"
+    if partial.is_dir():
+        left.append(f"{partial} is a stopped build: run its command again to continue it, or rm -r {partial}")
+    return left

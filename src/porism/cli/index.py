@@ -32,23 +32,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the index and print its size."""
+    from porism.errors import PorismError
     from porism.progress import Bars, Silent
     from porism.search.answers.adaptation import Adaptation
     from porism.search.learning.teaching import record_choice
-    from porism.store import open_content
-    from porism.store.embedded.build import build_index
-    from porism.store.embedded.manifest import SEARCH, read_manifest
+    from porism.store import open_content, open_store
+    from porism.store.maintenance import build_index
 
     content = open_content(args.collection)
     if Path(args.output).exists() and args.encoder:  # encoding was interrupted, or comes later
-        read_manifest(Path(args.output), SEARCH, collection=content.digest)
+        found = open_store(args.output).status().fingerprint
+        if found != content.digest:
+            fact = f"was built from another collection ({found[:12]}, not {content.digest[:12]})"
+            raise PorismError(fact, where=args.output, fix="name another index, or the collection of this one")
         return encode(Path(args.output), args)
     encoder = (
         load_encoder(Path(args.output), args) if args.encoder else None
     )  # a wrong model is reported before the work
     chosen: list[Adaptation] = []
     is_taught = not args.default_ranking and encoder is None  # with an encoder, after the vectors are there
-    manifest = build_index(
+    made = build_index(
         content,
         Path(args.output),
         links=not args.no_links,
@@ -56,9 +59,8 @@ def run(args: argparse.Namespace) -> int:
         progress=Silent() if args.quiet else Bars(),
         finish=lambda work: chosen.append(record_choice(work)) if is_taught else None,
     )
-    size = sum(part.size for part in manifest.files.values())
-    counts = ", ".join(f"{number:,} {name}" for name, number in manifest.counts.items())
-    print(f"{args.output}: {counts}, {size / 1e6:,.1f} MB", file=sys.stderr)
+    counts = ", ".join(f"{number:,} {name}" for name, number in made.counts.items())
+    print(f"{args.output}: {counts}, {made.bytes / 1e6:,.1f} MB", file=sys.stderr)
     if encoder:
         return encode(Path(args.output), args, encoder)
     for choice in chosen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 HELP = "merge all segments of an index that was updated, and learn vectors, concepts and spelling anew"
 EXAMPLE = "porism merge demo/index"
@@ -19,15 +18,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Merge, and report the number of segments before and after."""
     from porism.progress import Silent, for_terminal
-    from porism.store.embedded.manifest import SEARCH, read_manifest
-    from porism.store.embedded.segments.merging import merge
+    from porism.store import open_store
 
-    index = Path(args.index)
-    before = len(read_manifest(index, SEARCH).segments)
-    if not merge(index, everything=True, progress=Silent() if args.quiet else for_terminal()):
+    index, store = args.index, open_store(args.index)
+    before = store.status().parts
+    if not store.maintain(everything=True, progress=Silent() if args.quiet else for_terminal()):
         print(f"{index}: has one segment already", file=sys.stderr)
         return 0
-    manifest = read_manifest(index, SEARCH)
-    size = sum(part.size for part in manifest.files.values())
-    print(f"{index}: {before} segments are now {len(manifest.segments)}, {size / 1e6:,.1f} MB", file=sys.stderr)
+    after = store.status()
+    print(f"{index}: {before} segments are now {after.parts}, {after.bytes / 1e6:,.1f} MB", file=sys.stderr)
     return 0

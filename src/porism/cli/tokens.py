@@ -48,11 +48,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the action."""
-    from porism.store.embedded.manifest import SEARCH, read_manifest
+    from porism.store import open_store
     from porism.web.writing.tokens import TokenFile, tokens_path
 
     index = Path(args.index)
-    read_manifest(index, SEARCH)
+    open_store(index).status()
     tokens = TokenFile(Path(args.file) if args.file else tokens_path(index))
     if args.action == "create":
         print(tokens.create(args.name, args.scope or ("write",)).text)

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Update the index and report what changed."""
     from porism.corpus.sources.detect import open_source
-    from porism.store.embedded.segments.updating import (
+    from porism.store.updating import (
         changes_line,
         skipped_lines,
         update_from_lines,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from porism.integrity import Verification
     from porism.progress import Progress
-    from porism.search.verify import Verification
 
 HELP = "read every file of an index, a collection or a journal and name what is damaged"
 EXAMPLE = "porism verify demo/index"
@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _verify(path: Path, progress: Progress) -> list[Verification]:
     from porism.lab.judging.storage.verify import verify_journal
-    from porism.search.verify import verify_place
+    from porism.store import open_store
 
-    return [verify_journal(path, progress)] if path.is_file() else verify_place(path, progress)
+    return [verify_journal(path, progress)] if path.is_file() else open_store(path).verify(progress)
 
 
 def _print(found: list[Verification], seconds: float) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from porism.doctor.environment import disk
 from porism.doctor.findings import Finding
 from porism.errors import PorismError
+from porism.integrity import leftovers
 from porism.locks import is_locked, lock_of
 from porism.search.answers.adaptation import Adaptation
-from porism.search.verify import collection_of, remarks_on, verify_place
-from porism.store import open_content
-from porism.store.embedded.manifest import NAME, SEARCH, read_manifest
+from porism.store import open_content, open_store
 
 MANY_SEGMENTS = 16  # from which searches are noticeably slower
 OLD_DAYS = 30
@@ -26,6 +25,7 @@ class IndexCheckup:
 
     def __init__(self, index: Path, verify: bool = False) -> None:
         self.index, self.verify = index, verify
+        self.store = open_store(index)
 
     def state(self) -> Iterator[Finding]:
         """Report format, generation, segments, deletions and age; a manifest that is wrong is an error with its remedy."""
@@ -33,22 +33,19 @@ class IndexCheckup:
             raise PorismError(
                 "there is no such folder", where=str(self.index), fix="build it: porism index COLLECTION -o INDEX"
             )
-        manifest = read_manifest(self.index, SEARCH)
-        size = sum(file.size for file in manifest.files.values())
-        fact = f"format {manifest.format}, commit {manifest.generation}, {len(manifest.files):,} files, {size / 1e6:,.1f} MB"
+        found = self.store.status()
+        fact = f"{found.format}, commit {found.generation}, {found.bytes / 1e6:,.1f} MB"
         yield Finding("index", f"{fact}, sizes as they should be")
-        deleted = sum(bool(segment.deletions) for segment in manifest.segments)
-        fact = f"{len(manifest.segments)}, of which {deleted} have deletions"
-        if len(manifest.segments) >= MANY_SEGMENTS:
-            yield Finding("segments", fact, "note", f"merge them: porism merge {self.index}")
+        if found.parts >= MANY_SEGMENTS:
+            yield Finding("segments", f"{found.parts}", "note", f"merge them: porism merge {self.index}")
         else:
-            yield Finding("segments", fact)
-        yield Finding("ranking", str(Adaptation.of(manifest)))
-        yield self._age()
-        yield disk(self.index, 2 * size)
+            yield Finding("segments", f"{found.parts}")
+        yield Finding("ranking", str(Adaptation.parse(found.ranking)))
+        yield self._age(found.committed)
+        yield disk(self.index, 2 * found.bytes)
 
-    def _age(self) -> Finding:
-        days = (time.time() - (self.index / NAME).stat().st_mtime) / DAY
+    def _age(self, committed: float) -> Finding:
+        days = (time.time() - committed) / DAY
         fact = f"last commit {days:,.1f} days ago"
         if days > OLD_DAYS:
             return Finding("age", fact, "note", f"if the posts have changed since: porism update {self.index} SOURCE")
@@ -56,10 +53,9 @@ class IndexCheckup:
 
     def collection(self) -> Iterator[Finding]:
         """Report whether the collection can be opened, and what is in it."""
-        place = collection_of(self.index)
-        found = open_content(place, verify="none")
+        found = open_content(self.index, verify="none")
         counts = f"{found.count('posts'):,} posts, {found.count('formulas'):,} formulas"
-        yield Finding("collection", f"{place}: {counts}")
+        yield Finding("collection", f"{found.name}: {counts}")
 
     def log(self) -> Iterator[Finding]:
         """Report changes that wait in the log of a writable server, and those that could not be applied."""
@@ -80,8 +76,7 @@ class IndexCheckup:
 
     def files(self) -> Iterator[Finding]:
         """Report what a killed process left, who writes, and (if requested) whether every file is intact."""
-        manifest = read_manifest(self.index, SEARCH)
-        for remark in remarks_on(self.index, manifest.files):
+        for remark in leftovers(self.index):
             fact, _, fix = remark.partition(": ")
             yield Finding("leftovers", fact, "note", fix)
         if is_locked(lock_of(self.index)):
@@ -89,7 +84,7 @@ class IndexCheckup:
         if not self.verify:
             yield Finding("checksums", "not read", "note", f"to read every file: porism verify {self.index}")
             return
-        damages = [damage for one in verify_place(self.index) for damage in one.damages]
+        damages = [damage for one in self.store.verify() for damage in one.damages]
         for damage in damages:
             yield Finding("checksums", f"{damage.part} {damage.fact}", "action", damage.fix)
         if not damages:

@@ -129,7 +129,7 @@ class Engine:
 
     def refresh(self) -> Engine:
         """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
-        if self.store is None or self.store.generation() == self.snapshot.info.generation:
+        if self.store is None or self.store.status().generation == self.snapshot.info.generation:
             return self
         engine = Engine(self.store.snapshot(), self.model, self.store)
         if engine.snapshot.learned.encoder and self.snapshot.learned.encoder:

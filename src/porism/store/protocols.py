@@ -24,8 +24,11 @@ from porism.corpus.post import Post, PostKind
 from porism.store.weighting import BM25, ViewCounts, Weighting
 
 if TYPE_CHECKING:
-    from porism.corpus.sources.raw import RawLink, Record
+    from porism.corpus.sources.raw import Dropped, RawLink, Record, Source
+    from porism.corpus.update.changes import Changes
     from porism.corpus.update.delta import Delta
+    from porism.integrity import StoredFile, Verification
+    from porism.progress import Progress
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -319,6 +322,10 @@ class Encoder(Protocol):
         """The digest of the model."""
         ...
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a record of a run says of the model."""
+        ...
+
     @property
     def fields(self) -> tuple[str, ...]:
         """The encoded fields: titles, questions, answers."""
@@ -420,8 +427,28 @@ class LogPosition(NamedTuple):
     sequence: int = 0
 
 
+@dataclass(frozen=True)
+class StoreStatus:
+    """What the newest generation of a store is: the digest of its content, the number of its parts (segments), its bytes, when it was committed
+    (seconds since 1970), the last record of a change log that it has, the model of its vectors (its digest) and its ranking."""
+
+    generation: int
+    fingerprint: str
+    parts: int
+    bytes: int
+    committed: float
+    log_position: LogPosition
+    counts: Mapping[str, int]
+    encoder: str = ""
+    ranking: str = ""
+    format: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)  # with links, with vectors
+
+
 class Writer(Protocol):
     """Changes a store. Use it in a `with` statement; changes that are not committed are dropped."""
+
+    changes: Changes  # that the next commit makes
 
     def __enter__(self) -> Writer: ...
 
@@ -448,6 +475,11 @@ class Writer(Protocol):
         """Delete links between questions."""
         ...
 
+    def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
+        """Prepare the changes that bring the store to the state of a source; return what of the source is left out. `delete_many`: delete the posts
+        that a dump lacks even if they are most of them."""
+        ...
+
     def commit(self, position: LogPosition | None = None) -> Delta:
         """Make the changes visible to snapshots that are opened from now on; return what changed. `position` is the last record of a change
         log that the changes come from; it is stored with them, so that no record is applied twice."""
@@ -466,8 +498,24 @@ class Store(Protocol):
         """Open the newest generation."""
         ...
 
-    def generation(self) -> int:
-        """Return the number of the newest generation; it grows with every commit."""
+    def status(self) -> StoreStatus:
+        """Return what the newest generation is, without opening it."""
+        ...
+
+    def version(self) -> object:
+        """Return something that differs when there may be a newer generation; it takes no time to look."""
+        ...
+
+    def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
+        """Do what a store needs after many commits, such as a merge; `everything`: all of it. Return whether there was anything to do."""
+        ...
+
+    def files(self) -> list[StoredFile]:
+        """Return the files of the store on this machine; none for a store elsewhere."""
+        ...
+
+    def verify(self, progress: Progress | None = None) -> list[Verification]:
+        """Read everything, and return what is damaged."""
         ...
 
     def record_ranking(self, text: str) -> None:

@@ -13,8 +13,9 @@ from porism.safe_path import import_own
 from porism.search.answers.model import Model
 from porism.search.default import porism, porism_formulas
 from porism.search.features.feature import Kind
-from porism.search.index import Index, open_index
+from porism.search.index import Index
 from porism.search.retriever import Retriever
+from porism.store import open_store
 from porism.systems.declared.context import CACHE, SystemContext
 from porism.systems.declared.declaration import OWN_FILE, find_declaration, shipped, unknown_system
 from porism.systems.declared.pipeline import build_declared, check_overrides
@@ -38,10 +39,8 @@ def open_system(
     """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration; `models` are
     the directories of named models."""
     place = Path(index)
-    opened = open_index(place)
     context = SystemContext(
-        opened.index,
-        opened.collection,
+        Index(open_store(index).snapshot()),
         task or system_task(name) or 1,
         Path(cache) if cache else place / CACHE,
         queries,

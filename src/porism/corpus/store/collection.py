@@ -66,10 +66,7 @@ def part_folders(path: Path) -> list[Path]:
     return [(path / part).resolve() for part in part_names(read_sealed(path / MANIFEST, REBUILD).document)]
 
 
-from porism.corpus.store.single import SingleItems  # noqa: E402
-
-
-class Collection(SingleItems):
+class Collection:
     """A built collection, opened read-only. Every stream is in the order of ids."""
 
     def __init__(self, path: Path, manifest: dict[str, Any], files: Mapping[str, FileChecksum]) -> None:

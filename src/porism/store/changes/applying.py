@@ -20,11 +20,10 @@ from porism.corpus.update.changes import Changes
 from porism.corpus.update.lines import take_record
 from porism.errors import PorismError
 from porism.files import make_private, sync_folder
+from porism.store import open_store
 from porism.store.changes.beside import attempts_path, open_log, rejected_path
 from porism.store.changes.change_log import LogRecord
-from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.store.embedded.segments.writer import FOLDER, IndexWriter
-from porism.store.protocols import LogPosition
+from porism.store.protocols import LogPosition, Writer
 
 LOG = logging.getLogger("porism.store")
 MOST_BYTES = 4 << 20  # of the log in one commit
@@ -147,7 +146,8 @@ class LogApplier:
     def __init__(self, index: Path) -> None:
         self._index = index
         self.log = open_log(index)
-        state, position = self.log.state(), read_manifest(index, SEARCH).log_position
+        self._store = open_store(index)
+        state, position = self.log.state(), self._store.status().log_position
         first = position.sequence if position.log == state.log else 0
         if first < state.removed:  # the index was built again, or is an older copy
             LOG.warning("the index lacks changes %s to %s, which the log no longer has", first + 1, state.removed)
@@ -162,14 +162,14 @@ class LogApplier:
         version = (state.st_ino, state.st_size, state.st_mtime_ns)
         if version == self._idle:
             return False
-        waits = self.log.state().waiting(read_manifest(self._index, SEARCH).log_position)
+        waits = self.log.state().waiting(self._store.status().log_position)
         if not waits:
             self._idle = version
         return waits > 0
 
     def step(self) -> int:
         """Apply the next batch in one commit; return how many records it had."""
-        with IndexWriter(self._index, SOURCE, wait=LOCK_SECONDS) as writer:
+        with self._store.writer(SOURCE, LOCK_SECONDS) as writer:
             position = writer.log_position
             own = self.log.state().log
             applied = position.sequence if position.log == own else 0
@@ -189,9 +189,6 @@ class LogApplier:
                 batch.rejected = [Rejected(batch.last, change, why) for change in batch.records[0].changes]
             self._commit(writer, batch, LogPosition(own, batch.last))
         self._attempts.end()
-        for folder in (self._index, self._index / FOLDER):  # the commit must be on disk before its records are removed
-            if folder.is_dir():
-                sync_folder(folder)
         self.log.trim(batch.last, least=TRIM_BYTES)
         return len(batch.records)
 
@@ -204,7 +201,7 @@ class LogApplier:
         self.has_more = False
         return batch
 
-    def _commit(self, writer: IndexWriter, batch: Batch, position: LogPosition) -> None:
+    def _commit(self, writer: Writer, batch: Batch, position: LogPosition) -> None:
         rejected = batch.rejected
         try:
             delta = writer.commit(position)

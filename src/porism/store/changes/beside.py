@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from porism.store import open_store
 from porism.store.changes.change_log import ChangeLog
-from porism.store.embedded.manifest import SEARCH, read_manifest
 
 
 def log_path(index: Path) -> Path:
@@ -30,4 +30,4 @@ def merge_request(index: Path) -> Path:
 
 def open_log(index: Path) -> ChangeLog:
     """Open the change log of an index, or create it."""
-    return ChangeLog(log_path(index), read_manifest(index, SEARCH).log_position)
+    return ChangeLog(log_path(index), open_store(index).status().log_position)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,16 @@ from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE
 from porism.errors import PorismError
-from porism.integrity import Verify, check_opened
+from porism.integrity import StoredFile, Verification, Verify, check_opened
+from porism.progress import Progress
 from porism.store.embedded.concepts.table import read_concepts
-from porism.store.embedded.manifest import RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
+from porism.store.embedded.manifest import NAME, RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.segments.opening import open_segments
 from porism.store.embedded.segments.writer import IndexWriter
-from porism.store.embedded.verify import DamageFinder
+from porism.store.embedded.verify import DamageFinder, stored_files, verify_commit
 from porism.store.embedded.vocabulary import read_vocabulary
 from porism.store.local import LocalSnapshot, unit_counts, view_counts
-from porism.store.protocols import Learned, StoreInfo
+from porism.store.protocols import Learned, LogPosition, StoreInfo, StoreStatus
 from porism.store.without_terms import ContentSnapshot
 
 NO_ENCODER = "none"  # in place of a model: search without vectors of posts
@@ -40,9 +42,42 @@ class EmbeddedStore:
         """The path of the folder."""
         return str(self.path)
 
-    def generation(self) -> int:
-        """Return the number of the newest commit."""
-        return read_manifest(self.path, SEARCH).generation
+    def status(self) -> StoreStatus:
+        """Return what the newest commit is, by its manifest."""
+        manifest = read_manifest(self.path, SEARCH)
+        encoder = manifest.options.get(ENCODER)
+        return StoreStatus(
+            manifest.generation,
+            manifest.collection,
+            len(manifest.segments),
+            sum(file.size for file in manifest.files.values()),
+            (self.path / NAME).stat().st_mtime,
+            manifest.log_position,
+            manifest.counts,
+            str(json.loads(str(encoder))["model"]["digest"]) if encoder else "",
+            str(manifest.options.get(RANKING, "")),
+            f"format {manifest.format}",
+            {name: manifest.options.get(name, True) for name in ("links", "vectors")},
+        )
+
+    def version(self) -> object:
+        """Return the state of the manifest."""
+        state = (self.path / NAME).stat()
+        return state.st_mtime_ns, state.st_ino
+
+    def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
+        """Merge segments that are too many, or all of them."""
+        from porism.store.embedded.segments.merging import merge
+
+        return merge(self.path, everything=everything, progress=progress)
+
+    def files(self) -> list[StoredFile]:
+        """Return the files of the index and of its collection."""
+        return stored_files(self.path)
+
+    def verify(self, progress: Progress | None = None) -> list[Verification]:
+        """Read every file of the index and of its collection."""
+        return verify_commit(self.path, progress)
 
     def explained(self) -> AbstractContextManager[None]:
         """Return a context in which errors that come from damaged files are reported as such."""
@@ -132,9 +167,29 @@ class CollectionStore:
         """The path of the folder."""
         return str(self.path)
 
-    def generation(self) -> int:
-        """Return 0: a collection without an index does not change."""
+    def status(self) -> StoreStatus:
+        """Return what the collection is."""
+        collection = Collection.open(self.path, "none")
+        files = collection.files.values()
+        written = (self.path / NAME).stat().st_mtime
+        counts = collection.manifest["counts"]
+        return StoreStatus(0, collection.digest, 1, sum(file.size for file in files), written, LogPosition(), counts)
+
+    def version(self) -> object:
+        """Return the same always: a collection without an index does not change."""
         return 0
+
+    def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
+        """Do nothing."""
+        return False
+
+    def files(self) -> list[StoredFile]:
+        """Return no files: nobody serves a collection without an index."""
+        return []
+
+    def verify(self, progress: Progress | None = None) -> list[Verification]:
+        """Read every file of the collection."""
+        return verify_commit(self.path, progress)
 
     def snapshot(self) -> ContentSnapshot:
         """Open the collection."""
@@ -162,6 +217,6 @@ def open_folder(
 def open_folder_content(path: str | Path, verify: Verify = "quick") -> Content:
     """Open the content of a collection, or of the collection of an index; of the index itself nothing is read but its manifest."""
     store = open_folder(path, verify)
-    if isinstance(store, CollectionStore) or not (store.path / "manifest.json").is_file():
+    if isinstance(store, CollectionStore) or not (store.path / NAME).is_file():
         return Collection.open(path, verify)
     return store._collection(read_manifest(store.path, SEARCH))

@@ -33,13 +33,17 @@ class SystemContext:
     are the directories of named models."""
 
     index: Index
-    content: Content
     task: int
     cache: Path
     queries: HandQueries | None = None
     progress: Progress = field(default_factory=Silent)
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def content(self) -> Content:
+        """The posts that parts read."""
+        return self.index.content
 
     def system(self, name: str, task: int | None = None) -> Retriever:
         """Build another system on the same index, for the same task unless `task` names another one. Options that override those of a fusion

@@ -26,7 +26,7 @@ from porism.search.answers.model import load_model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.retriever import Retriever
-from porism.store.embedded.manifest import NAME as MANIFEST
+from porism.store import open_store
 from porism.systems.answerer import Cost, WrittenAnswer, total_cost
 from porism.systems.declared.context import CACHE, SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
@@ -110,9 +110,7 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
     fitted = load_model(None if model is None else Path(model))
     queries = read_hand_queries(options.queries) if options.queries else None
     cache = Path(options.cache) if options.cache else index / CACHE
-    context = SystemContext(
-        engine.index, engine.content, task, cache, queries, options.progress, options.overrides, options.models
-    )
+    context = SystemContext(engine.index, task, cache, queries, options.progress, options.overrides, options.models)
     retriever: Maker = (
         load_answerer(name, engine, context)
         if task == 3
@@ -133,9 +131,9 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
             f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
         )
     record = _record(retriever, engine.content.digest, task, done, options, time.perf_counter() - began, queries)
-    if name == DEFAULT and engine.index.encoded:
-        encoder = engine.index.encoded.encoder.entry.model.as_dict()
-        record = replace(record, options={**record.options, "encoder": encoder})
+    encoder = engine.snapshot.learned.encoder
+    if name == DEFAULT and encoder:
+        record = replace(record, options={**record.options, "encoder": encoder.as_dict()})
     _write_run(out, task, done, record, options)
     _write_record(out, record)
     journal.remove()
@@ -181,6 +179,7 @@ def _search(retriever: Maker, engine: Engine, topic: Topic, task: int, options: 
 def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions) -> str:
     """Return a digest of everything that shapes a run: system, parts, options, topics, index, code."""
     declared = find_declaration(options.system, task) if is_declared(options.system) else None
+    status = open_store(index).status()
     parts = [
         declared.name if declared else options.system,
         [str(part) for part in used_parts(declared)] if declared else [],
@@ -192,7 +191,7 @@ def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions
         {part: dict(values) for part, values in options.overrides.items()},
         model_digests(used_models(declared, options.overrides, options.models)) if declared else {},
         [asdict(topic) for topic in topics],
-        digest_file(index / MANIFEST),
+        [status.fingerprint, status.generation, status.settings, status.ranking, status.encoder],
         code_version(options.system, task),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

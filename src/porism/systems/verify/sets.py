@@ -14,9 +14,8 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.progress import Progress
 from porism.records import Topic
-from porism.store import open_content
-from porism.store.embedded.build import build_index
-from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 
 POOL, SLICE = "formula-pool-2020", "slice"
 SOURCES = {POOL: "formula-pool-2020/formulas.tsv", SLICE: "slice"}
@@ -176,7 +175,7 @@ class Workplace:
             build([open_source(self.data / SOURCES[test.source], "")], collection)
         if not _is_current_index(index, collection):
             _remove(index)
-            build_index(open_content(collection), index, progress=progress)  # type: ignore[arg-type]
+            build_index(open_content(collection), index, progress=progress)
         return index
 
 
@@ -190,10 +189,9 @@ def _is_current(collection: Path) -> bool:
 
 def _is_current_index(index: Path, collection: Path) -> bool:
     try:
-        read_manifest(index, SEARCH, collection=open_content(collection).digest)
+        return open_store(index).status().fingerprint == open_content(collection).digest
     except PorismError:
         return False
-    return True
 
 
 def _remove(folder: Path) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import sqlite3
 import time
-from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -16,8 +15,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
-from porism.store.embedded.manifest import NAME as MANIFEST
-from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.search.engine import Engine
+from porism.store.protocols import StoreStatus
 from porism.web.operations.access import check_operator
 from porism.web.operations.counters import OTHER, Counters, SharedCounters
 from porism.web.operations.exposition import CONTENT_TYPE, exposition
@@ -59,12 +58,13 @@ class Observer:
         self._counted = counted
         if state.engine is not self._engine:
             self._engine = state.engine
-            counters.set("index_segments", segments_of(state.engine.path))
+            status = status_of(state.engine)
+            counters.set("index_segments", status.parts if status else 0)
             with contextlib.suppress(
                 PorismError, sqlite3.Error
             ):  # of a damaged collection, which is reported elsewhere
                 counters.set("index_posts", state.engine.content.count("posts"))
-            counters.set("index_commit_time", commit_time(state.engine.path))
+            counters.set("index_commit_time", status.committed if status else 0.0)
 
     def note_slow_query(self, scope: Scope, route: str, status: int, seconds: float) -> None:
         """Log a query that took long: how long, on which route, and its length; its text only if the operator wants it."""
@@ -125,20 +125,11 @@ def route_name(route: BaseRoute | None) -> str:
     return route.path if isinstance(route, (Route, Mount)) and route.path else OTHER
 
 
-def commit_time(index: Path | None) -> float:
-    """Return when the present state of an index was written (seconds since 1970); 0 if that is not known."""
-    try:
-        return (index / MANIFEST).stat().st_mtime if index else 0.0
-    except OSError:
-        return 0.0
-
-
-def segments_of(index: Path | None) -> int:
-    """Return the number of segments of an index; 0 if that is not known."""
-    try:
-        return len(read_manifest(index, SEARCH).segments) if index else 0
-    except PorismError:
-        return 0
+def status_of(engine: Engine) -> StoreStatus | None:
+    """Return the status of the store of an engine; None if that is not known."""
+    with contextlib.suppress(PorismError, OSError):
+        return engine.store.status() if engine.store else None
+    return None
 
 
 def observe(app: Starlette, settings: Operations, shared: SharedCounters) -> Observer:

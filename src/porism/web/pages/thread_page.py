@@ -95,7 +95,7 @@ def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: s
     views = (thread.question, *answers)
     comments = [comment for view in views for comment in view.comments]
     authors = author_names(engine.content, [*(view.post for view in views), *comments])
-    highlights = engine.highlights(q) if q.strip() else None
+    highlights = engine.highlights(q, [view.post.id for view in views]) if q.strip() else None
     renderer = ThreadRenderer(options, highlights, [view.post.body for view in views], authors)
     return ThreadPage(
         Markup(renderer.title.render(with_unmarked(question.title))) or escape(f"Thread {question.id}"),

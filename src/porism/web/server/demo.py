@@ -119,6 +119,6 @@ def build_collection(source: Path, target: Path) -> None:
 def index_collection(collection: Path, target: Path) -> None:
     """Index the collection of the sample."""
     from porism.progress import Bars
-    from porism.store.embedded.build import build_index
+    from porism.store.maintenance import build_index
 
     build_index(open_content(collection), target, progress=Bars())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 
 from starlette.applications import Starlette
 
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.store.embedded.manifest import NAME
 from porism.web.server.integrity import FileWatch
 from porism.web.writing.access import WriteAccess
 
@@ -27,15 +25,16 @@ def open_files(engine: Engine) -> None:
 def follow_index(app: Starlette) -> None:
     """Look after the index for as long as it is served."""
     seen = None
-    watch = FileWatch(app.state.engine.path)
+    store = app.state.engine.store
+    watch = FileWatch(store)
     while True:
         time.sleep(FOLLOW_SECONDS)
         try:
-            state = os.stat(app.state.engine.path / NAME)
-            if seen != (state.st_mtime_ns, state.st_ino):
+            version = store.version()
+            if seen != version:
                 switch_to_newest(app)
                 watch.restart()
-                seen = (state.st_mtime_ns, state.st_ino)
+                seen = version
         except (PorismError, OSError) as error:
             logging.warning("a newer commit of the index cannot be opened: %s", error)
         app.state.integrity.changed = watch.damages()

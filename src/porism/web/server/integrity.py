@@ -18,14 +18,19 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from porism.integrity import Damage, DamageError, damaged_files, raise_first
-from porism.search.verify import StoredFile, index_bytes, index_damages, stored_files
+from porism.integrity import Damage, DamageError, StoredFile, damaged_files, raise_first
+from porism.store import open_store
+from porism.store.protocols import Store
 
 LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it is served.
 SMALL_BYTES = 200_000_000
 # Paths that answer also when the index is damaged.
 ALWAYS = ("/ready", "/health", "/v1/health", "/metrics", "/static/")
+
+
+def _damages_of(index: Path) -> tuple[Damage, ...]:
+    return tuple(damage for one in open_store(index).verify() for damage in one.damages)
 
 
 class SharedVerification:
@@ -51,7 +56,7 @@ class SharedVerification:
         try:
             if known := os.pread(file, os.fstat(file).st_size, 0):
                 return tuple(Damage(*fields) for fields in json.loads(known))
-            found = index_damages(index)
+            found = _damages_of(index)
             os.pwrite(file, json.dumps([astuple(damage) for damage in found]).encode(), 0)
             return found
         finally:
@@ -88,7 +93,7 @@ class IntegrityCheck:
         if self._path is None:
             return
         try:
-            self.found = self._shared.damages(self._path) if self._shared else index_damages(self._path)
+            self.found = self._shared.damages(self._path) if self._shared else _damages_of(self._path)
             self.verified = not self.found
         except Exception:
             LOG.exception("the index could not be verified")
@@ -108,14 +113,14 @@ class FileWatch:
     replaced is no damage: this process has opened the one before.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._states: dict[StoredFile, _State | None] = {}
         self._damages: dict[StoredFile, Damage] = {}
 
     def restart(self) -> None:
         """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as they should be now."""
-        files = stored_files(self._path)
+        files = self._store.files()
         self._states = {file: self._states.get(file) or _state(file) for file in files}
         self._damages = {file: damage for file, damage in self._damages.items() if file in self._states}
 
@@ -155,7 +160,7 @@ def _state(file: StoredFile) -> _State | None:
 
 def is_small(index: Path) -> bool:
     """Return whether an index and its collection are verified before they are served."""
-    return index_bytes(index) <= SMALL_BYTES
+    return sum(file.expected.size for file in open_store(index).files()) <= SMALL_BYTES
 
 
 class DamageGate:

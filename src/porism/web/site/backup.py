@@ -25,9 +25,9 @@ from porism.integrity import DamageError, FileChecksum, describe_file, seal
 from porism.lab.judging.storage.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
-from porism.search.verify import collection_of
 from porism.store.changes.beside import log_path, rejected_path
 from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store.embedded.verify import collection_of
 from porism.web.site.archive import Archive, FolderArchive, TarArchive
 from porism.web.writing.tokens import tokens_path
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store import open_store
 from porism.web.site.colours import AA
 from porism.web.site.logo import read_logo
 from porism.web.site.reading import Problem, SettingsReading
@@ -30,7 +30,7 @@ def check_settings(reading: SettingsReading, index: str | None = None) -> Checke
     problems = [*reading.problems, *(problem for check in PROBLEMS for problem in check(reading))]
     if index is not None:
         try:
-            read_manifest(Path(index), SEARCH)
+            open_store(index).status()
         except PorismError as error:
             problems.append(Problem(error.where, error.message, error.fix))
     return CheckedSettings(tuple(problems), tuple(warning for check in WARNINGS for warning in check(reading)))

@@ -10,9 +10,10 @@ from pathlib import Path
 from starlette.requests import Request
 
 from porism.errors import PorismError
+from porism.store import open_store
 from porism.store.changes.beside import open_log
 from porism.store.changes.change_log import ChangeLog
-from porism.store.embedded.manifest import SEARCH, LogPosition, read_manifest
+from porism.store.protocols import LogPosition
 from porism.web.api.errors import LOG, BadRequest
 from porism.web.api.run_view import busy
 from porism.web.writing.served import ServedPositions
@@ -49,6 +50,7 @@ class WriteAccess:
 
     def __init__(self, settings: WriteSettings) -> None:
         self.index = settings.index
+        self.store = open_store(settings.index)
         self.log: ChangeLog = open_log(settings.index)
         self.tokens = TokenFile(settings.tokens)
         self.served = settings.served
@@ -68,7 +70,7 @@ class WriteAccess:
 
     def position(self) -> LogPosition:
         """Return the position of the newest commit of the index in this log."""
-        found = read_manifest(self.index, SEARCH).log_position
+        found = self.store.status().log_position
         return found if found.log == self._log else LogPosition(self._log, 0)
 
     def authorise(self, request: Request, scopes: Iterable[str]) -> Token:

@@ -20,7 +20,6 @@ from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
 from porism.store.changes.beside import merge_request, rejected_path
 from porism.store.changes.change_log import LogFullError, LogWriteError
-from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.web.api.errors import BadRequest
 from porism.web.api.run_view import busy
 from porism.web.api.slots import Busy
@@ -106,7 +105,7 @@ async def change_posts(request: Request, access: WriteAccess, token: Token, wait
 async def request_merge(request: Request, access: WriteAccess, token: Token) -> MergeRequested:
     """Merge all segments of the index in the background, and learn vectors, concepts and spelling anew."""
     merge_request(access.index).touch(0o600)
-    return MergeRequested(len(read_manifest(access.index, SEARCH).segments))
+    return MergeRequested(access.store.status().parts)
 
 
 async def log_status(request: Request, access: WriteAccess, token: Token) -> LogStatus:
@@ -115,7 +114,7 @@ async def log_status(request: Request, access: WriteAccess, token: Token) -> Log
 
 
 def _status(access: WriteAccess) -> LogStatus:
-    state, manifest = access.log.state(), read_manifest(access.index, SEARCH)
+    state, status = access.log.state(), access.store.status()
     applied = access.position().sequence
     rejected = tuple(
         RejectedChange(one["sequence"], json.dumps(one["change"])[:500], one["why"])
@@ -125,9 +124,9 @@ def _status(access: WriteAccess) -> LogStatus:
         state.last,
         max(applied, state.removed),
         access.served.least(),
-        state.waiting(manifest.log_position),
+        state.waiting(status.log_position),
         state.size,
-        len(manifest.segments),
+        status.parts,
         merge_request(access.index).exists(),
         rejected,
     )

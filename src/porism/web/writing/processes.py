@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from porism.errors import PorismError
+from porism.store import open_store
 from porism.store.changes.applying import PASSING, LogApplier
 from porism.store.changes.beside import merge_request
-from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.store.embedded.segments.merging import MOST_SEGMENTS, merge
+from porism.store.protocols import Store
 from porism.web.server.integrity import FileWatch
 from porism.web.server.supervisor import BEAT_SECONDS, Beats
 from porism.web.writing.warming import warm_up_segments
@@ -25,13 +25,15 @@ LOOK_SECONDS = 0.1  # between two looks at the log
 BATCH_SECONDS = 0.5  # between two commits, so that changes which come together are one commit
 FIRST_DELAY, LARGEST_DELAY = 1.0, 30.0  # after an error
 MERGER_NICENESS = 5
+MANY_PARTS = 8  # of a store; more wait for a merge
 
 
 def run_applier(beats: Beats, index: Path) -> None:
     """Apply the change log as it grows."""
     _beat(beats, "applier")
     applier: list[LogApplier] = []
-    watch = _Watch(index)
+    store = open_store(index)
+    watch = _Watch(store)
 
     def step() -> float:
         if not applier:
@@ -42,11 +44,11 @@ def run_applier(beats: Beats, index: Path) -> None:
         began = time.monotonic()
         if applied := applier[0].step():
             LOG.info("%s changes are committed in %.2f s", applied, time.monotonic() - began)
-        segments = len(read_manifest(index, SEARCH).segments)
-        if applier[0].has_more and segments <= MOST_SEGMENTS:
+        parts = store.status().parts
+        if applier[0].has_more and parts <= MANY_PARTS:
             return 0.0
-        # The more segments wait to be merged, the fewer are added.
-        return BATCH_SECONDS * max(1.0, segments / MOST_SEGMENTS)
+        # The more parts wait to be merged, the fewer are added.
+        return BATCH_SECONDS * max(1.0, parts / MANY_PARTS)
 
     _repeat(step, "the change log cannot be applied")
 
@@ -58,21 +60,22 @@ def run_merger(beats: Beats, index: Path) -> None:
     with suppress(*PASSING):
         warm_up_segments()
     seen = [-1]
-    watch = _Watch(index)
+    store = open_store(index)
+    watch = _Watch(store)
 
     def step() -> float:
         watch.check()
         request = merge_request(index)
         if request.exists():
             before = request.stat().st_mtime_ns
-            merge(index, everything=True)
+            store.maintain(everything=True)
             if request.stat().st_mtime_ns == before:
                 request.unlink(missing_ok=True)
             LOG.info("all segments are merged")
-        generation = read_manifest(index, SEARCH).generation
+        generation = store.status().generation
         if generation != seen[0]:
             seen[0] = generation
-            merge(index)
+            store.maintain()
         return BATCH_SECONDS
 
     _repeat(step, "segments cannot be merged")
@@ -81,12 +84,12 @@ def run_merger(beats: Beats, index: Path) -> None:
 class _Watch:
     """Looks at the files of an index before they are read: what damage says must not be committed with a checksum of its own."""
 
-    def __init__(self, index: Path) -> None:
-        self._index, self._files, self._generation = index, FileWatch(index), -1
+    def __init__(self, store: Store) -> None:
+        self._store, self._files, self._generation = store, FileWatch(store), -1
 
     def check(self) -> None:
         """Raise the first damage that is found, also in files of a newer commit."""
-        generation = read_manifest(self._index, SEARCH).generation
+        generation = self._store.status().generation
         if generation != self._generation:
             self._files.restart()
             self._generation = generation

@@ -12,9 +12,8 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
 from porism.search.engine import Engine
-from porism.store import open_content
-from porism.store.embedded.build import build_index
-from porism.store.embedded.segments.writer import IndexWriter
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 
 NOTE = "# The square root of {number}\n\nWhy is $\\sqrt{{{number}}}+x^2=y^{number}$ irrational? See $a^2+b^2=c^2$.\n"
 QUERY = "square root $\\sqrt{2}+x^2$"
@@ -30,7 +29,7 @@ def warm_up_segments() -> None:
             (notes / f"{number}.md").write_text(NOTE.format(number=number), "utf-8")
         made = build([open_source(notes, "")], folder / "collection", jobs=1)
         build_index(open_content(made), folder / "index")
-        with IndexWriter(folder / "index") as writer:
+        with open_store(folder / "index").writer() as writer:
             writer.put([RawPost(10**6, "question", None, "The square root of 7", NOTE.format(number=7), "html")])
             writer.commit()
         engine = Engine.open(folder / "index")

@@ -10,12 +10,11 @@ from itertools import islice
 from pathlib import Path
 
 from porism.errors import PorismError
-from porism.integrity import Damage, raise_first
+from porism.integrity import Damage, Verification, raise_first
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.judging.storage.row_checks import CHECKED, damaged_rows
 from porism.lab.judging.storage.wal import wal_damage
 from porism.progress import Progress, Silent
-from porism.search.verify import Verification
 
 MOST_REPORTED = 20
 RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism assess backup made it)"

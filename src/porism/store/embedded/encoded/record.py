@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +84,10 @@ class IndexEncoder:
     def name(self) -> str:
         """The name of the model."""
         return self.entry.model.name
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a record of a run says of the model."""
+        return self.entry.model.as_dict()
 
     @property
     def digest(self) -> str:

@@ -13,15 +13,15 @@ from pathlib import Path
 from watchfiles import watch
 
 from porism.corpus.build.pipeline import build
+from porism.corpus.content import Content
 from porism.corpus.sources.documents.folder import Folder, printable
 from porism.corpus.sources.documents.images import SUFFIXES
 from porism.corpus.sources.raw import RawPost
-from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.locks import BusyError
-from porism.store.embedded.build import build_index
-from porism.store.embedded.manifest import NAME
-from porism.store.embedded.segments.updating import changes_line, skipped_lines, update_from_source
+from porism.store import open_content
+from porism.store.maintenance import build_index, is_index
+from porism.store.updating import changes_line, skipped_lines, update_from_source
 
 WAKE_MS = 500  # how often the watcher looks whether the folder is still there
 RETRY = 10.0  # seconds until an update that failed is tried again
@@ -114,7 +114,7 @@ class FolderWatcher:
 
     def _update(self, paths: frozenset[str]) -> None:
         began = time.perf_counter()
-        if not (self.index / NAME).is_file():
+        if not is_index(self.index):
             self._build()
             return
         delta = update_from_source(self.index, Folder(self.folder, paths), wait=0.0)
@@ -136,16 +136,16 @@ class FolderWatcher:
                 self._say(f"{self.folder}: no documents yet; the index is built when there is one")
                 return
             build([Folder(self.folder)], place)
-        with Collection.open(place) as collection:
-            self._check(collection)
-            manifest = build_index(collection, self.index)
-        self._say(f"{self.index}: built, {manifest.counts['posts']:,} posts, {time.perf_counter() - began:.1f} s")
+        content = open_content(place)
+        self._check(content, place)
+        made = build_index(content, self.index)
+        self._say(f"{self.index}: built, {made.counts['posts']:,} posts, {time.perf_counter() - began:.1f} s")
         if finished:
             self._update(EVERYTHING)
 
-    def _check(self, collection: Collection) -> None:
+    def _check(self, content: Content, place: Path) -> None:
         """Refuse a collection of something else."""
-        names = [source["name"] for source in collection.manifest["sources"]]
+        names = [source["name"] for source in content.facts["sources"]]
         if names != [self.folder.resolve().name]:
             fix = "move it away, or name another index"
-            raise PorismError(f"is a collection of {', '.join(names)}", where=str(collection.path), fix=fix)
+            raise PorismError(f"is a collection of {', '.join(names)}", where=str(place), fix=fix)

@@ -9,15 +9,10 @@ from pathlib import Path
 from porism.corpus.sources.raw import Source
 from porism.corpus.update.delta import Delta
 from porism.corpus.update.lines import read_json_lines
-from porism.corpus.update.sources import SourceComparison
-from porism.errors import PorismError
-from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.store.embedded.segments.merging import merge
-from porism.store.embedded.segments.writer import IndexWriter, open_collection_of
+from porism.store import open_store
 
 EXAMPLES = 5  # records named for each reason why something is skipped
 WAIT_SECONDS = 60.0  # for another writer, such as a server that takes changes
-MOST_LOST = 0.5  # share of the posts of a dump that a newer one may lack; more are deleted only on request
 
 
 def update_from_source(
@@ -27,37 +22,22 @@ def update_from_source(
 
     `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most of them.
     """
-    place = Path(index)
-    with IndexWriter(place, wait=wait) as writer:
-        with open_collection_of(place, read_manifest(place, SEARCH)) as collection:
-            comparison = SourceComparison(collection, source)
-            writer.changes = comparison.changes()
-            if source.kind != "folder" and not delete_many:
-                _check_lost(comparison, str(source.path))
-        writer.source = comparison.name
+    store = open_store(index)
+    with store.writer(wait=wait) as writer:
+        dropped = writer.compare(source, delete_many)
         delta = writer.commit()
-    delta.skipped += comparison.dropped
-    merge(place)
+    delta.skipped += dropped
+    store.maintain()
     return delta
-
-
-def _check_lost(comparison: SourceComparison, source: str) -> None:
-    """Refuse a dump that lacks most posts: it is probably that of another site, or only a part."""
-    lost, held = comparison.lost, comparison.held
-    if lost > MOST_LOST * held:
-        raise PorismError(
-            f"the source lacks {lost:,} of the {held:,} posts that the index has",
-            where=source,
-            fix="name a newer dump of the same site, or add --delete-many if these posts are gone",
-        )
 
 
 def update_from_lines(index: str | Path, lines: Iterable[str], where: str) -> Delta:
     """Make the changes of JSON Lines in one commit; return what changed."""
-    with IndexWriter(index, wait=WAIT_SECONDS) as writer:
+    store = open_store(index)
+    with store.writer(wait=WAIT_SECONDS) as writer:
         writer.changes = read_json_lines(lines, where)
         delta = writer.commit()
-    merge(index)
+    store.maintain()
     return delta
 
 
