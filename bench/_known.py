@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from porism.analysis.model_texts import OPTION
 from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.post import LEVEL
@@ -20,7 +21,6 @@ from porism.corpus.sources.raw import Part, RawPost, Record
 from porism.search.learning.teaching import record_choice
 from porism.store import open_content
 from porism.store.embedded.build import build_index
-from porism.analysis.model_texts import OPTION
 from porism.store.embedded.manifest import SEARCH, read_manifest
 
 

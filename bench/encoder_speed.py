@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench._judged import SLICE, collection, is_missing
+from porism.analysis.model_texts import post_texts
 from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
@@ -26,7 +27,6 @@ from porism.models.libraries import library
 from porism.search.answers.query_text import encoder_text
 from porism.search.learning.train import read_grades
 from porism.search.query import read_query
-from porism.analysis.model_texts import post_texts
 from porism.store import open_content
 
 LENGTH = 192

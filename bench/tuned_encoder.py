@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from bench._judged import SLICE, YEARS, folder, index, is_missing
 from bench.answer_search import qrels_file, topic_file
+from porism.analysis.model_texts import EncodedField
 from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import Role
@@ -45,7 +46,6 @@ from porism.search.query import read_query
 from porism.store.embedded.encoded.adding import add_vectors
 from porism.store.embedded.encoded.record import DEFAULT_FIELDS, DEFAULT_LENGTH, IndexEncoder
 from porism.store.embedded.encoded.store import EncodedPosts
-from porism.analysis.model_texts import EncodedField
 
 ENCODER_WEIGHTS = (0.0, 0.2, 0.3, 0.4, 0.6, 0.8, 1.1)
 HEAD = (

@@ -24,8 +24,8 @@ from porism.models.late import LateInteraction
 from porism.models.training.loop import Training
 from porism.models.training.settings import TrainingExample, TrainingSettings
 from porism.models.training.trainees import BiEncoderTrainee
-from porism.store.embedded.encoded.pairs import collection_pairs
-from porism.store.embedded.encoded.training import train_model
+from porism.search.learning.model_pairs import collection_pairs
+from porism.search.learning.model_training import train_model
 
 SUBJECTS = [
     "groups",

