@@ -115,6 +115,54 @@ def test_imports_go_down_only(path: Path) -> None:
     assert not wrong, f"{path} is at level {LEVEL[own]} ({own}) and imports {wrong}"
 
 
+# The one door to the data: implementations of the store, and the files that they keep. Who else opens files of this kind, and why.
+IMPLEMENTATIONS = ("porism.corpus.store", "porism.store.embedded", "porism.store.memory")
+STORED_FILES = {"collection.sqlite", "manifest.json", "concepts.tsv", "vocabulary.tsv", "records.bin"}
+PAST_THE_DOOR = {"web/site/backup.py": "copies the files of an index as they are"}
+OWN_FILES = {
+    "lab/judging": "the journal of an assessment is a database of its own",
+    "search/analytics": "the analytics of a site are a database of their own",
+    "web/operations": "handles errors of the analytics",
+    "systems": "named systems keep files of their own in their cache",
+    "models": "models are files of other programs",
+    "cli/__init__.py": "reports an error of any database in one line",
+}
+
+
+def whole_imports(tree: ast.AST) -> set[str]:
+    """Return the full names of the modules that a module imports, also inside functions and for types."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_data_has_one_door(path: Path) -> None:
+    name = path.relative_to(SOURCE).as_posix()
+    if name.startswith(("store/", "corpus/")) or name in PAST_THE_DOOR:
+        return
+    tree = ast.parse(path.read_text())
+    wrong = {one for one in whole_imports(tree) if one.startswith(IMPLEMENTATIONS)}
+    assert not wrong, f"{name} imports {wrong}: read porism.store.protocols, open with porism.store.open_store"
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert not texts & STORED_FILES, f"{name} names files of a store: {texts & STORED_FILES}"
+    if not name.startswith(tuple(OWN_FILES)):
+        opened = {"sqlite3", "numpy.memmap"} & whole_imports(tree)
+        opened |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"memmap", "open_memmap"}
+        assert not opened, f"{name} opens files with {opened}"
+
+
+def test_the_exceptions_of_the_door_are_used() -> None:
+    for name in PAST_THE_DOOR:
+        imports = whole_imports(ast.parse((SOURCE / name).read_text()))
+        assert any(one.startswith(IMPLEMENTATIONS) for one in imports), f"{name} needs no exception"
+    assert all((SOURCE / place).exists() for place in OWN_FILES)
+
+
 @pytest.mark.parametrize("arguments", [["-c", "import porism"], ["-m", "porism.cli", "--help"]], ids=["import", "help"])
 def test_light_core(arguments: list[str]) -> None:
     run = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True)

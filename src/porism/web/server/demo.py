@@ -13,6 +13,7 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.store import open_content
+from porism.store.maintenance import build_index, is_index
 from porism.web.server.editor import editor_folder, fetch_package, has_editor, install
 from porism.web.server.run import Settings, serve
 from porism.web.site.settings import ServerOptions, SiteSettings
@@ -98,7 +99,7 @@ def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it
             print(f"{name}: {target} exists", file=sys.stderr)
             return
         except PorismError as error:
-            if not (target / "manifest.json").is_file():  # not ours: leave it alone
+            if not is_index(target):  # not ours: leave it alone
                 raise
             print(f"{name}: {target} {error.message}; making it again", file=sys.stderr)
             shutil.rmtree(target)
@@ -119,6 +120,5 @@ def build_collection(source: Path, target: Path) -> None:
 def index_collection(collection: Path, target: Path) -> None:
     """Index the collection of the sample."""
     from porism.progress import Bars
-    from porism.store.maintenance import build_index
 
     build_index(open_content(collection), target, progress=Bars())
