@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.formula.canonical.forms import LEVELS, Level
-from porism.search.formulas.candidates import Candidates
+from porism.formula.canonical.forms import LEVELS
+from porism.search.formulas.candidates import FoundFormulas
 from porism.store.protocols import FormulaRecords, Formulas, PathRows, SymbolSequences
 
 NO_LEVEL = -1
@@ -54,12 +54,20 @@ class FormulaBatch(NamedTuple):
         )
 
 
-def make_batch(candidates: Candidates, containing: Mapping[int, Level], found: Formulas) -> FormulaBatch:
-    """Return candidates as they were read from the store; `containing` has the numbers of those in which the query occurs."""
-    levels = np.full(len(candidates.numbers), NO_LEVEL, np.int8)
-    places = np.searchsorted(candidates.numbers, list(containing))
-    levels[places] = [LEVELS.index(level) for level in containing.values()]
-    return batch_of(found, candidates.tuple_scores, levels)
+def make_batches(queries: Sequence[FoundFormulas], read: Formulas) -> list[FormulaBatch]:
+    """Return the candidates of several queries, which were read from the store one after another, as a batch for each query."""
+    scores = np.concatenate([found.candidates.tuple_scores for found in queries])
+    whole = batch_of(read, scores, np.concatenate([_levels(found) for found in queries]))
+    ends = np.cumsum([len(found.candidates.numbers) for found in queries]).tolist()
+    return [whole.select(slice(start, end)) for start, end in pairwise((0, *ends))]
+
+
+def _levels(found: FoundFormulas) -> npt.NDArray[np.int8]:
+    """Return the level at which the query occurs in each candidate."""
+    numbers = found.candidates.numbers
+    levels = np.full(len(numbers), NO_LEVEL, np.int8)
+    levels[np.searchsorted(numbers, list(found.containing))] = list(map(LEVELS.index, found.containing.values()))
+    return levels
 
 
 def batch_of(found: Formulas, tuple_scores: npt.NDArray[np.float64], levels: npt.NDArray[np.int8]) -> FormulaBatch:

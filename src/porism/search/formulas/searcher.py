@@ -18,7 +18,7 @@ from porism.formula.canonical.forms import LEVELS, Level
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
-from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, batch_of, make_batch
+from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, batch_of, make_batches
 from porism.search.formulas.candidates import CandidateSearch, FoundFormulas, count_terms
 from porism.search.formulas.common_symbols import most_common_symbols
 from porism.search.formulas.diversity import ranks_within_shape
@@ -160,7 +160,7 @@ class FormulaSearcher:
 
     def most_similar(self, formulas: Sequence[Parsed], k: int) -> list[ScoredFormulas]:
         """Return the k most similar formulas to each of some, searched together; fewer candidates are examined than in `search`."""
-        if not self.size:
+        if not self.size or not formulas:
             nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
             return [ScoredFormulas(np.empty(0, np.int64), np.empty(0), nothing)] * len(formulas)
         return [
@@ -193,13 +193,15 @@ class FormulaSearcher:
             )
             for query, counts in zip(queries, count_terms(queries, snapshot), strict=True)
         ]
-        hits = iter(snapshot.search([search for plan in plans for search in plan.searches])) if plans else iter(())
+        hits = iter(snapshot.search([search for plan in plans for search in plan.searches]))
         found = [plan.found([next(hits) for _ in plan.searches]) for plan in plans]
-        return [self._score(context, own, mode) for context, own in zip(contexts, found, strict=True)]
+        batches = make_batches(found, snapshot.formulas(np.concatenate([own.candidates.numbers for own in found])))
+        return [self._score(*one, mode) for one in zip(contexts, found, batches, strict=True)]
 
-    def _score(self, context: FormulaContext, found: FoundFormulas, mode: Mode) -> ScoredCandidates:
+    def _score(
+        self, context: FormulaContext, found: FoundFormulas, batch: FormulaBatch, mode: Mode
+    ) -> ScoredCandidates:
         query, containing = context.query, found.containing
-        batch = make_batch(found.candidates, containing, self._snapshot.formulas(found.candidates.numbers))
         parts, compute = batch.split(_blocks(query, batch)), partial(compute_features, context)
         # The threads are for queries of usual size; a large one would keep others waiting.
         features = shared(self._executor, compute, parts) if len(parts) <= THREADS else list(map(compute, parts))
