@@ -46,6 +46,20 @@ class Visual(NamedTuple):
     posts: int
 
 
+class UsingPost(NamedTuple):
+    """A post that uses a formula: its first occurrence there, and the title of the thread."""
+
+    formula: Formula
+    title: Text
+
+
+class FormulaUses(NamedTuple):
+    """The first posts that use a formula, and how many there are."""
+
+    shown: list[UsingPost]
+    posts: int
+
+
 class VisualUse(NamedTuple):
     """A formula of a post by its visual id: `kind` is title, question, answer or comment."""
 
@@ -215,8 +229,8 @@ class Content(Protocol):
         """Return the formulas with each visual id."""
         ...
 
-    def uses(self, visual_ids: Sequence[int], most: int) -> dict[int, list[Formula]]:
-        """Return the first formulas of posts with each visual id that a search may return, at most `most` of each."""
+    def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
+        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
         ...
 
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:

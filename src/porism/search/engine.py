@@ -215,9 +215,13 @@ class Engine:
             self.cache_counts.count(known is not None)
         if known is not None:
             return known
-        ranked = self._filtered(query, kind, allow) if allow else self.score(query, kind).ranked(kind)
+        if allow:
+            return self._keep(key, self._filtered(query, kind, allow))
+        return self._keep(key, self.score(query, kind).ranked(kind))
+
+    def _keep(self, key: tuple[ReadQuery, Kind, Filter | None], ranked: RankedQuery) -> RankedQuery:
         if ranked.scoring.context.unmatched:  # for lack of time: the next time may be better
-            self._contexts.forget(query)
+            self._contexts.forget(key[0])
             return ranked
         with self._lock:
             self._kept[key] = ranked
@@ -231,9 +235,14 @@ class Engine:
 
     def _filtered(self, query: ReadQuery, kind: Kind, allow: Filter) -> RankedQuery:
         """Rank the candidates that a filter allows. The filter decides which posts are compared, not how they score."""
-        reranker = self._rerankers[kind]
-        found = self._candidates.find(query, MOST_THREADS, allow)
-        return reranker.score_more(self.ranked(query, kind).scoring, reranker.choose(found).ranked).ranked(kind, allow)
+        reranker, key = self._rerankers[kind], (query, kind, None)
+        with self._lock:
+            whole = self._kept.get(key)
+        filters = (allow,) if whole else (allow, None)
+        found, *every = self._candidates.find_all(query, MOST_THREADS, filters)
+        if whole is None:
+            whole = self._keep(key, reranker.score(query, reranker.choose(every[0])).ranked(kind))
+        return reranker.score_more(whole.scoring, reranker.choose(found).ranked).ranked(kind, allow)
 
     def _restricted(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
         """Return the hits that the phrases, excluded words and authors of a query allow, or those of a moment ago."""

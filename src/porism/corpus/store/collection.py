@@ -14,8 +14,10 @@ from porism.corpus.content import (
     CommonVisual,
     Expression,
     FormulaMathML,
+    FormulaUses,
     Occurrence,
     TagCount,
+    UsingPost,
     Visual,
     VisualKey,
     VisualTrees,
@@ -30,7 +32,7 @@ from porism.corpus.store.rows import to_comment, to_expression, to_formula, to_p
 from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
 from porism.errors import PorismError
 from porism.integrity import WRONG, DamageError, FileChecksum, Verify, check_opened, read_sealed
-from porism.text.segment import Text
+from porism.text.segment import EMPTY, Text
 
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
@@ -40,20 +42,8 @@ R = TypeVar("R")
 MOST_ID = 1 << 63
 AT_ONCE = 500  # threads that a stream reads together
 REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
-KEYS = {
-    "kind",
-    "format",
-    "porism",
-    "digest",
-    "formulas",
-    "options",
-    "sources",
-    "first_own_formula",
-    "counts",
-    "ledger",
-    "files",
-    "parts",
-}  # of a manifest
+KEYS = {"kind", "format", "porism", "digest", "formulas", "options", "sources"}  # of a manifest
+KEYS |= {"first_own_formula", "counts", "ledger", "files", "parts"}
 
 
 def part_names(manifest: dict[str, Any]) -> list[str]:
@@ -240,11 +230,21 @@ class Collection:
         rows = self._batch(self.parts.rows, FORMULA + "WHERE f.visual_id IN ({}) ORDER BY f.id", visual_ids)
         return _grouped(map(to_formula, rows), lambda formula: formula.visual_id)
 
-    def uses(self, visual_ids: Sequence[int], most: int) -> dict[int, list[Formula]]:
-        """Return the first formulas of posts with each visual id that a search may return, at most `most` of each."""
+    def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
+        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
         kept = "WHERE f.visual_id = ? AND f.post_id > 0 AND f.issue NOT IN ('d', 'dv') ORDER BY f.id LIMIT ?"
-        rows = {one: islice(self.parts.rows(FORMULA + kept, (one, most)), most) for one in visual_ids}
-        return {one: list(map(to_formula, own)) for one, own in rows.items()}
+        first: dict[int, list[Formula]] = {}
+        for number in visual_ids:
+            rows = islice(self.parts.rows(FORMULA + kept, (number, most)), most)
+            in_posts: dict[int, Formula] = {}
+            for formula in map(to_formula, rows):
+                in_posts.setdefault(formula.post_id, formula)
+            first[number] = list(in_posts.values())
+        titles = self.titles_by_id([one.thread_id for own in first.values() for one in own[:shown]])
+        return {
+            number: FormulaUses([UsingPost(one, titles.get(one.thread_id, EMPTY)) for one in own[:shown]], len(own))
+            for number, own in first.items()
+        }
 
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return expressions by their ids."""

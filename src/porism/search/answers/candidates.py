@@ -50,13 +50,20 @@ class ThreadCandidates(Retriever):
         self._fusion = fusion or RRF()
 
     def find(self, query: ReadQuery, k: int, allow: Filter | None = None) -> Ints:
-        """Return the numbers of the best k threads of all sources together, found in one call."""
+        """Return the numbers of the best k threads of all sources together."""
+        return self.find_all(query, k, (allow,))[0]
+
+    def find_all(self, query: ReadQuery, k: int, filters: Sequence[Filter | None]) -> list[Ints]:
+        """Return the best threads under each of several filters, found in one call."""
         context = self._contexts.of(query)
-        searches: list[Search] = [source.query(context, DEPTH, allow) for source in self._sources]
-        searches += _bound(context, allow)
-        searches += _nearest(context, allow) if self._encoded else []
-        found = self._contexts.index.snapshot.search(searches)
-        return self._fusion.fuse([ScoredIds(one.numbers, one.scores) for one in found]).ids[:k]
+        searches = [self._searches(context, allow) for allow in filters]
+        hits = iter(self._contexts.index.snapshot.search([one for own in searches for one in own]))
+        found = [[next(hits) for _ in own] for own in searches]
+        return [self._fusion.fuse([ScoredIds(*one) for one in own]).ids[:k] for own in found]
+
+    def _searches(self, context: QueryContext, allow: Filter | None) -> list[Search]:
+        found: list[Search] = [source.query(context, DEPTH, allow) for source in self._sources]
+        return [*found, *_bound(context, allow), *(_nearest(context, allow) if self._encoded else [])]
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k threads of all sources together; scores are reciprocal ranks."""

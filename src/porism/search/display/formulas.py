@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from porism.corpus.content import Content
-from porism.corpus.post import Formula
+from porism.corpus.content import Content, FormulaUses
 from porism.formula import Parsed, parse
 from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
@@ -18,7 +16,6 @@ from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
 from porism.search.reading.parts import QueryPart, is_verbatim, split_query, typed_formula
 from porism.search.reading.runs import is_words
-from porism.text.segment import EMPTY
 
 MAX_USES = 5  # posts shown for a formula
 MAX_INSTANCES = 200  # instances of a formula that are read to find its posts
@@ -73,7 +70,7 @@ def formula_page(
         notes = (*notes, "this cannot be read as a formula, so only its symbols are searched")
     found = searcher.page(formula, offset, k, mode)
     highlighter = Highlighter([formula], searcher.symbols, 1)
-    uses = _uses([hit.visual_id for hit in found.hits], content)
+    uses = content.uses([hit.visual_id for hit in found.hits], MAX_USES, MAX_INSTANCES)
     page = tuple(
         _show(hit, latex, uses[hit.visual_id], highlighter)
         for hit, latex in zip(found.hits, found.latex(), strict=True)
@@ -91,34 +88,19 @@ def _suggestions(searcher: FormulaSearcher, mode: Mode) -> tuple[str, ...]:
     return (WILDCARD,) if mode in ("similar", "diverse") else (SIMILAR, WILDCARD)
 
 
-class Uses(NamedTuple):
-    """The first posts that use a formula, and how many there are."""
-
-    shown: tuple[FormulaUse, ...]
-    posts: int
-
-
-def _uses(visual_ids: Sequence[int], content: Content) -> dict[int, Uses]:
-    """Return the posts that use formulas, all read together."""
-    first_in_post: dict[int, list[Formula]] = {}
-    for visual_id, instances in content.uses(visual_ids, MAX_INSTANCES).items():
-        first_in_post[visual_id] = list({one.post_id: one for one in reversed(instances)}.values())[::-1]
-    titles = content.titles_by_id([one.thread_id for own in first_in_post.values() for one in own[:MAX_USES]])
-    found: dict[int, Uses] = {}
-    for visual_id in visual_ids:
-        own = first_in_post.get(visual_id, [])
-        shown = (
-            FormulaUse(one.post_id, one.thread_id, one.id, plain_title(titles.get(one.thread_id, EMPTY)))
-            for one in own[:MAX_USES]
-        )
-        found[visual_id] = Uses(tuple(shown), len(own))
-    return found
-
-
-def _show(hit: FormulaHit, latex: str, uses: Uses, highlighter: Highlighter) -> FoundFormula:
+def _show(hit: FormulaHit, latex: str, uses: FormulaUses, highlighter: Highlighter) -> FoundFormula:
     match = highlighter.match(0, latex)
+    shown = tuple(FormulaUse(one.post_id, one.thread_id, one.id, plain_title(title)) for one, title in uses.shown)
     return FoundFormula(
-        hit.visual_id, hit.score, latex, mathml_of(latex), match.level, match.item_nodes, match.bindings, *uses
+        hit.visual_id,
+        hit.score,
+        latex,
+        mathml_of(latex),
+        match.level,
+        match.item_nodes,
+        match.bindings,
+        shown,
+        uses.posts,
     )
 
 

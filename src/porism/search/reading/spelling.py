@@ -68,6 +68,7 @@ class Speller:
     def __init__(self, vocabulary: Vocabulary, frequencies: Frequencies) -> None:
         self._vocabulary = vocabulary
         self._frequencies = frequencies
+        self._near: dict[str, list[NearWord]] = {}
 
     def terms(self, text: str) -> Iterator[Wanted]:
         """Yield the terms that a check looks up, as long as it corrects nothing."""
@@ -146,7 +147,12 @@ class Speller:
         return "" if best.word in stopwords() and best.word[0] != word[0] else best.word
 
     def _candidates(self, word: str) -> list[NearWord]:
-        """Return the words that a word may have been meant to be; none if it is right."""
+        """Return the words that a word may have been meant to be; none if it is right. Each word is looked up once."""
+        if word not in self._near:
+            self._near[word] = self._look_up(word)
+        return self._near[word]
+
+    def _look_up(self, word: str) -> list[NearWord]:
         count = self._vocabulary.counts.get(word, 0)
         if len(word) < SHORTEST or "'" in word or count > UNUSUAL or (not count and self._is_inflected(word)):
             return []
