@@ -144,7 +144,7 @@ class Collection:
     def _batch(
         self, read: Callable[[str, Sequence[object]], Iterator[Any]], query: str, ids: Iterable[int | str]
     ) -> Iterator[Any]:
-        """Yield the rows of a query for many ids, which `{}` in it stands for, CHUNK at a time. No id has more than 63 bits."""
+        """Yield the rows of a query for many ids, in the place of `{}` in it, CHUNK at a time. No id has more than 63 bits."""
         wanted = (one for one in dict.fromkeys(ids) if isinstance(one, str) or -MOST_ID <= one < MOST_ID)
         for chunk in batched(wanted, CHUNK):
             yield from read(query.format(", ".join("?" * len(chunk))), chunk)
