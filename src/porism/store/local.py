@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from porism.analysis.schema import EVERY_FIELD, FORMULA, VISUAL_FAMILY, Unit, View
 from porism.corpus.content import Content
-from porism.deadline import shared, time_limit
+from porism.deadline import check, shared, time_limit
 from porism.errors import PorismError
 from porism.store.phrases import TextMatcher
 from porism.store.protocols import (
@@ -225,7 +224,10 @@ def _limited(method: Callable[Concatenate[LocalSnapshot, P], T]) -> Callable[Con
     @wraps(method)
     def limited(self: LocalSnapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
         seconds: Any = kwargs.pop("seconds", None)
-        with nullcontext() if seconds is None else time_limit(seconds):
+        if seconds is None:
+            return method(self, *args, **kwargs)
+        with time_limit(seconds):
+            check()
             return method(self, *args, **kwargs)
 
     return limited
