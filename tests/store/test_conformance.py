@@ -5,39 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from porism.corpus.build.pipeline import build
-from porism.corpus.sources.raw import RawPost
-from porism.corpus.store import collection
 from porism.store.conformance import CHECKS, Subject
 from porism.store.conformance.options import CHECKS as OPTION_CHECKS
 from porism.store.conformance.records import formulas_come_in_the_order_requested, threads_come_in_the_order_requested
 from porism.store.conformance.searching import bm25_scores_are_exact, the_best_come_first
-from porism.store.embedded.build import build_index
-from porism.store.embedded.store import EmbeddedStore
-from porism.store.memory.records import RecordsSource
 from porism.store.memory.store import MemoryStore
 from porism.store.protocols import Hits, Ints, Snapshot
+from store.stores import empty_embedded_store
 
 Check = Callable[[Subject], None]
-FIRST = RawPost(1, "question", None, "First", "<p>A post that is deleted.</p>", "html")
-
-
-def make_embedded(folder: Path) -> EmbeddedStore:
-    """Return an embedded store without posts: an index of one post, which is deleted."""
-    build([RecordsSource([FIRST], Path("site"))], folder / "collection", jobs=1)
-    with collection.Collection.open(folder / "collection") as built:
-        build_index(built, folder / "index")
-    store = EmbeddedStore(folder / "index")
-    with store.writer() as writer:
-        writer.delete([FIRST.id])
-        writer.commit()
-    return store
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +28,7 @@ def memory() -> Subject:
 
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Subject:
-    return Subject(lambda: make_embedded(tmp_path_factory.mktemp("embedded")))
+    return Subject(lambda: empty_embedded_store(tmp_path_factory.mktemp("embedded")))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

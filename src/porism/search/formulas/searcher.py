@@ -160,7 +160,7 @@ class FormulaSearcher:
 
     def most_similar(self, formulas: Sequence[Parsed], k: int) -> list[ScoredFormulas]:
         """Return the k most similar formulas to each of some, searched together; fewer candidates are examined than in `search`."""
-        if not self.size:
+        if not self.size or not formulas:
             nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
             return [ScoredFormulas(np.empty(0, np.int64), np.empty(0), nothing)] * len(formulas)
         return [
