@@ -4,6 +4,7 @@ from porism.safe_path import guard_imports  # isort: skip
 
 guard_imports()  # before any other import, and so without `from __future__`, which is one
 
+from collections.abc import Iterable  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import TYPE_CHECKING  # noqa: E402
 
@@ -13,17 +14,28 @@ if TYPE_CHECKING:
     from porism.search.engine import Engine
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "dataset", "open"]
+__all__ = ["__version__", "dataset", "memory", "open"]
 
 
 def open(path: str | Path, model: str | Path | None = None, verify: "Verify" = "quick") -> "Engine":
-    """Open an index that `porism index` made; `model` names a file that `porism train` made, instead of the shipped one.
+    """Open an index that `porism index` made, or another store by its address; `model` names a file that `porism train` made, instead of
+    the shipped one.
 
     `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none").
     """
     from porism.search.engine import Engine
 
     return Engine.open(path, model, verify)
+
+
+def memory(texts: Iterable[str]) -> "Engine":
+    """Index texts in memory, without files: `porism.memory(["The sum $x^2+y^2$ ...", ...]).search("$x^2$")`. Hits have ids 1, 2, 3, ..."""
+    from porism.search.engine import Engine
+    from porism.store.memory.store import MemoryStore
+    from porism.store.memory.texts import text_posts
+
+    store = MemoryStore.of(text_posts(texts))
+    return Engine(store.snapshot(), store=store)
 
 
 def dataset(name: str, folder: str | Path = ".") -> "Dataset":

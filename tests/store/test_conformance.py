@@ -1,115 +1,102 @@
-"""The embedded index and the index in memory pass the conformance suite and find the same candidates."""
+"""The store in memory and the embedded store pass the conformance suite, which rejects wrong stores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Collection
+from copy import copy
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-import porism
-from porism.analysis.schema import THREAD
-from porism.search.engine import Engine
-from porism.search.index import Index
-from porism.store.conformance import CHECKS, FORMULA_CHECKS, check_formulas, check_index
-from porism.store.memory.formulas import MemoryFormulas
-from porism.store.memory.posts import MemoryDocumentStore, MemoryTermIndex, read_posts
-from porism.store.protocols import FormulaStore, Term
-from porism.store.weighting import BM25
+from porism.store.conformance import CHECKS, Subject
+from porism.store.conformance.options import CHECKS as OPTION_CHECKS
+from porism.store.conformance.records import formulas_come_in_the_order_requested, threads_come_in_the_order_requested
+from porism.store.conformance.searching import bm25_scores_are_exact, the_best_come_first
+from porism.store.memory.store import MemoryStore
+from porism.store.protocols import Hits, Ints, Snapshot
+from store.stores import empty_embedded_store
 
-SAMPLE = (
-    Term("words", "triangl", 2.0),
-    Term("words", "prove"),
-    Term("pairs", "right_triangl"),
-    Term("tag", "geometry", 0.5),
-    Term("words", "prime", 1.5),
-)
+Check = Callable[[Subject], None]
 
 
 @pytest.fixture(scope="module")
-def engine(demo: Path) -> Engine:
-    return porism.open(demo / "index")
+def memory() -> Subject:
+    return Subject(MemoryStore)
 
 
 @pytest.fixture(scope="module")
-def memory(engine: Engine) -> Index:
-    posts = read_posts(engine.collection)
-    terms = MemoryTermIndex(posts)
-    documents = MemoryDocumentStore(posts, terms, engine.collection)
-    return Index(terms, documents, engine.index.formulas, engine.index.concepts)
-
-
-@pytest.fixture(scope="module")
-def formulas(engine: Engine) -> MemoryFormulas:
-    return MemoryFormulas(engine.collection)
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    return Subject(lambda: empty_embedded_store(tmp_path_factory.mktemp("embedded")))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_embedded_index_conforms(engine: Engine, check: object) -> None:
-    check(engine.index.terms, engine.index.documents, SAMPLE)  # type: ignore[operator]
+def test_the_store_in_memory_conforms(memory: Subject, check: Check) -> None:
+    check(memory)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_index_in_memory_conforms(memory: Index, check: object) -> None:
-    check(memory.terms, memory.documents, SAMPLE)  # type: ignore[operator]
+def test_the_embedded_store_conforms(embedded: Subject, check: Check) -> None:
+    check(embedded)
 
 
-@pytest.mark.parametrize("check", FORMULA_CHECKS, ids=lambda check: check.__name__)
-def test_the_embedded_formulas_conform(engine: Engine, check: Callable[[FormulaStore], None]) -> None:
-    check(engine.index.formulas.store)
+def test_what_a_store_does_not_declare_it_refuses(memory: Subject) -> None:
+    plain = copy(memory.snapshot)
+    plain.info = replace(plain.info, options=frozenset())  # type: ignore[misc]
+    for check in OPTION_CHECKS:
+        check(Given(memory, plain))
 
 
-@pytest.mark.parametrize("check", FORMULA_CHECKS, ids=lambda check: check.__name__)
-def test_the_formulas_in_memory_conform(formulas: MemoryFormulas, check: Callable[[FormulaStore], None]) -> None:
-    check(formulas)
+class Changed:
+    """A snapshot of which some calls are wrong."""
+
+    def __init__(self, snapshot: Snapshot, **wrong: Callable[..., Any]) -> None:
+        self._snapshot = snapshot
+        self._wrong = wrong
+
+    def __getattr__(self, name: str) -> Any:
+        return self._wrong.get(name) or getattr(self._snapshot, name)
 
 
-def test_the_suite_rejects_wrong_formulas(formulas: MemoryFormulas) -> None:
-    class Wrong:
-        """Returns the formulas of a batch in ascending order."""
+class Given(Subject):
+    """A subject whose snapshot is given."""
 
-        def __getattr__(self, name: str) -> object:
-            return getattr(formulas, name)
+    def __init__(self, right: Subject, snapshot: Any) -> None:
+        super().__init__(right.make)
+        self.__dict__["snapshot"] = snapshot
 
-        def fetch(self, rows: npt.NDArray[np.int64]) -> object:
-            return formulas.fetch(np.sort(rows))
+
+def wrong(right: Subject, **calls: Callable[..., Any]) -> Subject:
+    """Return a subject of which some calls are wrong."""
+    return Given(right, Changed(right.snapshot, **calls))
+
+
+def test_the_suite_rejects_a_store_that_loses_the_last_hit(memory: Subject) -> None:
+    def search(searches: Any, **options: Any) -> list[Hits]:
+        found = memory.snapshot.search(searches, **options)
+        return [Hits(one.numbers[:-1], one.scores[:-1]) for one in found]
+
+    with pytest.raises(AssertionError, match="documents with one of the terms"):
+        bm25_scores_are_exact(wrong(memory, search=search))
+
+
+def test_the_suite_rejects_a_store_that_returns_too_many(memory: Subject) -> None:
+    def search(searches: Any, **options: Any) -> list[Hits]:
+        return memory.snapshot.search([one.__class__(one.terms, one.view, 99) for one in searches], **options)
+
+    with pytest.raises(AssertionError, match="the best 0 are not"):
+        the_best_come_first(wrong(memory, search=search))
+
+
+def test_the_suite_rejects_batches_in_another_order(memory: Subject) -> None:
+    def threads(numbers: Ints, families: Collection[str], vectors: Collection[str] = ()) -> Any:
+        return memory.snapshot.threads(np.sort(numbers), families, vectors)
+
+    def formulas(numbers: Ints) -> Any:
+        return memory.snapshot.formulas(np.sort(numbers))
 
     with pytest.raises(AssertionError, match="order requested"):
-        check_formulas(Wrong())  # type: ignore[arg-type]
-
-
-def test_both_formula_stores_hold_the_same(engine: Engine, formulas: MemoryFormulas) -> None:
-    embedded = engine.index.formulas.store
-    rows = list(range(embedded.formulas))
-    assert formulas.formulas == embedded.formulas
-    assert formulas.trees(rows) == embedded.trees(rows)
-    assert formulas.latex(rows) == embedded.latex(rows)
-    for label, number in embedded.labels.items():
-        assert embedded.layout_weights[number] == pytest.approx(formulas.layout_weights[formulas.labels[label]])
-        assert embedded.operator_weights[number] == pytest.approx(formulas.operator_weights[formulas.labels[label]])
-    keys = np.unique(formulas.fetch(np.array(rows)).paths.keys)
-    assert embedded.inverse_path_frequency(keys) == pytest.approx(formulas.inverse_path_frequency(keys))
-
-
-def test_the_suite_rejects_a_wrong_index(engine: Engine) -> None:
-    class Wrong:
-        """Omits the last hit."""
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(engine.index.terms, name)
-
-        def search(self, *arguments: object, **options: object) -> object:
-            found = engine.index.terms.search(*arguments, **options)  # type: ignore[arg-type]
-            return found._replace(rows=found.rows[:-1], scores=found.scores[:-1])
-
-    with pytest.raises(AssertionError):
-        check_index(Wrong(), engine.index.documents, SAMPLE)  # type: ignore[arg-type]
-
-
-def test_both_find_the_same_candidates(engine: Engine, memory: Index) -> None:
-    for term in SAMPLE:
-        one, other = (index.terms.search([term], THREAD, BM25(), 50) for index in (engine.index, memory))
-        assert one.rows.tolist() == other.rows.tolist()
-        assert one.scores == pytest.approx(other.scores)
+        threads_come_in_the_order_requested(wrong(memory, threads=threads))
+    with pytest.raises(AssertionError, match="order requested"):
+        formulas_come_in_the_order_requested(wrong(memory, formulas=formulas))

@@ -44,7 +44,7 @@ def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Pat
 
 def open_content(address: str | Path, verify: Verify = "quick") -> Content:
     """Open what people read of a collection: by the folder of the collection itself, or by the address of an index of it."""
-    if "://" in str(address):
+    if "://" in str(address) or str(address) == MEMORY:
         return open_store(address).snapshot().content
     from porism.store.embedded.store import open_folder_content
 

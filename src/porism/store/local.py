@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from porism.analysis.schema import EVERY_FIELD, FORMULA, VISUAL_FAMILY, Unit, View
 from porism.corpus.content import Content
-from porism.deadline import shared, time_limit
+from porism.deadline import check, shared, time_limit
+from porism.errors import PorismError
 from porism.store.phrases import TextMatcher
 from porism.store.protocols import (
     NO_HITS,
@@ -22,6 +22,7 @@ from porism.store.protocols import (
     Hits,
     Ints,
     Learned,
+    Option,
     Positions,
     Search,
     StoredPost,
@@ -36,7 +37,7 @@ from porism.store.protocols import (
     Values,
     VectorQuery,
 )
-from porism.store.weighting import ViewCounts, Weighting
+from porism.store.weighting import BM25, ViewCounts, Weighting
 
 THREADS = 2
 MOST_TERMS_IN_THREADS = 1500  # the threads are for formulas of usual size; a large one would keep others waiting
@@ -223,7 +224,10 @@ def _limited(method: Callable[Concatenate[LocalSnapshot, P], T]) -> Callable[Con
     @wraps(method)
     def limited(self: LocalSnapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
         seconds: Any = kwargs.pop("seconds", None)
-        with nullcontext() if seconds is None else time_limit(seconds):
+        if seconds is None:
+            return method(self, *args, **kwargs)
+        with time_limit(seconds):
+            check()
             return method(self, *args, **kwargs)
 
     return limited
@@ -275,6 +279,10 @@ class LocalSnapshot:
         if isinstance(search, VectorQuery):
             return self._nearest(search)
         unit = search.view.unit
+        if unit in ("question", "answer"):
+            self._require("units", "searches over questions and answers")
+        if not isinstance(search.weighting, BM25):
+            self._require("weightings", "weightings other than BM25")
         found = self._terms(unit).search(
             search.terms, search.view, search.weighting, search.k, allow=search.allow, required=search.required
         )
@@ -287,7 +295,14 @@ class LocalSnapshot:
         kept = np.array(TextMatcher(search).matching(self._stored(search.posts), self.content), np.bool_)
         return Hits(ids[kept], np.zeros(int(kept.sum())))
 
+    def _require(self, option: Option, what: str) -> None:
+        """Refuse what the store does not declare."""
+        if option not in self.info.options:
+            fix = f"use a store whose options include {option!r}"
+            raise PorismError(f"has no {what}", where=self.info.address, fix=fix)
+
     def _nearest(self, search: VectorQuery) -> Hits:
+        self._require("vectors", "vectors of a model")
         if self._vectors is None or search.field not in self._vectors.fields:
             return NO_HITS
         near = self._vectors.search(search.field, search.vector, search.k)

@@ -42,8 +42,13 @@ def answers_of(engine: Engine) -> dict[str, list[Answer]]:
 
 
 def assert_same(one: Path, other: Path) -> None:
-    """Fail if two indexes differ in any answer: other hits, another order, or scores that differ by more than TOLERANCE."""
-    first, second = (answers_of(porism.open(path)) for path in (one, other))
+    """Fail if two indexes differ in any answer."""
+    assert_same_answers(porism.open(one), porism.open(other))
+
+
+def assert_same_answers(one: Engine, other: Engine) -> None:
+    """Fail if two engines differ in any answer: other hits, another order, or scores that differ by more than TOLERANCE."""
+    first, second = answers_of(one), answers_of(other)
     for query, hits in first.items():
         expected = second[query]
         assert [hit.name for hit in hits] == [hit.name for hit in expected], query

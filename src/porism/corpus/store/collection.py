@@ -59,11 +59,14 @@ def part_folders(path: Path) -> list[Path]:
 class Collection:
     """A built collection, opened read-only. Every stream is in the order of ids."""
 
-    def __init__(self, path: Path, manifest: dict[str, Any], files: Mapping[str, FileChecksum]) -> None:
+    def __init__(
+        self, path: Path, manifest: dict[str, Any], files: Mapping[str, FileChecksum], parts: Parts | None = None
+    ) -> None:
+        """`parts` are the stores of a collection in memory, whose path is only a name."""
         self.path = path
         self.manifest = manifest
         self.files = files
-        self.parts = Parts([path / part for part in part_names(manifest)], REBUILD)
+        self.parts = parts or Parts.open([path / part for part in part_names(manifest)], REBUILD)
 
     @classmethod
     def open(cls, path: str | Path, verify: Verify = "quick") -> Collection:

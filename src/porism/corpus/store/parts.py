@@ -23,16 +23,21 @@ REMOVED = "removed"
 
 
 class Store:
-    """One SQLite file, opened read-only."""
+    """One SQLite database that is only read: a file, or one in memory, which `path` names in errors."""
 
-    def __init__(self, path: Path, fix: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, fix: str) -> None:
+        self._connection = connection
         self._path = path
         self._fix = fix
+        # A connection refers to itself: without this, its file stays open until the garbage collector runs.
+        weakref.finalize(self, connection.close)
+
+    @classmethod
+    def open(cls, path: Path, fix: str) -> Store:
+        """Open a file."""
         # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
         name = path.resolve().as_uri() + "?mode=ro&immutable=1"
-        self._connection = sqlite3.connect(name, uri=True, check_same_thread=False)
-        # A connection refers to itself: without this, its file stays open until the garbage collector runs.
-        weakref.finalize(self, self._connection.close)
+        return cls(sqlite3.connect(name, uri=True, check_same_thread=False), path, fix)
 
     def close(self) -> None:
         """Close the store."""
@@ -83,13 +88,17 @@ class Store:
 class Parts:
     """The opened stores of a collection, the oldest first. Several threads may read."""
 
-    def __init__(self, folders: Sequence[Path], fix: str) -> None:
-        """Open the stores in these folders. An error about a damaged one names `fix` as its remedy."""
-        self.stores = [Store(folder / DATABASE, fix) for folder in folders]
+    def __init__(self, stores: Sequence[Store]) -> None:
+        self.stores = stores
         removed: set[int] = set()
         for earlier, later in reversed(list(pairwise(self.stores))):
             removed.update(row[0] for row in later.rows(f"SELECT id FROM {REMOVED}"))
             earlier.hide(removed)
+
+    @classmethod
+    def open(cls, folders: Sequence[Path], fix: str) -> Parts:
+        """Open the stores in these folders. An error about a damaged one names `fix` as its remedy."""
+        return cls([Store.open(folder / DATABASE, fix) for folder in folders])
 
     def close(self) -> None:
         """Close all stores."""

@@ -30,7 +30,7 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
     store = sqlite3.connect(folder / DATABASE, isolation_level=None)
     store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
     store.executescript(TABLES + REMOVED_TABLE)
-    with contextlib.closing(Parts(collection.part_folders[first:], REBUILD)) as parts:
+    with contextlib.closing(Parts.open(collection.part_folders[first:], REBUILD)) as parts:
         for table in POST_OF_ROW:
             _insert(store, table, parts.rows(f"SELECT * FROM {table} ORDER BY 1", ()))
         for table in NEWEST:

@@ -1,4 +1,4 @@
-"""An index of formulas in memory: `FormulaStore` over plain lists. It says what the embedded one computes, and tests compare the two."""
+"""An index of formulas in memory, over plain lists. It says what the embedded one computes, and tests compare the two."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.features import Features, features
+from porism.analysis.features import Features
 from porism.analysis.schema import FORMULA_FAMILIES
-from porism.analysis.terms import feature_terms
-from porism.corpus.content import Content, Expression
-from porism.formula.binary import unpack
+from porism.corpus.content import Content
 from porism.store.embedded.formulas.store import label_weights
+from porism.store.memory.features import ExpressionFeatures
 from porism.store.memory.posts import MemoryPost, MemoryTermIndex
-from porism.store.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
-
-Floats = npt.NDArray[np.float64]
+from porism.store.protocols import UNKNOWN, Floats, Formulas, Ints, PathRows, SymbolSequences
 
 
 class MemoryFormulaTerms(MemoryTermIndex):
@@ -33,13 +30,14 @@ class MemoryFormulaTerms(MemoryTermIndex):
 class MemoryFormulas:
     """The distinct formulas of a collection, in the order of visual ids."""
 
-    def __init__(self, content: Content) -> None:
-        self._content = content
+    def __init__(self, content: Content, features: ExpressionFeatures) -> None:
         self._visuals = sorted({one.visual_id for one in content.occurrences()})
-        groups = content.visuals_by_id(self._visuals)
-        expressions = content.expressions_by_id([one.expression_id for one in groups.values()])
-        self._expressions = [expressions[groups[one].expression_id] for one in self._visuals]
-        self._features = [_features(one) for one in self._expressions]
+        self._row_of = {number: row for row, number in enumerate(self._visuals)}
+        visuals = content.visuals_by_id(self._visuals)
+        own = [visuals[number].expression_id for number in self._visuals]
+        self._parts = {number: terms["parts"] for number, terms in features.terms.items()}
+        self._expressions = [features.expressions[number] for number in own]
+        self._features = [features.features[number] for number in own]
         self.terms = MemoryFormulaTerms([_document(row, found) for row, found in enumerate(self._features)])
         self.labels: Mapping[str, int] = _number(
             label for found in self._features for label in (*found.layout.labels, *found.operators.labels)
@@ -118,19 +116,13 @@ class MemoryFormulas:
 
     def rows(self, visual_ids: Ints) -> Ints:
         """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
-        row_of = {number: row for row, number in enumerate(self._visuals)}
-        return np.array([row_of.get(number, UNKNOWN) for number in visual_ids.tolist()], np.int64)
+        return np.array([self._row_of.get(number, UNKNOWN) for number in visual_ids.tolist()], np.int64)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
         """Return the codes of the sub-expressions of expressions; those that no formula of the index has are left out."""
-        codes, last = self.terms.codes["parts"], self._content.count("expressions")
-        known = self._content.expressions_by_id([number for number in expressions if 0 < number <= last])
-        parts = (feature_terms(_features(known[number]))["parts"] if number in known else () for number in expressions)
+        codes = self.terms.codes.get("parts", {})
+        parts = (self._parts.get(number, ()) for number in expressions)
         return [[codes[term] for term in terms if term in codes] for terms in parts]
-
-
-def _features(expression: Expression) -> Features:
-    return features(*unpack(expression.trees))
 
 
 def _document(row: int, found: Features) -> MemoryPost:

@@ -1,43 +1,40 @@
-"""An index of posts in memory: `TermIndex` and `DocumentStore` over plain dictionaries.
+"""An index of posts in memory: terms and documents over plain dictionaries.
 
-It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two. Small collections can be
-searched with it without writing files.
+It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from porism.analysis.features import features
-from porism.analysis.pieces import Piece, Pieces, split_thread
+from porism.analysis.pieces import Piece, split_thread
 from porism.analysis.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY, VISUAL_FAMILY, Unit, View
-from porism.analysis.terms import feature_terms
-from porism.corpus.content import Content, batched
-from porism.corpus.post import Formula, Thread
-from porism.formula.binary import unpack
+from porism.corpus.content import Content
+from porism.corpus.post import Thread
+from porism.store.memory.features import ExpressionFeatures
 from porism.store.protocols import (
     UNKNOWN,
     Filter,
+    Floats,
     Hits,
+    Ints,
     Positions,
     Term,
     TermRows,
     TermStatistics,
     Threads,
+    Values,
 )
 from porism.store.weighting import LengthBias, TermCounts, ViewCounts, Weighting
+from porism.text.segment import Text
 
-Ints = npt.NDArray[np.int64]
 MOST_COUNT = 255  # of an entry
-Floats = npt.NDArray[np.float64]
-BATCH = 500  # threads that are read together
 
 
 class MemoryPost:
@@ -51,13 +48,12 @@ class MemoryPost:
         self.is_question = is_question
         self.counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
 
-    def add(self, field: str, piece: Piece, trees: Mapping[int, bytes]) -> None:
+    def add(self, field: str, piece: Piece, features: ExpressionFeatures) -> None:
         """Count the terms of a piece of text and of its formulas."""
         for family, terms in piece.terms.items():
             self.counts[family].update((field, term) for term in terms)
         for formula in piece.formulas:
-            found = features(*unpack(trees[formula.expression_id]))
-            for family, terms in feature_terms(found).items():
+            for family, terms in features.terms[formula.expression_id].items():
                 self.counts[family].update((field, term) for term in terms)
 
     def length(self, family: str, view: View) -> float:
@@ -66,55 +62,45 @@ class MemoryPost:
         return sum(weights.get(field, 0.0) * count for (field, _), count in self.counts[family].items())
 
 
-class _ThreadText(NamedTuple):
-    """A thread, its number, its pieces, and the formulas of each post."""
-
-    thread: Thread
-    number: int
-    pieces: Pieces
-    formulas: Mapping[int, Sequence[Formula]]
-
-
-def read_posts(content: Content, *, links: bool = True) -> list[MemoryPost]:
+def read_posts(content: Content, features: ExpressionFeatures) -> list[MemoryPost]:
     """Read all posts of a collection, the question of each thread before its answers."""
-    trees = {one.id: one.trees for one in content.expressions()}
-    return [post for one in _read_threads(content, links) for post in _read_thread(one, trees)]
+    titles = content.titles_by_id([link.other_id for link in content.all_links()])
+    found: list[MemoryPost] = []
+    for number, thread in enumerate(content.threads()):
+        formulas = content.formulas_by_post([post.id for post in (thread.question, *thread.answers)])
+        linked = [titles[link.other_id] for link in thread.links if link.other_id in titles]
+        posts = _read_thread(thread, number, linked, features)
+        for post in posts:
+            for formula in formulas.get(post.id, ()):
+                kind = "question" if post.is_question else "answer"
+                field = f"{kind}_comments" if formula.kind == "comment" else formula.kind
+                post.counts[VISUAL_FAMILY][field, str(formula.visual_id)] += 1
+        found += posts
+    return found
 
 
-def _read_threads(content: Content, links: bool) -> Iterator[_ThreadText]:
-    for threads in batched(enumerate(content.threads()), BATCH):
-        posts = [post.id for _, thread in threads for post in (thread.question, *thread.answers)]
-        formulas = content.formulas_by_post(posts)
-        titles = content.titles_by_id([link.other_id for _, thread in threads for link in thread.links])
-        for number, thread in threads:
-            linked = [title for link in thread.links if (title := titles.get(link.other_id))] if links else []
-            yield _ThreadText(thread, number, split_thread(thread, linked, links), formulas)
-
-
-def _read_thread(text: _ThreadText, trees: Mapping[int, bytes]) -> list[MemoryPost]:
-    thread, number, pieces, formulas = text
+def _read_thread(thread: Thread, number: int, linked: Sequence[Text], features: ExpressionFeatures) -> list[MemoryPost]:
+    pieces = split_thread(thread, linked, True)
     accepted = thread.question.accepted_id
     posts = []
     for position, post in enumerate((thread.question, *thread.answers)):
         year = int(post.created[:4]) if post.created[:4].isdigit() else 0
         chosen = post.id == accepted or (position == 0 and any(one.id == accepted for one in thread.answers))
         own = MemoryPost(number, post.id, year, chosen, position == 0)
-        own.add(post.kind, pieces.body if position == 0 else pieces.answers[position - 1], trees)
+        own.add(post.kind, pieces.body if position == 0 else pieces.answers[position - 1], features)
         for comment in pieces.comments.get(post.id, ()):
-            own.add(f"{post.kind}_comments", comment, trees)
-        for use in formulas.get(post.id, ()):
-            field = f"{post.kind}_comments" if use.kind == "comment" else use.kind
-            own.counts[VISUAL_FAMILY][field, str(use.visual_id)] += 1
+            own.add(f"{post.kind}_comments", comment, features)
         posts.append(own)
-    posts[0].add("title", pieces.title, trees)
-    posts[0].add("tags", pieces.tags, trees)
+    question = posts[0]
+    question.add("title", pieces.title, features)
+    question.add("tags", pieces.tags, features)
     for field, heading in pieces.headings.items():
-        posts[0].add(field, heading, trees)
+        question.add(field, heading, features)
     for field, names in pieces.names.items():
-        posts[0].counts[NAME_FAMILY].update((field, name) for name in names)
-    posts[0].counts[TAG_FAMILY].update(("tags", tag) for tag in thread.question.tags)
-    for linked in pieces.linked:
-        posts[0].add("linked_titles", linked, trees)
+        question.counts[NAME_FAMILY].update((field, name) for name in names)
+    question.counts[TAG_FAMILY].update(("tags", tag) for tag in thread.question.tags)
+    for title in pieces.linked:
+        question.add("linked_titles", title, features)
     return posts
 
 
@@ -190,7 +176,7 @@ class MemoryTermIndex:
 
     def _frequencies_of(self, family: str) -> Ints:
         """Return how many threads contain each term of a family."""
-        counts = (self._counts(Term(family, name), EVERY_FIELD) for name in self._names[family])
+        counts = (self._counts(Term(family, name), EVERY_FIELD) for name in self._names.get(family, ()))
         return np.array([len(found) for found in counts], np.int64)
 
     def texts(self, family: str, codes: Ints) -> list[str]:
@@ -260,19 +246,12 @@ def _threads(posts: Sequence[MemoryPost]) -> list[list[MemoryPost]]:
 
 
 class MemoryDocumentStore:
-    """Documents of posts in memory; `vectors` has one row for each thread by family."""
+    """Documents of posts in memory. `terms` is their index; `vectors` has one row for each thread by family."""
 
-    def __init__(
-        self,
-        posts: Sequence[MemoryPost],
-        terms: MemoryTermIndex,
-        content: Content,
-        vectors: Mapping[str, npt.NDArray[np.float32]] | None = None,
-    ) -> None:
+    def __init__(self, posts: Sequence[MemoryPost], terms: MemoryTermIndex, vectors: Mapping[str, Values]) -> None:
+        self.terms = terms
         self._threads = _threads(posts)
-        self._codes = terms.codes
-        self._content = content
-        self._vectors = vectors or {}
+        self._vectors = vectors
         self._places = {
             post.id: (post.thread, position) for unit in self._threads for position, post in enumerate(unit)
         }
@@ -309,7 +288,7 @@ class MemoryDocumentStore:
                 number = FIELDS.index(field)
                 lengths[at, number] += count
                 for start in range(0, count, MOST_COUNT):
-                    codes.append(self._codes[family][term])
+                    codes.append(self.terms.codes[family][term])
                     fields.append(number)
                     counts.append(min(MOST_COUNT, count - start))
             ends.append(len(codes))

@@ -77,6 +77,8 @@ class SegmentedFormulas:
             if not number and len(own) == len(rows):
                 return self._segments[0].fetch(own, records)._replace(numbers=rows)
             parts.append(_Part(positions, self._segments[number].fetch(own), self._label_ids[number]))
+        if not parts:
+            return self._segments[0].fetch(rows, records)
         layout = _gather(parts, lambda one: one.layout, ("edges",), len(rows))
         operators = _gather(parts, lambda one: one.operators, (), len(rows))
         paths = _gather(parts, lambda one: one.paths, ("above", "keys"), len(rows))

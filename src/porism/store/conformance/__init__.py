@@ -1,0 +1,36 @@
+"""Conformance of a store: does an implementation of `Store` do what the protocols promise?
+
+    from porism.store.conformance import check_store
+    check_store(lambda: MyStore(...))
+
+The function makes stores without posts. The suite fills them through their writers and compares what it reads. Each check raises
+AssertionError with the fact that is wrong. With pytest, one case for each check:
+
+    SUBJECT = Subject(lambda: MyStore(...))
+    @pytest.mark.parametrize("check", CHECKS)
+    def test_my_store(check): check(SUBJECT)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from porism.store.conformance import contents, options, records, searching, writing
+from porism.store.conformance.subject import Make, Subject
+
+__all__ = ["CHECKS", "Make", "Subject", "check_store"]
+
+CHECKS: tuple[Callable[[Subject], None], ...] = (
+    *searching.CHECKS,
+    *records.CHECKS,
+    *contents.CHECKS,
+    *writing.CHECKS,
+    *options.CHECKS,
+)
+
+
+def check_store(make: Make) -> None:
+    """Run every check on stores that `make` returns, each a new one without posts."""
+    subject = Subject(make)
+    for check in CHECKS:
+        check(subject)

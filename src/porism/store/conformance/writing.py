@@ -1,0 +1,285 @@
+"""Checks of writers, of snapshots while somebody writes, of stores with little in them, of several readers, and of time limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from porism.analysis.schema import FAMILIES, FORMULA, THREAD
+from porism.corpus.sources.raw import RawComment, RawLink, RawUser
+from porism.deadline import TimeLimitExceeded
+from porism.errors import PorismError
+from porism.store.conformance.collection import ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS
+from porism.store.conformance.searching import MANY, TERMS
+from porism.store.conformance.subject import ALL_IDS, Subject, put
+from porism.store.protocols import UNKNOWN, Ints, LogPosition, Snapshot, Store, Term, TermQuery, TextQuery
+
+READERS = 4
+
+
+class Found(NamedTuple):
+    """What a snapshot answers to the suite's searches: the questions of hits, and their scores."""
+
+    questions: tuple[int, ...]
+    scores: tuple[float, ...]
+
+
+def found_in(snapshot: Snapshot) -> Found:
+    """Return what a snapshot answers."""
+    hits = snapshot.search([TermQuery(TERMS, THREAD, MANY)])[0]
+    batch = snapshot.threads(hits.numbers, ())
+    return Found(tuple(batch.post_ids[batch.starts].tolist()), tuple(np.round(hits.scores, 6).tolist()))
+
+
+def ids_in(snapshot: Snapshot) -> list[int]:
+    """Return the ids of all posts of a snapshot."""
+    return [post.id for post in snapshot.content.posts()]
+
+
+def an_empty_store_answers(subject: Subject) -> None:
+    """A store without posts answers every call, with nothing."""
+    snapshot = subject.make().snapshot()
+    nothing: Ints = np.empty(0, np.int64)
+    assert [snapshot.info.count(unit) for unit in ("thread", "question", "answer", "formula")] == [0, 0, 0, 0]
+    assert snapshot.info.has_terms, "a store that can be searched must say so"
+    hits = snapshot.search([TermQuery(TERMS, THREAD, 5), TermQuery([Term("tuples", "x")], FORMULA, 5), TextQuery([])])
+    assert [len(one.numbers) for one in hits] == [0, 0, 0], "an empty store found something"
+    assert snapshot.statistics(TERMS).keys.tolist() == [UNKNOWN] * len(TERMS), "an empty store knows a term"
+    assert not len(snapshot.threads(nothing, FAMILIES).post_ids), "an empty store has a thread"
+    assert not len(snapshot.formulas(nothing).visual_ids), "an empty store has a formula"
+    assert snapshot.locate(np.array([11])).threads.tolist() == [UNKNOWN], "an empty store locates a post"
+    assert ids_in(snapshot) == [], "an empty store has posts"
+    assert list(snapshot.content.formulas()) == [], "an empty store has formulas"
+    assert snapshot.content.count("posts") == 0, "an empty store counts posts"
+
+
+def one_post_is_found(subject: Subject) -> None:
+    """A store with one post finds it, and a store that loses its last post is empty again."""
+    store = subject.filled([QUESTIONS[1]])
+    assert found_in(store.snapshot()).questions == (21,), "the only post is not found"
+    assert store.snapshot().info.count("answer") == 0, "there is no answer"
+    with store.writer() as writer:
+        writer.delete([21])
+        writer.commit()
+    assert found_in(store.snapshot()).questions == (), "a deleted post is found"
+
+
+def a_store_without_formulas_answers(subject: Subject) -> None:
+    """Posts without formulas are found, and a search of formulas finds nothing."""
+    snapshot = subject.filled([QUESTIONS[1], QUESTIONS[2], ANSWERS[2], QUESTIONS[5]]).snapshot()
+    assert set(found_in(snapshot).questions) == {21, 31, 61}, "posts without formulas are not found"
+    assert snapshot.info.count("formula") == 0, "there are no formulas"
+    assert not len(snapshot.search([TermQuery([Term("tuples", "x")], FORMULA, 5)])[0].numbers), "a formula was found"
+    locate = snapshot.locate(np.array([21])).threads
+    rows = snapshot.threads(locate, FAMILIES).terms["tuples"]
+    assert (rows.ends == rows.starts).all(), "a post without formulas has tuples"
+
+
+def several_commits_equal_one(subject: Subject) -> None:
+    """What two commits wrote is found like what one commit wrote."""
+    one, other = found_in(subject.snapshot), found_in(subject.filled(RECORDS).snapshot())
+    assert one.questions == other.questions, f"two commits find {one.questions}, one commit {other.questions}"
+    assert np.allclose(one.scores, other.scores), "two commits give other scores than one"
+
+
+def a_post_replaces_the_one_with_its_id(subject: Subject) -> None:
+    """Putting a post, comment or user again replaces it; other posts stay."""
+    store = subject.filled([*RECORDS[:3], *QUESTIONS[:2], ANSWERS[0]])
+    before = store.generation()
+    put(store, [replace(QUESTIONS[1], title="Zebras", body="<p>Nothing of the kind.</p>", tags="animals")])
+    after = store.snapshot()
+    assert store.generation() == after.info.generation > before, "the generation must grow with a commit"
+    assert after.content.posts_by_id([21])[21].title.plain() == "Zebras", "a post was not replaced"
+    assert found_in(after).questions == (11,), "the words of a replaced post are still found"
+    zebra = after.search([TermQuery([Term("words", "zebra")], THREAD, 5)])[0].numbers
+    assert zebra.tolist() == after.locate(np.array([21])).threads.tolist(), "the new words of a post are not found"
+    assert ids_in(after) == [11, 12, 21], "replacing a post changed the others"
+    put(store, [RawUser(1, "Ada Lovelace", 121)])
+    assert store.snapshot().content.users_by_id([1])[1].name == "Ada Lovelace", "a user was not replaced"
+
+
+def deleting_takes_what_belongs_to_a_post(subject: Subject) -> None:
+    """With a question its answers, comments and links go; an answer goes alone; unknown ids are ignored."""
+    store = subject.filled(RECORDS)
+    with store.writer() as writer:
+        writer.delete([11, 22, 987654])
+        delta = writer.commit()
+    content = store.snapshot().content
+    gone = {11, 12, 13, 22}
+    assert ids_in(store.snapshot()) == [one for one in ALL_IDS.tolist() if one not in gone], "other posts are left"
+    assert list(content.all_comments()) == [], "comments on deleted posts are left"
+    assert [(one.post_id, one.other_id) for one in content.all_links()] == [(31, 21), (71, 11)], "other links are left"
+    assert delta.counts["deleted posts"] == len(gone), "a commit must return how many posts it deleted"
+    put(store, [QUESTIONS[0]])
+    assert not content.known_posts([11]), "an older snapshot sees a new post"
+    assert ids_in(store.snapshot())[:2] == [11, 21], "answers of a deleted question came back with it"
+
+
+def comments_and_links_are_deleted(subject: Subject) -> None:
+    """Comments and links can be deleted alone; unknown ones are ignored."""
+    store = subject.filled(RECORDS)
+    with store.writer() as writer:
+        writer.delete_comments([COMMENTS[0].id, 987654])
+        writer.delete_links([LINKS[0], RawLink(1, 2, "related")])
+        writer.commit()
+    content = store.snapshot().content
+    assert [one.id for one in content.all_comments()] == [1002, 1003], "other comments are left"
+    assert content.links_by_post([31]).get(31, []) == [], "a deleted link is left"
+    assert ids_in(store.snapshot()) == ALL_IDS.tolist(), "deleting comments deleted posts"
+
+
+def what_belongs_nowhere_is_skipped(subject: Subject) -> None:
+    """An answer without its question and a comment without its post are skipped, and reported."""
+    store = subject.filled([QUESTIONS[1]])
+    with store.writer() as writer:
+        writer.put([ANSWERS[0], RawComment(1, 987654, "lost", "text")])
+        delta = writer.commit()
+    assert {one.what for one in delta.skipped} == {"posts", "comments"}, "skipped records must be reported"
+    assert ids_in(store.snapshot()) == [21], "an answer without its question was written"
+
+
+def changes_without_a_commit_are_dropped(subject: Subject) -> None:
+    """Changes of a writer that does not commit are dropped, also when it fails; a commit without changes changes nothing."""
+    store = subject.filled([QUESTIONS[1]])
+    generation = store.generation()
+    with store.writer() as writer:
+        writer.put([QUESTIONS[2]])
+    try:
+        with store.writer() as writer:
+            writer.delete([21])
+            raise KeyError
+    except KeyError:
+        pass
+    with store.writer() as writer:
+        writer.commit()
+    assert ids_in(store.snapshot()) == [21], "changes without a commit are visible"
+    assert store.generation() == generation, "a commit without changes must not make a generation"
+
+
+def one_writer_at_a_time(subject: Subject) -> None:
+    """While a writer is at work, a second one is refused in one sentence, and the next one is not."""
+    store = subject.filled([QUESTIONS[1]])
+    with store.writer():
+        try:
+            with store.writer(wait=0.0):
+                raise AssertionError("two writers were at work at once")
+        except PorismError:
+            pass
+    put(store, [QUESTIONS[2]])
+    assert ids_in(store.snapshot()) == [21, 31], "a writer after another one changed nothing"
+
+
+def a_snapshot_stays_as_it_is(subject: Subject) -> None:
+    """A snapshot that somebody reads does not change when a later commit does."""
+    store = subject.filled(RECORDS)
+    snapshot = store.snapshot()
+    before, ids = found_in(snapshot), ids_in(snapshot)
+    stream = snapshot.content.posts()
+    first = next(stream)
+    for change in ([replace(QUESTIONS[0], body="<p>Other.</p>")], [replace(QUESTIONS[1], title="Else")]):
+        with store.writer() as writer:
+            writer.put(change)
+            writer.delete([61])
+            writer.commit()
+        assert found_in(snapshot) == before, "a snapshot found something else after a commit"
+        assert ids_in(snapshot) == ids, "a snapshot has other posts after a commit"
+    assert [first.id, *(post.id for post in stream)] == ids, "a stream was cut by a commit"
+    assert 61 not in ids_in(store.snapshot()), "a new snapshot does not see the commit"
+
+
+def the_position_of_a_log_is_kept(subject: Subject) -> None:
+    """A commit stores the position of a change log, also if nothing else changes."""
+    store = subject.make()
+    with store.writer() as writer:
+        assert writer.log_position == LogPosition(), "a new store has a position in a log"
+        writer.put([QUESTIONS[1]])
+        writer.commit(LogPosition("log", 3))
+        assert writer.log_position == LogPosition("log", 3), "the position of a commit is not kept"
+    with store.writer() as writer:
+        writer.commit(LogPosition("log", 4))
+    put(store, [QUESTIONS[2]])
+    with store.writer() as writer:
+        assert writer.log_position == LogPosition("log", 4), "the position was lost"
+
+
+def the_ranking_is_recorded(subject: Subject) -> None:
+    """Factors of ranking are a new generation, which later commits keep; the same factors are none."""
+    store = subject.filled([QUESTIONS[1]])
+    assert store.snapshot().learned.ranking == "", "a new store has factors of ranking"
+    generation = store.generation()
+    store.record_ranking("words 1.5")
+    assert store.snapshot().learned.ranking == "words 1.5", "factors of ranking are not stored"
+    assert store.generation() > generation, "factors of ranking must be a new generation"
+    generation = store.generation()
+    store.record_ranking("words 1.5")
+    assert store.generation() == generation, "the same factors of ranking must not be a new generation"
+    put(store, [QUESTIONS[2]])
+    assert store.snapshot().learned.ranking == "words 1.5", "a commit lost the factors of ranking"
+
+
+def many_threads_read_at_once(subject: Subject) -> None:
+    """Several threads that read one snapshot get the answers of one."""
+    alone = found_in(subject.snapshot)
+    ids = ids_in(subject.snapshot)
+    with ThreadPoolExecutor(READERS) as pool:
+        answers = list(pool.map(found_in, [subject.snapshot] * 5 * READERS))
+        streams = list(pool.map(ids_in, [subject.snapshot] * 5 * READERS))
+    assert all(found == alone for found in answers), "a search in another thread found something else"
+    assert all(found == ids for found in streams), "a stream in another thread had something else"
+
+
+def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
+    """A call whose time is over raises TimeLimitExceeded; with enough time it does not."""
+    snapshot, numbers = subject.snapshot, subject.numbers
+    calls: tuple[Callable[[float], object], ...] = (
+        lambda seconds: snapshot.statistics(TERMS, seconds=seconds),
+        lambda seconds: snapshot.search([TermQuery(TERMS, THREAD, MANY)], seconds=seconds),
+        lambda seconds: snapshot.threads(numbers, FAMILIES, seconds=seconds),
+        lambda seconds: snapshot.formulas(subject.formula_numbers, seconds=seconds),
+        lambda seconds: snapshot.posts(ALL_IDS.tolist(), seconds=seconds),
+        lambda seconds: snapshot.locate(ALL_IDS, seconds=seconds),
+    )
+    for call in calls:
+        call(600.0)
+        try:
+            call(-1.0)
+        except TimeLimitExceeded:
+            continue
+        raise AssertionError("a call whose time is over must raise TimeLimitExceeded")
+
+
+def a_snapshot_says_what_it_is(subject: Subject) -> None:
+    """A snapshot has the address of its store, its generation and a name; content that differs has another fingerprint."""
+    store, info = subject.store, subject.snapshot.info
+    assert info.address == store.address, "a snapshot has another address than its store"
+    assert info.generation == store.generation(), "a snapshot has another generation than its store"
+    assert info.name, "a snapshot must have a name"
+    assert _fingerprints([store, subject.filled([QUESTIONS[1]])]) == 2, "other content has the same fingerprint"
+
+
+def _fingerprints(stores: Iterable[Store]) -> int:
+    return len({one.snapshot().info.fingerprint for one in stores})
+
+
+CHECKS = (
+    an_empty_store_answers,
+    one_post_is_found,
+    a_store_without_formulas_answers,
+    several_commits_equal_one,
+    a_post_replaces_the_one_with_its_id,
+    deleting_takes_what_belongs_to_a_post,
+    comments_and_links_are_deleted,
+    what_belongs_nowhere_is_skipped,
+    changes_without_a_commit_are_dropped,
+    one_writer_at_a_time,
+    a_snapshot_stays_as_it_is,
+    the_position_of_a_log_is_kept,
+    the_ranking_is_recorded,
+    many_threads_read_at_once,
+    a_time_limit_that_is_over_ends_a_call,
+    a_snapshot_says_what_it_is,
+)

@@ -1,0 +1,128 @@
+"""Build what a store in memory reads: the collection, its terms and formulas, and what is learned from them.
+
+Collection and learned parts come from the code that writes them into folders: it works in a temporary folder, which is read and removed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from porism import __version__
+from porism.analysis.concepts import Concept
+from porism.analysis.schema import EVERY_FIELD
+from porism.analysis.vocabulary import Vocabulary
+from porism.corpus.build.finish import counts, digest
+from porism.corpus.build.options import Options
+from porism.corpus.build.pipeline import build
+from porism.corpus.content import formulas_fingerprint
+from porism.corpus.store.collection import REBUILD, Collection
+from porism.corpus.store.parts import Parts, Store
+from porism.corpus.store.schema import DATABASE, FORMAT, TABLES
+from porism.store.embedded.build import build_index
+from porism.store.embedded.concepts.table import read_concepts
+from porism.store.embedded.posts.store import EmbeddedPosts
+from porism.store.embedded.vocabulary import count_words
+from porism.store.memory.features import ExpressionFeatures
+from porism.store.memory.formulas import MemoryFormulas
+from porism.store.memory.posts import MemoryDocumentStore, MemoryTermIndex, read_posts
+from porism.store.memory.records import Records, RecordsSource
+from porism.store.memory.vectors import ThreadVectors
+from porism.store.protocols import Term
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the snapshots of one commit read."""
+
+    collection: Collection
+    documents: MemoryDocumentStore
+    formulas: MemoryFormulas
+    vocabulary: Vocabulary
+    concepts: list[Concept] = field(default_factory=list)
+    vectors: dict[str, ThreadVectors] = field(default_factory=dict)
+
+
+def build_contents(records: Records, name: str) -> Contents:
+    """Build a collection of records, with everything that a search needs."""
+    if not records.posts:
+        return _indexed(_empty_collection(name))
+    with TemporaryDirectory(prefix="porism-memory-") as folder:
+        place = Path(folder)
+        build([RecordsSource(list(records), Path(name))], place / "collection", jobs=1)
+        with Collection.open(place / "collection", verify="none") as stored:
+            build_index(stored, place / "index")
+            manifest = stored.manifest
+        connection = _in_memory((place / "collection" / DATABASE).read_bytes())
+        named = ((source, len(name) + 1, number) for number, source in records.sources.items())
+        connection.executemany("UPDATE posts SET source = ? || substr(source, ?) WHERE id = ?", named)
+        return _indexed(_opened(connection, name, manifest), place / "index" / "posts")
+
+
+def _indexed(collection: Collection, learned: Path | None = None) -> Contents:
+    """Index a collection; `learned` is where its index in a folder has the posts."""
+    features = ExpressionFeatures(collection)
+    posts = read_posts(collection, features)
+    terms = MemoryTermIndex(posts)
+    vectors = {} if learned is None else _read_vectors(EmbeddedPosts(learned), terms)
+    words = count_words(collection)
+    return Contents(
+        collection,
+        MemoryDocumentStore(posts, terms, {family: one.threads for family, one in vectors.items()}),
+        MemoryFormulas(collection, features),
+        Vocabulary(lambda: words),
+        [] if learned is None else read_concepts(learned),
+        vectors,
+    )
+
+
+def _read_vectors(stored: EmbeddedPosts, terms: MemoryTermIndex) -> dict[str, ThreadVectors]:
+    """Return the vectors that an index in a folder learned, for the codes of an index in memory. Both number threads by their questions."""
+    threads = np.arange(stored.size("thread"))
+    found = {}
+    for family, vectors in stored.vectors.items():
+        names = terms.codes.get(family, {})
+        codes = stored.terms.statistics([Term(family, text) for text in names], EVERY_FIELD).keys
+        at, known = vectors.basis.columns(codes)
+        rows = vectors.basis.matrix[at].astype(np.float32) * vectors.basis.idf[at, None] if known.any() else None
+        basis = np.zeros((len(codes), vectors.dimensions), np.float32)
+        if rows is not None:
+            basis[known] = rows[known]
+        found[family] = ThreadVectors(basis, vectors.threads(threads))
+    return found
+
+
+def _in_memory(database: bytes = b"") -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    if database:
+        connection.deserialize(database)
+    return connection
+
+
+def _opened(connection: sqlite3.Connection, name: str, manifest: dict[str, Any]) -> Collection:
+    connection.commit()
+    return Collection(Path(name), manifest, {}, Parts([Store(connection, Path(name), REBUILD)]))
+
+
+def _empty_collection(name: str) -> Collection:
+    """Return a collection without posts, which a build refuses to make."""
+    connection = _in_memory()
+    connection.executescript(TABLES)
+    manifest = {
+        "kind": "collection",
+        "format": FORMAT,
+        "porism": __version__,
+        "digest": digest(connection),
+        "formulas": formulas_fingerprint(),
+        "options": Options().as_dict(),
+        "sources": [],
+        "first_own_formula": None,
+        "counts": counts(connection),
+        "ledger": [],
+    }
+    return _opened(connection, name, manifest)

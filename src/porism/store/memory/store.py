@@ -1,0 +1,150 @@
+"""A store in memory: records in dictionaries. Each commit builds everything anew, which suits small collections and tests.
+
+    store = MemoryStore()
+    with store.writer() as writer:
+        writer.put([RawPost(...)])
+        writer.commit()
+    Engine(store.snapshot(), store=store).search("...")
+
+Ids of formulas and visual ids are numbered anew by each commit; ids of posts stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Lock
+from typing import Any, NamedTuple
+
+from porism.corpus.sources.raw import RawLink, Record
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.delta import Delta, DeltaWriter
+from porism.locks import BusyError
+from porism.store import MEMORY
+from porism.store.local import LocalSnapshot, unit_counts, view_counts
+from porism.store.memory.building import Contents, build_contents
+from porism.store.memory.records import Records
+from porism.store.protocols import Learned, LogPosition, Option, StoreInfo
+
+OPTIONS: frozenset[Option] = frozenset({"weightings", "units"})
+FIRST_GENERATION = 1
+
+
+class State(NamedTuple):
+    """What a commit replaces as a whole."""
+
+    records: Records
+    contents: Contents
+    position: LogPosition
+    ranking: str
+    snapshot: LocalSnapshot
+
+
+class MemoryStore:
+    """A store in memory. Many threads may read it; one writer changes it at a time."""
+
+    address = MEMORY
+
+    def __init__(self, name: str = "memory") -> None:
+        self._name = name
+        self._lock = Lock()
+        self._state = self._opened(Records(), FIRST_GENERATION)
+
+    @classmethod
+    def of(cls, records: Iterable[Record], name: str = "memory") -> MemoryStore:
+        """Return a store of these records. Unlike a writer it also takes votes, badges and revisions."""
+        store = cls(name)
+        store._state = store._opened(Records.of(records, name), FIRST_GENERATION)
+        return store
+
+    def generation(self) -> int:
+        """Return the number of the newest commit."""
+        return self._state.snapshot.info.generation
+
+    def snapshot(self) -> LocalSnapshot:
+        """Return the newest commit."""
+        return self._state.snapshot
+
+    def writer(self, source: str = "update", wait: float = 0.0) -> MemoryWriter:
+        """Return a writer."""
+        return MemoryWriter(self, source, wait)
+
+    def record_ranking(self, text: str) -> None:
+        """Store the factors of ranking that the collection chose."""
+        state = self._state
+        if text != state.ranking:
+            snapshot = self._snapshot(state.contents, text, self.generation() + 1)
+            self._state = state._replace(ranking=text, snapshot=snapshot)
+
+    def _opened(
+        self, records: Records, generation: int, position: LogPosition | None = None, ranking: str = ""
+    ) -> State:
+        contents = build_contents(records, self._name)
+        snapshot = self._snapshot(contents, ranking, generation)
+        return State(records, contents, position or LogPosition(), ranking, snapshot)
+
+    def _snapshot(self, contents: Contents, ranking: str, generation: int) -> LocalSnapshot:
+        collection, documents, formulas = contents.collection, contents.documents, contents.formulas
+        info = StoreInfo(
+            self.address,
+            self._name,
+            generation,
+            collection.digest,
+            unit_counts(documents, formulas),
+            view_counts(documents, formulas),
+            OPTIONS,
+        )
+        learned = Learned(formulas, contents.concepts, contents.vocabulary, contents.vectors, ranking)
+        return LocalSnapshot(info, learned, collection, documents, formulas)
+
+
+class MemoryWriter:
+    """Changes a store in memory. Use it in a `with` statement; changes that are not committed are dropped."""
+
+    def __init__(self, store: MemoryStore, source: str, wait: float) -> None:
+        self._store = store
+        self._source = source
+        self._wait = wait
+        self._changes = Changes()
+
+    def __enter__(self) -> MemoryWriter:
+        if not self._store._lock.acquire(timeout=self._wait):
+            fix = "wait for it, or give `wait`"
+            raise BusyError("another writer changes it now", where=self._store.address, fix=fix)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._store._lock.release()
+
+    @property
+    def log_position(self) -> LogPosition:
+        """The last record of a change log that the store has."""
+        return self._store._state.position
+
+    def put(self, records: Iterable[Record]) -> None:
+        """Add posts, comments, links and users; a record replaces the one with its id."""
+        self._changes.put(records)
+
+    def delete(self, posts: Iterable[int]) -> None:
+        """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
+        self._changes.delete(posts)
+
+    def delete_comments(self, comments: Iterable[int]) -> None:
+        """Delete comments. Unknown ids are ignored."""
+        self._changes.delete_comments(comments)
+
+    def delete_links(self, links: Iterable[RawLink]) -> None:
+        """Delete links between questions."""
+        self._changes.delete_links(links)
+
+    def commit(self, position: LogPosition | None = None) -> Delta:
+        """Make the changes visible to snapshots that are opened from now on; return what changed."""
+        changes, self._changes = self._changes, Changes()
+        store, state = self._store, self._store._state
+        delta = DeltaWriter(state.contents.collection, changes, self._source).apply()  # drops what cannot be made
+        if delta:
+            records = state.records.changed(changes, self._source)
+            place = position or state.position
+            store._state = store._opened(records, store.generation() + 1, place, state.ranking)
+        elif position is not None:
+            store._state = state._replace(position=position)
+        return delta
