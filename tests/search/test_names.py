@@ -114,7 +114,7 @@ def table_features() -> tuple[object, ...]:
 def test_a_thread_that_the_query_names_gets_no_feedback(demo: Path) -> None:
     engine = Engine.open(demo / "index")
     assert engine.index.is_forum
-    post = next(iter(engine.collection.posts("question")))
+    post = next(iter(engine.content.posts("question")))
     named = engine.features(engine.read(post.title.plain()), "questions")
     assert named.values["name.title"].max() == np.float32(named.batch.context.best_match)
     assert not named.batch.context.feedback
