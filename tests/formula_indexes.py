@@ -42,8 +42,10 @@ class FormulaIndex:
         self.snapshot: Snapshot = open_store(folder).snapshot()
         self.searcher = FormulaSearcher(self.snapshot)
         numbers = np.arange(self.searcher.size)  # those of an index with one segment
-        self._formulas = self.snapshot.formulas(numbers)
-        self._latex = self._formulas.records.latex(numbers)
+        formulas = self.snapshot.formulas(numbers)
+        latex = formulas.records.latex(numbers)
+        self._numbers = dict(zip(latex, numbers.tolist(), strict=True))
+        self._latex = dict(zip(formulas.visual_ids.tolist(), latex, strict=True))
 
     @classmethod
     def make(cls, folder: Path, latex: Sequence[str]) -> FormulaIndex:
@@ -52,7 +54,7 @@ class FormulaIndex:
 
     def numbers(self, *latex: str) -> Ints:
         """The numbers of formulas by their LaTeX."""
-        return np.array([self._latex.index(text) for text in latex], np.int64)
+        return np.array([self._numbers[text] for text in latex], np.int64)
 
     def formulas(self, *latex: str) -> Formulas:
         """The formulas themselves."""
@@ -64,4 +66,4 @@ class FormulaIndex:
 
     def latex(self, visual_id: int) -> str:
         """The LaTeX of a formula by its visual id."""
-        return self._latex[self._formulas.visual_ids.tolist().index(visual_id)]
+        return self._latex[visual_id]

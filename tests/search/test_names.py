@@ -80,7 +80,7 @@ def test_a_name_finds_its_document_first(engine: Engine, query: str, right: int)
 
 def test_levels_of_a_title_are_fields(place: Path) -> None:
     with Collection.open(place / "collection") as collection:
-        pieces = split_thread(collection.thread(1), [], True)
+        pieces = split_thread(collection.threads_by_id([1])[1], [], True)
     assert pieces.title.words == ["Nakayama", "s", "lemma"]
     assert {field: piece.words for field, piece in pieces.headings.items()} == {
         "section": ["Localization"],

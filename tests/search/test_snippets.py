@@ -162,11 +162,11 @@ def test_the_most_similar_formula_is_the_first_with_the_largest_share(engine: En
 
 
 def test_words_match_by_their_stems_also_with_punctuation(engine: Engine) -> None:
-    builder: SnippetBuilder = engine.highlights("primes numbers")
+    builder: SnippetBuilder = engine.highlights("primes numbers", ())
     shown = builder.words("The (prime)-number, numbering non-prime sets.")
     assert [segment.text for segment in shown if segment.highlighted] == ["prime", "number", "numbering", "prime"]
     assert "".join(segment.text for segment in shown) == "The (prime)-number, numbering non-prime sets."
 
 
 def test_a_text_without_matches_is_one_segment(engine: Engine) -> None:
-    assert len(engine.highlights("prime").words("nothing of the kind, is it?")) == 1
+    assert len(engine.highlights("prime", ()).words("nothing of the kind, is it?")) == 1
