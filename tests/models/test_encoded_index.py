@@ -8,19 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from porism.search.verify import verify_index
 
 from porism.analysis.model_texts import FIELDS
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.store.embedded.encoded import nearest
-from porism.store.embedded.encoded.adding import add_vectors, remove_vectors
+from porism.store.embedded.encoded.adding import add_vectors, open_encoded, remove_vectors
 from porism.store.embedded.encoded.record import EncoderEntry, IndexEncoder
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.embedded.verify import verify_index
+from porism.store.protocols import Encoder, Values, VectorQuery
 
 Tiny = Callable[[str], Path]
 QUERY = r"why is $\sqrt{2}$ irrational?"
@@ -51,6 +52,19 @@ def encoder(tiny: Tiny) -> IndexEncoder:
     return IndexEncoder.new(tiny("encoder"), FIELDS, 32)
 
 
+def model_of(engine: Engine) -> Encoder:
+    """The model of the vectors, which the index has."""
+    found = engine.snapshot.learned.encoder
+    assert found is not None
+    return found
+
+
+def vectors_of(engine: Engine, field: str, *questions: int) -> Values:
+    """The vectors of questions by their ids."""
+    threads = engine.snapshot.locate(np.array(questions)).threads
+    return engine.snapshot.threads(threads, (), (field,)).vectors[field]
+
+
 def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
     before = [hit.id for hit in Engine.open(place).search(QUERY).hits]
     added = add_vectors(place, encoder(tiny))
@@ -59,20 +73,23 @@ def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
     assert added.cut > 0
     assert not list(place.glob("*unfinished*"))
     engine = Engine.open(place)
-    posts = engine.collection.count("posts")
-    questions = len(list(engine.collection.question_ids()))
-    assert added.vectors == posts + questions
-    encoded = engine.index.encoded
-    assert encoded is not None
-    query = encoded.query("proof")
-    ids = np.array([*list(engine.collection.question_ids())[:5], 10**9])
-    similar = encoded.similarities("questions", ids, query)
-    assert similar[-1] == 0
-    assert (np.abs(similar[:-1]) > 0).all()
-    found = encoded.search("questions", query, questions)
-    assert found.scores[found.ids == ids[0]] == pytest.approx(similar[0], abs=1e-3)
+    ids = np.array(list(engine.content.question_ids()))
+    assert added.vectors == engine.content.count("posts") + len(ids)
+    query = model_of(engine).query(["proof"])
+    vectors = vectors_of(engine, "questions", *ids[:5])
+    similar = vectors @ query
+    assert (np.abs(similar) > 0).all()
+    stored = open_encoded(place, read_manifest(place, SEARCH))
+    assert stored is not None
+    *known, unknown = stored.vectors("questions", np.array([*ids[:5], 10**9])).tolist()
+    assert known == vectors.tolist()
+    assert not any(unknown)
+    found = engine.snapshot.search([VectorQuery("questions", query, len(ids))])[0]
+    assert sorted(found.numbers.tolist()) == sorted(engine.snapshot.locate(ids).threads.tolist())
+    first = engine.snapshot.locate(ids[:1]).threads[0]
+    assert found.scores[found.numbers == first] == pytest.approx(similar[0], abs=1e-3)
     hits = engine.search(QUERY).hits
-    explained = engine.explain(QUERY, engine.collection.post(hits[0].id).thread_id)
+    explained = engine.explain(QUERY, engine.content.posts_by_id([hits[0].id])[hits[0].id].thread_id)
     assert "a question of similar meaning (encoder)" in repr(explained)
     assert [hit.id for hit in Engine.open(place, encoder="none").search(QUERY).hits] == before
     remove_vectors(place)
@@ -96,7 +113,7 @@ def test_an_interrupted_run_continues(
         patch.setattr(IndexEncoder, "encode", failing)
         with pytest.raises(KeyboardInterrupt):
             add_vectors(place, own)
-    assert Engine.open(place).index.encoded is None  # nothing was committed
+    assert Engine.open(place).snapshot.learned.encoder is None  # nothing was committed
     done = sum(counted)
     added = add_vectors(place, own)
     assert sum(counted) == added.vectors
@@ -128,23 +145,24 @@ def test_vectors_stay_whole_until_others_are_committed(
     assert not counted  # nothing is to be done
 
 
-def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, counted: list[int]) -> None:
-    add_vectors(place, encoder(tiny))
+def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, tmp_path: Path, counted: list[int]) -> None:
+    model = shutil.copytree(tiny("encoder"), tmp_path / "model")
+    add_vectors(place, IndexEncoder.new(model, FIELDS, 32))
     before = Engine.open(place)
+    query = model_of(before).query(["x"])
     counted.clear()
     with IndexWriter(place) as writer:
         writer.put([RawPost(900_001, "question", None, "A new title", "<p>A new body</p>", "html")])
         writer.commit()
     assert counted == [1, 1]  # its title, and the question
     engine = before.refresh()
-    assert engine.index.encoded is not None
-    assert before.index.encoded is not None
-    assert engine.index.encoded.encoder is before.index.encoded.encoder  # the model is not loaded again
-    assert engine.index.encoded.similarities("titles", np.array([900_001]), engine.index.encoded.query("x"))[0] != 0
+    shutil.rmtree(model)
+    assert model_of(engine).query(["x"]).tolist() == query.tolist()  # the model is not loaded again
+    assert (vectors_of(engine, "titles", 900_001) @ query)[0] != 0
     counted.clear()
     assert merge(place, everything=True)
     assert counted == []  # a merge copies vectors
-    assert Engine.open(place).index.encoded is not None
+    assert (vectors_of(Engine.open(place), "titles", 900_001) @ query)[0] != 0
 
 
 def test_vectors_that_are_added_during_a_merge_are_in_its_segment(
@@ -164,9 +182,8 @@ def test_vectors_that_are_added_during_a_merge_are_in_its_segment(
     monkeypatch.setattr(merging, "_write", encode_meanwhile)
     assert merge(place, everything=True)
     assert len(calls) == 2
-    encoded = Engine.open(place).index.encoded
-    assert encoded is not None
-    assert encoded.similarities("titles", np.array([900_001]), encoded.query("x"))[0] != 0
+    engine = Engine.open(place)
+    assert (vectors_of(engine, "titles", 900_001) @ model_of(engine).query(["x"]))[0] != 0
     assert not verify_index(place).damages
 
 
@@ -215,10 +232,9 @@ def test_the_graph_agrees_with_exact_search(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_query_of_several_texts_is_their_mean_direction(place: Path, tiny: Tiny, counted: list[int]) -> None:
     add_vectors(place, encoder(tiny))
-    encoded = Engine.open(place).index.encoded
-    assert encoded is not None
+    model = model_of(Engine.open(place))
     counted.clear()
-    one, other, both = encoded.query("proof"), encoded.query("a longer text"), encoded.query("proof", "a longer text")
+    one, other, both = (model.query(texts) for texts in (["proof"], ["a longer text"], ["proof", "a longer text"]))
     assert counted == [1] * 4  # a short text is not padded to the length of a long one
     assert both == pytest.approx((one + other) / np.linalg.norm(one + other), abs=1e-6)
 

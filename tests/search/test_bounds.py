@@ -38,27 +38,27 @@ def test_only_the_best_candidates_and_a_sample_are_fetched(
     monkeypatch.setattr(reranker, "RERANKED", 5)
     monkeypatch.setattr(reranker, "SAMPLED", 3)
     find, rank = parts(engine, kind)
-    found = find.search(QUERY, rank.depth)
+    found = find.find(QUERY, rank.depth)
     threads = rank.choose(found)
     scored = rank.score(QUERY, threads)
     assert len(found) > 8
     assert (len(threads.ranked), len(threads.sample)) == (5, 3)
     assert len(threads.sample) * threads.sample_weight == pytest.approx(len(found) - 5)
     assert scored.table.batch.thread_count == 8
-    ranked = engine.index.documents.locate(scored.ranking(kind).ids).threads
+    ranked = engine.snapshot.locate(scored.ranking(kind).ids).threads
     assert len(ranked)
     assert set(ranked.tolist()) <= set(threads.ranked.tolist())
 
 
 def test_a_sample_of_all_candidates_gives_the_exact_deviations(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     find, rank = parts(engine, "answers")
-    found = find.search(QUERY, rank.depth)
+    found = find.find(QUERY, rank.depth)
     factors = []
     for ranked, sampled in ((10_000, 1), (30, 10_000)):
         monkeypatch.setattr(reranker, "RERANKED", ranked)
         monkeypatch.setattr(reranker, "SAMPLED", sampled)
         table = rank.score(QUERY, rank.choose(found)).table
-        factors.append(table.scales("answers", engine.index.documents.size("answer")))
+        factors.append(table.scales("answers", engine.snapshot.info.count("answer")))
     assert factors[1] == pytest.approx(factors[0], rel=1e-4)
 
 
@@ -66,13 +66,13 @@ def test_a_bounded_number_of_formulas_is_compared(engine: Engine, monkeypatch: p
     compared: list[int] = []
     compare = overlap.compare_formulas
 
-    def recorded(query: ReadQuery, codes: np.ndarray[tuple[int], np.dtype[np.int64]], *more: object) -> object:
-        compared.append(len(codes))
-        return compare(query, codes, *more)  # type: ignore[arg-type]
+    def recorded(query: ReadQuery, keys: np.ndarray[tuple[int], np.dtype[np.int64]], *more: object) -> object:
+        compared.append(len(keys))
+        return compare(query, keys, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("porism.search.index.compare_formulas", recorded)
+    monkeypatch.setattr("porism.search.answers.context.compare_formulas", recorded)
     find, rank = parts(engine, "answers")
-    threads = rank.choose(find.search(QUERY, rank.depth))
+    threads = rank.choose(find.find(QUERY, rank.depth))
     rank.score(QUERY, threads)
     monkeypatch.setattr(reranker, "THREADS_COMPARED", 3)
     rank.score(QUERY, threads)

@@ -99,7 +99,7 @@ def test_too_few_clicks_are_refused_with_the_number_needed() -> None:
 
 def record_clicks(engine: Engine, path: Path) -> None:
     """Simulate readers of the sample who click the first hits, whose queries are titles of questions."""
-    titles = [" ".join(post.title.plain().split()) for post in engine.collection.posts() if post.kind == "question"]
+    titles = [" ".join(post.title.plain().split()) for post in engine.content.posts() if post.kind == "question"]
     store = AnalyticsStore(path, 3)
     for title in [title for title in titles if len(title) < 150][:6]:
         hits = engine.search(title, 10, group=True).hits

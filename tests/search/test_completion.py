@@ -18,7 +18,7 @@ def texts(engine: Engine, typed: str) -> list[tuple[str, str]]:
 
 
 def test_titles_that_begin_with_the_text_come_first(engine: Engine) -> None:
-    title = next(" ".join(text.plain().split()) for text in engine.collection.titles(1))
+    title = next(" ".join(text.plain().split()) for text in engine.content.titles(1))
     assert ("title", title) == texts(engine, title[:12].replace("$", ""))[0]
 
 

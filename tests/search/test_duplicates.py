@@ -28,12 +28,13 @@ def without_links(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_answers_to_duplicates_are_relevant_and_own_answers_no_candidates(without_links: Path) -> None:
     engine = Engine.open(without_links)
-    duplicates = find_duplicates(engine.collection)
+    duplicates = find_duplicates(engine.content)
+    answers = engine.content.answers_by_question(sorted(duplicates))
     examples = duplicate_examples(engine)
     assert examples
     for one in examples:
-        others = [answer for other in duplicates[int(one.topic)] for answer in engine.collection.answers(other)]
-        posts = engine.index.documents.size("answer") - len(engine.collection.answers(int(one.topic)))
+        others = [answer for other in duplicates[int(one.topic)] for answer in answers[other]]
+        posts = engine.snapshot.info.count("answer") - len(answers[int(one.topic)])
         assert one.relevant_posts == len(others) >= one.relevant.sum() > 0
         assert len(one.features) <= posts
         assert one.weight == WEIGHT

@@ -74,7 +74,7 @@ def test_filters_restrict_the_hits(engine: Engine) -> None:
 def test_a_filter_reaches_beyond_the_first_candidates(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     all_found = engine.search("triangle", k=100, tags=("geometry",)).hits
     monkeypatch.setattr(candidates, "DEPTH", 2)
-    fresh = porism.open(engine.path)
+    fresh = porism.open(engine.snapshot.info.address)
     assert len(fresh.search("triangle", k=100).hits) < len(all_found)
     few = fresh.search("triangle", k=100, tags=("geometry",), years=(2011, 2013)).hits
     assert few
@@ -189,7 +189,7 @@ def test_hits_count_the_formulas_of_the_query_that_they_contain(engine: Engine) 
 
 def thread_text(engine: Engine, number: int) -> str:
     """Title, tags, question and answers; a comment that points elsewhere may name what the thread does not."""
-    thread = engine.collection.thread(number)
+    thread = engine.content.threads_by_id([number])[number]
     bodies = (one.body.plain() for one in (thread.question, *thread.answers))
     return " ".join([thread.question.title.plain(), *thread.question.tags, *bodies]).lower()
 
@@ -203,7 +203,7 @@ def test_ask_gives_a_short_passage_with_its_source(engine: Engine) -> None:
 
 
 def test_a_whole_post_is_a_query(engine: Engine) -> None:
-    post = next(iter(engine.collection.posts("question")))
+    post = next(iter(engine.content.posts("question")))
     hits = engine.search(Query(post.body.html(), post.title.html(), post.tags), kind="questions").hits
     assert hits[0].id == post.id
 

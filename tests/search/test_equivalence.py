@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from formula_indexes import make_index
+from formula_indexes import FormulaIndex
 from porism.files import open_text
-from porism.search.formulas.searcher import FormulaSearcher
 
 HERE = Path(__file__).parent
 TOP = 3
@@ -32,11 +31,11 @@ NOT = lines("equivalence_not.txt")
 PLANTED = [*dict.fromkeys([pair.formula for pair in PAIRS] + [formula for _, formula in NOT])]
 
 
-def failures(searcher: FormulaSearcher) -> list[str]:
+def failures(index: FormulaIndex) -> list[str]:
     """Describe every pair that fails."""
     found: list[str] = []
     for pair in PAIRS:
-        names = [searcher.latex(hit.visual_id) for hit in searcher.search(pair.query, 300)]
+        names = [index.latex(hit.visual_id) for hit in index.searcher.search(pair.query, 300)]
         place = names.index(pair.formula) if pair.formula in names else len(names)
         if place >= TOP:
             found.append(f"{pair.kind}: {pair.formula} has rank {place + 1} for {pair.query}, after {names[:TOP]}")
@@ -60,7 +59,7 @@ def test_the_suite_has_enough_pairs_of_every_kind() -> None:
 
 
 def test_among_the_formulas_of_the_suite(tmp_path: Path) -> None:
-    assert failures(FormulaSearcher.open(make_index(tmp_path, PLANTED))) == []
+    assert failures(FormulaIndex.make(tmp_path, PLANTED)) == []
 
 
 @pytest.mark.shared
@@ -69,4 +68,4 @@ def test_among_all_formulas_of_the_slice(tmp_path: Path, shared_data: Path) -> N
         rows = [line.rstrip("\n").split("\t") for line in table]
     column = rows[0].index("latex")
     latex = dict.fromkeys(row[column] for row in rows[1:])
-    assert failures(FormulaSearcher.open(make_index(tmp_path, [*dict.fromkeys((*PLANTED, *latex))]))) == []
+    assert failures(FormulaIndex.make(tmp_path, [*dict.fromkeys((*PLANTED, *latex))])) == []

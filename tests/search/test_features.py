@@ -109,10 +109,10 @@ def test_feedback_terms_are_what_several_of_the_best_threads_share(engine: Engin
     best = np.arange(6)
     terms = feedback_terms(batch.context, batch.documents, best)[family]
     rows, starts, ends = batch.documents.terms[family], batch.documents.starts, batch.documents.ends
-    codes = [set(rows.codes[rows.starts[starts[at]] : rows.ends[ends[at] - 1]].tolist()) for at in best.tolist()]
+    keys = [set(rows.keys[rows.starts[starts[at]] : rows.ends[ends[at] - 1]].tolist()) for at in best.tolist()]
     assert 0 < len(terms) <= MOST_TERMS[family]
     assert float(terms.weights.sum()) == pytest.approx(1.0)
-    assert all(sum(code in own for own in codes) >= 2 for code in terms.codes.tolist())
+    assert all(sum(key in own for own in keys) >= 2 for key in terms.keys.tolist())
     assert len(feedback_terms(batch.context, batch.documents, best[:0])[family]) == 0
 
 
@@ -148,7 +148,7 @@ def test_a_new_file_with_a_weight_is_all_a_feature_needs(demo: Path, monkeypatch
         assert "title.length" in feature_names()
         opened = porism.open(demo / "index")
         fitted = Model({kind: {"title.length": 1.0} for kind in KINDS})
-        engine = Engine(opened.index, opened.collection, fitted)
+        engine = Engine(opened.snapshot, fitted)
         hits = engine.search("triangle", kind="questions", k=3).hits
         reasons = engine.explain("triangle", hits[0].id)
         assert reasons.value == pytest.approx(hits[0].score, rel=1e-5)

@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from formula_indexes import make_index
+from formula_indexes import FormulaIndex
 from porism.formula.binary import unpack
-from porism.search.formulas.batch import FormulaBatch, read_batch
+from porism.search.formulas.batch import FormulaBatch, make_batch
 from porism.search.formulas.candidates import Candidates
 from porism.search.formulas.features import FEATURES, WEIGHTS, FormulaFeature, compute_features
-from porism.search.formulas.searcher import FormulaSearcher
 
 LATEX = [
     "a^2+b^2=c^2",
@@ -29,8 +28,8 @@ QUERIES = ["a^2+b^2=c^2", "a^2+b^2", r"\cos x", "?u+1"]
 
 
 @pytest.fixture(scope="module")
-def searcher(tmp_path_factory: pytest.TempPathFactory) -> FormulaSearcher:
-    return FormulaSearcher.open(make_index(tmp_path_factory.mktemp("features"), LATEX))
+def index(tmp_path_factory: pytest.TempPathFactory) -> FormulaIndex:
+    return FormulaIndex.make(tmp_path_factory.mktemp("features"), LATEX)
 
 
 def packed(starts: npt.NDArray[Any], ends: npt.NDArray[Any], *columns: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
@@ -50,10 +49,11 @@ def repacked(batch: FormulaBatch) -> FormulaBatch:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_packed_batch_scores_as_the_mapped_columns(searcher: FormulaSearcher, query: str) -> None:
-    rows = np.array([6, 0, 3, 5], np.int64)
-    batch = read_batch(searcher.store, Candidates(np.sort(rows), np.full(4, 0.5)), {3: "renamed", 6: "written"})
-    context = searcher.analyse(query)
+def test_a_packed_batch_scores_as_the_mapped_columns(index: FormulaIndex, query: str) -> None:
+    numbers = np.array([0, 3, 5, 6], np.int64)
+    found = index.snapshot.formulas(numbers)
+    batch = make_batch(Candidates(numbers, np.full(4, 0.5)), {3: "renamed", 6: "written"}, found)
+    context = index.searcher.analyse(query)
     expected = compute_features(context, batch)
     assert (compute_features(context, repacked(batch)) == expected).all()
     parts = [compute_features(context, repacked(part)) for part in batch.split(3)]
@@ -61,8 +61,9 @@ def test_a_packed_batch_scores_as_the_mapped_columns(searcher: FormulaSearcher, 
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
-def test_a_feature_contributes_its_weighted_value(searcher: FormulaSearcher, feature: FormulaFeature) -> None:
+def test_a_feature_contributes_its_weighted_value(index: FormulaIndex, feature: FormulaFeature) -> None:
     query = "a^2+b^2=c^2"
+    searcher = index.searcher
     context = searcher.analyse(query)
     scored = searcher.score(context, 100)
     column = [one.name for one in FEATURES].index(feature.name)
@@ -71,14 +72,15 @@ def test_a_feature_contributes_its_weighted_value(searcher: FormulaSearcher, fea
     assert scored.contributions[:, column] == pytest.approx(values * feature.weight)
     assert values.max() > 0
     for hit in searcher.search(query):
-        layout, _ = unpack(searcher.store.trees([searcher.row(hit.visual_id)])[0])
+        number = scored.batch.numbers[scored.batch.visual_ids == hit.visual_id]
+        layout, _ = unpack(scored.batch.records.trees(number)[0])
         shown = {part.reason: part.value for part in searcher.explain(query, hit.visual_id).parts}
         assert shown.get(feature.explain(context, layout), 0.0) == pytest.approx(hit.contributions[column])
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_the_parts_of_an_explanation_sum_to_the_score(searcher: FormulaSearcher, query: str) -> None:
-    for hit in searcher.search(query):
-        explanation = searcher.explain(query, hit.visual_id)
+def test_the_parts_of_an_explanation_sum_to_the_score(index: FormulaIndex, query: str) -> None:
+    for hit in index.searcher.search(query):
+        explanation = index.searcher.explain(query, hit.visual_id)
         assert explanation.value == pytest.approx(hit.score)
         assert sum(part.value for part in explanation.parts) == pytest.approx(hit.score)

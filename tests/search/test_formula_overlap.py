@@ -1,19 +1,27 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import porism
 from porism.analysis.schema import FIELDS
 from porism.search.engine import Engine
 from porism.search.features.formula_overlap import best_similarity, formulas_of
-from porism.search.formulas.overlap import FORMULAS_COMPARED, MAX_FORMULAS, MAX_THREADS, SimilarFormulas
+from porism.search.formulas.overlap import (
+    FORMULAS_COMPARED,
+    MAX_FORMULAS,
+    MAX_THREADS,
+    SimilarFormulas,
+    bound_formulas,
+    compare_formulas,
+)
 from porism.search.query import read_query
-from porism.store.embedded.storage.rows import FIELD_SHIFT
-from porism.store.protocols import TermRows
+from porism.store.protocols import Ints, TermRows, Threads
+
+Compare = Callable[[str, Ints], tuple[SimilarFormulas, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +30,13 @@ def engine(demo: Path) -> Engine:
 
 
 def test_a_post_gets_its_best_similarity_and_comments_do_not_count() -> None:
-    answer, comment = (FIELDS.index(name) << FIELD_SHIFT | 1 for name in ("answer", "answer_comments"))
+    answer, comment = (FIELDS.index(name) for name in ("answer", "answer_comments"))
     rows = TermRows(
         np.array([0, 2, 3]),
         np.array([2, 3, 3]),
         np.array([7, 9, 9], np.uint32),
         np.array([answer, answer, comment], np.uint8),
+        np.ones(3, np.uint8),
         np.zeros((3, len(FIELDS)), np.int32),
     )
     found = SimilarFormulas(4, np.array([7, 9]), np.array([0.5, 0.75]))
@@ -35,48 +44,58 @@ def test_a_post_gets_its_best_similarity_and_comments_do_not_count() -> None:
 
 
 @pytest.fixture(scope="module")
-def codes(engine: Engine) -> npt.NDArray[np.int64]:
+def threads(engine: Engine) -> Threads:
+    """All threads, with their formulas."""
+    return engine.snapshot.threads(np.arange(engine.snapshot.info.count("thread")), ("formula",))
+
+
+@pytest.fixture(scope="module")
+def keys(threads: Threads) -> Ints:
     """The formulas of all threads."""
-    threads = np.arange(engine.index.documents.size("thread"))
-    return formulas_of(engine.index.documents.fetch(threads, ("formula",)), threads)
+    return formulas_of(threads, np.arange(len(threads.numbers)))
 
 
-def test_the_largest_formulas_are_compared(engine: Engine, codes: npt.NDArray[np.int64]) -> None:
+@pytest.fixture(scope="module")
+def compare(engine: Engine, threads: Threads) -> Compare:
+    """Compares the formulas of a query with some formulas of threads."""
+    return lambda text, keys: compare_formulas(read_query(text), keys, threads.lookup, engine.index.formulas)
+
+
+def test_the_largest_formulas_are_compared(compare: Compare, keys: Ints) -> None:
     many = " ".join(f"$x^{number}+{number}y$" for number in range(2, 12))
-    assert len(engine.index.compare_formulas(read_query(f"{many} $x$"), codes)) == MAX_FORMULAS
-    assert engine.index.compare_formulas(read_query("words and $x$ alone"), codes) == ()
-    assert engine.index.compare_formulas(read_query("$a^2+b^2=c^2$"), codes[:0]) == ()
+    assert len(compare(f"{many} $x$", keys)) == MAX_FORMULAS
+    assert compare("words and $x$ alone", keys) == ()
+    assert compare("$a^2+b^2=c^2$", keys[:0]) == ()
 
 
-def test_similar_formulas_occur_in_few_threads(engine: Engine, codes: npt.NDArray[np.int64]) -> None:
-    (found,) = engine.index.compare_formulas(read_query("$a^2+b^2=c^2$"), codes)
+def test_similar_formulas_occur_in_few_threads(threads: Threads, compare: Compare, keys: Ints) -> None:
+    (found,) = compare("$a^2+b^2=c^2$", keys)
     assert found.similarities.max() > 1.0
-    assert 0 < len(found.codes) <= FORMULAS_COMPARED
-    frequencies = engine.index.terms.frequencies("formula", found.codes)
+    assert 0 < len(found.keys) <= FORMULAS_COMPARED
+    frequencies = threads.lookup.documents("formula", found.keys)
     assert frequencies.min() >= 1
     assert frequencies.max() <= MAX_THREADS
 
 
-def test_only_formulas_of_the_given_posts_are_compared(engine: Engine, codes: npt.NDArray[np.int64]) -> None:
-    query = read_query("$a^2+b^2=c^2$")
-    (found,) = engine.index.compare_formulas(query, codes)
-    others = np.setdiff1d(codes, found.codes)
-    (rest,) = engine.index.compare_formulas(query, others)
-    assert not np.isin(rest.codes, found.codes).any()
+def test_only_formulas_of_the_given_posts_are_compared(compare: Compare, keys: Ints) -> None:
+    (found,) = compare("$a^2+b^2=c^2$", keys)
+    (rest,) = compare("$a^2+b^2=c^2$", np.setdiff1d(keys, found.keys))
+    assert not np.isin(rest.keys, found.keys).any()
     assert rest.similarities.max() < found.similarities.max()
 
 
-def test_what_a_wildcard_binds_to_is_found_in_the_whole_index(engine: Engine) -> None:
-    (found,) = engine.index.bound_formulas(read_query("$?a^2+?b^2=?c^2$"))
-    numbers = engine.index.terms.numbers("formula", found.similar.codes)
+def test_what_a_wildcard_binds_to_is_found_in_the_whole_index(engine: Engine, threads: Threads) -> None:
+    searcher = engine.index.formulas
+    (found,) = bound_formulas(read_query("$?a^2+?b^2=?c^2$"), searcher)
+    numbers = threads.lookup.formulas(found.similar.keys)
     assert found.visual_ids
-    assert set(found.visual_ids) <= set(numbers.tolist())
-    assert engine.index.bound_formulas(read_query("$a^2+b^2=c^2$")) == ()
+    assert set(found.visual_ids) <= set(engine.snapshot.formulas(numbers).visual_ids.tolist())
+    assert bound_formulas(read_query("$a^2+b^2=c^2$"), searcher) == ()
 
 
 def test_the_formulas_with_the_most_common_symbols_are_chosen(engine: Engine) -> None:
     searcher = engine.index.formulas
-    rows = np.arange(searcher.store.formulas)
+    rows = np.arange(searcher.size)
     few, all_rows = (searcher.comparison(rows, limit).compare("a^2+b^2=c^2") for limit in (10, len(rows)))
     assert len(few.positions) == 10
     assert few.similarities.max() == all_rows.similarities.max()

@@ -80,7 +80,7 @@ def test_a_name_finds_its_document_first(engine: Engine, query: str, right: int)
 
 def test_levels_of_a_title_are_fields(place: Path) -> None:
     with Collection.open(place / "collection") as collection:
-        pieces = split_thread(collection.thread(1), [], True)
+        pieces = split_thread(collection.threads_by_id([1])[1], [], True)
     assert pieces.title.words == ["Nakayama", "s", "lemma"]
     assert {field: piece.words for field, piece in pieces.headings.items()} == {
         "section": ["Localization"],
@@ -114,7 +114,7 @@ def table_features() -> tuple[object, ...]:
 def test_a_thread_that_the_query_names_gets_no_feedback(demo: Path) -> None:
     engine = Engine.open(demo / "index")
     assert engine.index.is_forum
-    post = next(iter(engine.collection.posts("question")))
+    post = next(iter(engine.content.posts("question")))
     named = engine.features(engine.read(post.title.plain()), "questions")
     assert named.values["name.title"].max() == np.float32(named.batch.context.best_match)
     assert not named.batch.context.feedback

@@ -47,7 +47,7 @@ def test_no_votes_are_shown_where_the_source_has_none(engine: Engine, capsys: py
     assert [hit.votes for hit in found.hits[:1]] == [None]
     print_results(found, as_json=False)
     assert "votes" not in capsys.readouterr().out
-    assert "score" not in "\n".join(show_thread(engine.collection, found.hits[0].thread_id))
+    assert "score" not in "\n".join(show_thread(engine.content, found.hits[0].thread_id))
 
 
 def test_a_query_that_names_a_note_finds_it_first_in_a_tiny_collection(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.retriever import Ranking, Reranker, Retriever, fuse
 from porism.search.terms import TermRetriever
-from porism.store.protocols import Term
+from porism.store.protocols import Term, TermQuery
 from porism.store.weighting import BM25, BM25Plus, QueryLikelihood
 
 
@@ -44,9 +44,10 @@ class Rarest(Retriever):
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         terms = [Term("words", word) for word in query.title.lower().split()]
-        known = [term for term in terms if self.index.terms.statistics([term], ANSWER).documents[0]]
-        found = self.index.terms.search(known[:1], ANSWER, BM25(), k)
-        return Ranking.of(zip(found.rows.tolist(), found.scores.tolist(), strict=True), k)
+        documents = self.index.snapshot.statistics(terms).documents.tolist()
+        known = sorted((number, at) for at, number in enumerate(documents) if number)
+        found = self.index.snapshot.search([TermQuery([terms[at] for _, at in known[:1]], ANSWER, k)])[0]
+        return Ranking.of(zip(found.numbers.tolist(), found.scores.tolist(), strict=True), k)
 
 
 def systems(index: Index) -> dict[str, Retriever]:

@@ -49,7 +49,7 @@ def test_notes_are_indexed_and_searched(tmp_path: Path, name: str) -> None:
     for file, text in NOTES[name].items():
         (tmp_path / "notes" / file).write_text(text, "utf-8")
     engine = open_engine(tmp_path, tmp_path / "notes")
-    assert engine.collection.count("posts") == len(NOTES[name])
+    assert engine.content.count("posts") == len(NOTES[name])
     search_everything(engine)
 
 

@@ -10,14 +10,17 @@ import pytest
 
 import porism
 from porism.analysis.terms import formula_terms
-from porism.formula import parse
+from porism.formula import Parsed, parse
 from porism.formula.match.matcher import find
-from porism.search.display.highlight import MIN_SHARE, Highlighter, _whole_terms, highlight, query_pattern
+from porism.search.answers.context import QueryContext
+from porism.search.display.highlight import MIN_SHARE, Highlighter, SharedParts, highlight, query_pattern
+from porism.search.display.highlight import formula_terms as terms_of_query
 from porism.search.display.parsed_formulas import parsed_formula
 from porism.search.display.sentences import expression_ids, joined_segments, split_pieces
-from porism.search.display.snippet import SnippetBuilder
+from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
+from porism.search.query import read_query
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
 
@@ -38,6 +41,13 @@ def engine(demo: Path) -> Engine:
     return porism.open(demo / "index")
 
 
+def shared_parts(engine: Engine, formulas: list[Parsed]) -> SharedParts:
+    """The sub-expressions of formulas of a query, and which of them the expressions of all posts have."""
+    parts = QueryMatches(QueryContext(read_query(" ".join(QUERIES)), engine.index).terms, formulas).parts
+    parts.use(engine.snapshot.posts([post.id for post in engine.content.posts()], parts.terms).parts)
+    return parts
+
+
 def plainly_split(text: Text) -> list[Segment]:
     """Split a text at sentence ends, segment by segment."""
     found: list[Segment] = []
@@ -53,7 +63,7 @@ def plainly_split(text: Text) -> list[Segment]:
 
 
 def test_pieces_are_the_sentences_and_formulas(engine: Engine) -> None:
-    for post in engine.collection.posts():
+    for post in engine.content.posts():
         assert [one for piece in split_pieces(post.body) for one in joined_segments([piece])] == plainly_split(
             post.body
         )
@@ -88,21 +98,21 @@ def test_neighbouring_sentences_are_one_text() -> None:
 
 
 def test_expression_ids_are_those_of_the_formulas(engine: Engine) -> None:
-    for post in engine.collection.posts("question"):
+    for post in engine.content.posts("question"):
         assert expression_ids(post.body) == {formula.expression_id for formula in post.body.formulas}
 
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_needed_parts_rule_out_no_occurrence(engine: Engine, query: str) -> None:
-    store = engine.formula_searcher.store
-    pattern = query_pattern(parse(query.strip("$"), wildcards=True), store)  # type: ignore[arg-type]
+    formula = parse(query.strip("$"), wildcards=True)
+    pattern = query_pattern(formula, engine.index.formulas.symbols)  # type: ignore[arg-type]
+    parts = shared_parts(engine, [formula])
     occurrences = ruled_out = 0
-    for expression in engine.collection.expressions():
-        codes = store.part_codes([expression.id])[0]
-        impossible = pattern.needed.impossible_levels(codes)
+    for expression in engine.content.expressions():
+        impossible = parts.needed[0].impossible_levels(parts.positions(expression.id))
         ruled_out += len(impossible)
         target = parsed_formula(expression.latex).operators
-        found = find(pattern.operators, target).match if codes else None
+        found = find(pattern.operators, target).match
         if found is not None:
             occurrences += 1
             assert found.level not in impossible, expression.latex
@@ -112,8 +122,8 @@ def test_needed_parts_rule_out_no_occurrence(engine: Engine, query: str) -> None
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_alignments_reach_at_most_their_bound(engine: Engine, query: str) -> None:
-    pattern = query_pattern(parse(query.strip("$"), wildcards=True), engine.formula_searcher.store)  # type: ignore[arg-type]
-    for expression in list(engine.collection.expressions())[::7]:
+    pattern = query_pattern(parse(query.strip("$"), wildcards=True), engine.index.formulas.symbols)  # type: ignore[arg-type]
+    for expression in list(engine.content.expressions())[::7]:
         item = parsed_formula(expression.latex)
         assert pattern.share(pattern.align(item)) <= pattern.most_aligned(item) or len(item.layout.labels) > 80
 
@@ -121,15 +131,15 @@ def test_alignments_reach_at_most_their_bound(engine: Engine, query: str) -> Non
 @pytest.mark.parametrize("latex", ["a^2+b^2=c^2", "x", "", r"\frac{1}{n^2}", "b+a", r"\bad{", "?x+1"])
 def test_the_terms_of_a_whole_formula_are_the_first_of_its_parts(latex: str) -> None:
     formula = parse(latex, wildcards=True)
-    assert list(_whole_terms(formula)) == formula_terms(formula)["parts"][:2]
+    assert list(terms_of_query(formula).whole) == formula_terms(formula)["parts"][:2]
 
 
 def test_the_best_match_is_that_of_all_comparisons(engine: Engine) -> None:
-    store = engine.formula_searcher.store
+    symbols = engine.index.formulas.symbols
     formulas = [parse(query.strip("$"), wildcards=True) for query in QUERIES]
-    highlighter = Highlighter(formulas, store, len(formulas))
-    patterns = [query_pattern(formula, store) for formula in formulas]  # type: ignore[arg-type]
-    for question in engine.collection.posts("question"):
+    highlighter = Highlighter(formulas, symbols, len(formulas), shared_parts(engine, formulas))
+    patterns = [query_pattern(formula, symbols) for formula in formulas]  # type: ignore[arg-type]
+    for question in engine.content.posts("question"):
         for segment in question.body.formulas:
             item = parsed_formula(segment.text)
             matches = [highlight(pattern, item) for pattern in patterns]
@@ -139,12 +149,12 @@ def test_the_best_match_is_that_of_all_comparisons(engine: Engine) -> None:
 
 
 def test_the_most_similar_formula_is_the_first_with_the_largest_share(engine: Engine) -> None:
-    store = engine.formula_searcher.store
+    symbols = engine.index.formulas.symbols
     formulas = [parse(query.strip("$"), wildcards=True) for query in QUERIES]
-    highlighter = Highlighter(formulas, store, 1)
-    for post in list(engine.collection.posts())[::3]:
+    highlighter = Highlighter(formulas, symbols, 1, shared_parts(engine, formulas))
+    for post in list(engine.content.posts())[::3]:
         for number, formula in enumerate(formulas):
-            pattern = query_pattern(formula, store)  # type: ignore[arg-type]
+            pattern = query_pattern(formula, symbols)  # type: ignore[arg-type]
             shares = [highlight(pattern, parsed_formula(segment.text)).share for segment in post.body.formulas]
             best = highlighter.most_similar(number, post.body.formulas)
             expected = post.body.formulas[shares.index(max(shares))] if any(shares) else None
@@ -152,11 +162,11 @@ def test_the_most_similar_formula_is_the_first_with_the_largest_share(engine: En
 
 
 def test_words_match_by_their_stems_also_with_punctuation(engine: Engine) -> None:
-    builder: SnippetBuilder = engine.highlights("primes numbers")
+    builder: SnippetBuilder = engine.highlights("primes numbers", ())
     shown = builder.words("The (prime)-number, numbering non-prime sets.")
     assert [segment.text for segment in shown if segment.highlighted] == ["prime", "number", "numbering", "prime"]
     assert "".join(segment.text for segment in shown) == "The (prime)-number, numbering non-prime sets."
 
 
 def test_a_text_without_matches_is_one_segment(engine: Engine) -> None:
-    assert len(engine.highlights("prime").words("nothing of the kind, is it?")) == 1
+    assert len(engine.highlights("prime", ()).words("nothing of the kind, is it?")) == 1

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 import porism
@@ -12,9 +11,10 @@ from porism.corpus.post import Post
 from porism.search.engine import Engine
 from porism.search.reading.box import Box, read_box
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
-from porism.search.restriction import restrict
-from porism.search.retriever import Ranking
-from porism.store.protocols import StoredPost
+from porism.store.embedded.vocabulary import read_vocabulary
+from porism.store.local import LocalSnapshot
+from porism.store.phrases import TextMatcher
+from porism.store.protocols import Hits, Search, StoredPost, TextQuery
 from porism.text.segment import Segment, Text
 
 MATHML = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mi>x</mi></math>'
@@ -27,7 +27,7 @@ def engine(demo: Path) -> Engine:
 
 def vocabulary(tmp_path: Path, **counts: int) -> Vocabulary:
     (tmp_path / "vocabulary.tsv").write_text("".join(f"{word}\t{count}\n" for word, count in counts.items()), "utf-8")
-    return Vocabulary(tmp_path)
+    return read_vocabulary(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_one_letter_inserted_deleted_replaced_or_exchanged(tmp_path: Path, word:
 
 
 def test_the_vocabulary_of_an_index_without_one_is_empty(tmp_path: Path) -> None:
-    assert Vocabulary(tmp_path).near("field", 2) == []
+    assert read_vocabulary(tmp_path).near("field", 2) == []
     assert Vocabulary().counts == {}
 
 
 def test_the_index_has_a_vocabulary(engine: Engine) -> None:
-    counts = engine.index.vocabulary.counts
+    counts = engine.snapshot.learned.vocabulary.counts
     assert counts["triangle"] > 3
     assert list(counts) == sorted(counts)
 
@@ -108,7 +108,7 @@ def test_operators_of_the_box(typed: str, box: Box) -> None:
 
 def test_phrases_and_excluded_words_narrow_the_hits(engine: Engine) -> None:
     def texts(query: str) -> list[str]:
-        stored = engine.index.documents.posts([hit.id for hit in engine.search(query, k=50).hits])
+        stored = engine.snapshot.posts([hit.id for hit in engine.search(query, k=50).hits]).posts
         return [f"{one.question.title.plain()} {one.post.body.plain()}".lower() for one in stored]
 
     assert any("square" in text for text in texts("irrational"))
@@ -119,13 +119,14 @@ def test_phrases_and_excluded_words_narrow_the_hits(engine: Engine) -> None:
 
 
 def test_the_next_page_of_a_phrase_reads_its_hits_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Box] = []
+    calls: list[TextQuery] = []
+    search = LocalSnapshot.search
 
-    def counted(ranking: Ranking, box: Box, *others: Any) -> Ranking:
-        calls.append(box)
-        return restrict(ranking, box, *others)
+    def counted(self: LocalSnapshot, searches: Sequence[Search]) -> list[Hits]:
+        calls.extend(one for one in searches if isinstance(one, TextQuery))
+        return search(self, searches)
 
-    monkeypatch.setattr("porism.search.engine.restrict", counted)
+    monkeypatch.setattr(LocalSnapshot, "search", counted)
     first = engine.search('"right angle" in a circle', k=1)
     second = engine.search('"right angle" in a circle', k=1, offset=1)
     assert first.total == second.total
@@ -134,7 +135,7 @@ def test_the_next_page_of_a_phrase_reads_its_hits_once(engine: Engine, monkeypat
     assert len(calls) == 2
 
 
-def test_a_phrase_is_found_across_inline_tags() -> None:
+def test_a_phrase_is_found_across_inline_tags(engine: Engine) -> None:
     title, body = (
         Text.of([Segment("text", "Roots")]),
         Text.of(
@@ -150,13 +151,9 @@ def test_a_phrase_is_found_across_inline_tags() -> None:
     question = Post(1, "question", 1, body, title)
     stored = [StoredPost(question, question, False)]
 
-    class Documents:
-        def posts(self, ids: list[int]) -> list[StoredPost]:
-            return stored
-
     def total(typed: str) -> int:
-        ranking = Ranking(np.array([1]), np.array([1.0]))
-        return len(restrict(ranking, read_box(typed), Documents(), None))  # type: ignore[arg-type]
+        box = read_box(typed)
+        return sum(TextMatcher(TextQuery([1], box.phrases, box.excluded)).matching(stored, engine.content))
 
     assert total('"nth root"') == 1
     assert total('"roots the nth"') == 1

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from porism.corpus.store.collection import Collection
 from porism.doctor.stored import IndexCheckup
-from porism.search.answers.adaptation import OPTION, Adaptation
+from porism.search.answers.adaptation import Adaptation
 from porism.search.answers.model import Model, load_model
 from porism.search.engine import Engine
 from porism.search.learning import teaching
-from porism.store.embedded.manifest import SEARCH, read_manifest, save_manifest
+from porism.store import open_store
+from porism.store.maintenance import build_index
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def index(demo: Path, tmp_path: Path) -> Path:
 
 def test_a_small_collection_keeps_the_defaults(index: Path) -> None:
     assert teaching.teach(index) == Adaptation()
-    assert OPTION not in read_manifest(index, SEARCH).options
+    assert open_store(index).status().ranking == ""
 
 
 def test_a_collection_chooses_the_same_factors_each_time(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,16 +33,20 @@ def test_a_collection_chooses_the_same_factors_each_time(index: Path, monkeypatc
     assert first == again
     assert first.queries >= teaching.FEWEST_QUERIES // 2
     assert all(factor in teaching.FACTORS and factor != 1.0 for factor in first.factors.values())
-    assert Adaptation.of(read_manifest(index, SEARCH)) == first
+    assert Adaptation.parse(open_store(index).status().ranking) == first
 
 
-def test_own_queries_hide_what_tells_the_answer(index: Path) -> None:
-    engine = Engine.open(index)
-    for query in teaching.own_queries(engine, links=False):
+def test_own_queries_hide_what_tells_the_answer(demo: Path, tmp_path: Path) -> None:
+    with Collection.open(demo / "collection") as collection:
+        build_index(collection, tmp_path / "index", links=False)
+    engine = Engine.open(tmp_path / "index")
+    queries = list(teaching.own_queries(engine))
+    assert queries
+    for query in queries:
         assert query.hidden.fields in (("title",), ("question",))
         scored = engine.score(engine.read(query.text), "questions", query.hidden)
         right = scored.table.batch.ranked_count("questions") - 1
-        assert scored.table.batch.documents.rows[right] == query.hidden.row
+        assert scored.table.batch.documents.numbers[right] == query.hidden.thread
         name = "name.title" if query.hidden.fields == ("title",) else "name.defined"
         assert scored.table.values[name][right] == 0
         if "title" in query.hidden.fields:
@@ -61,10 +67,7 @@ def test_factors_change_the_weights_of_their_group_only() -> None:
 
 
 def test_doctor_and_explanation_say_what_was_chosen(index: Path) -> None:
-    manifest = read_manifest(index, SEARCH)
-    chosen = Adaptation({"feedback": 0.5}, 0.031, 0.01, 40)
-    manifest.options[OPTION] = chosen.as_option()  # type: ignore[index]
-    save_manifest(index, manifest)
+    open_store(index).record_ranking(Adaptation({"feedback": 0.5}, 0.031, 0.01, 40).as_text())
     said = "feedback x 0.5 (+0.031 ± 0.010 MRR on 40 queries of the collection)"
     assert said in [finding.fact for finding in IndexCheckup(index).state()]
     engine = Engine.open(index)

@@ -14,7 +14,6 @@ from porism.search.answers.views import ANSWER_VIEWS, QUESTION_VIEWS
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.query import read_query
-from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
 
 K1, THREAD_B, ANSWER_B = 1.2, 0.75, 0.4
 QUERY = "why is the square root of $\\sqrt{2}$ irrational, with a proof for $a^2+b^2=c^2$"
@@ -28,13 +27,13 @@ def engine(demo: Path) -> Engine:
 def bm25(batch: CandidateBatch, family: str, posts: range, view: View, b: float) -> float:
     """Return BM25 of the query's terms in some posts together."""
     rows, terms, weights = batch.documents.terms[family], batch.context.terms[family], view.vector(FIELDS)
-    mean = batch.context.index.terms.count(family, view).mean_length
+    mean = batch.context.index.snapshot.info.lengths(family, view).mean_length
     length = sum(float(np.dot(weights, rows.lengths[post])) for post in posts)
-    counts = dict.fromkeys(terms.codes.tolist(), 0.0)
+    counts = dict.fromkeys(terms.keys.tolist(), 0.0)
     for post in posts:
         for at in range(int(rows.starts[post]), int(rows.ends[post])):
-            if int(rows.codes[at]) in counts:
-                counts[int(rows.codes[at])] += weights[rows.cells[at] >> FIELD_SHIFT] * (rows.cells[at] & MOST_COUNT)
+            if int(rows.keys[at]) in counts:
+                counts[int(rows.keys[at])] += weights[rows.fields[at]] * rows.counts[at]
     norm = K1 * (1 - b + b * length / mean)
     found = zip(terms.scores.tolist(), counts.values(), strict=True)
     return sum(score * (K1 + 1) * count / (count + norm) for score, count in found if count)

@@ -17,7 +17,7 @@ def engine(demo: Path) -> Engine:
 
 
 def test_a_query_with_the_words_and_formulas_of_a_title_has_the_value_one(engine: Engine) -> None:
-    for post, _ in zip(engine.collection.posts("question"), range(5), strict=False):
+    for post, _ in zip(engine.content.posts("question"), range(5), strict=False):
         table = engine.features(read_query(post.title.plain()), "questions")
         values = table.values["title.identity"]
         at = table.batch.ids("questions").tolist().index(post.id)
@@ -35,7 +35,7 @@ def test_a_title_that_shares_some_words_counts_nothing(engine: Engine) -> None:
 def test_titles_that_are_ruled_out_by_what_they_share_have_the_value_zero(engine: Engine) -> None:
     feature = TitleIdentity()
     ruled_out = 0
-    for post, _ in zip(engine.collection.posts("question"), range(20), strict=False):
+    for post, _ in zip(engine.content.posts("question"), range(20), strict=False):
         batch = engine.features(read_query(post.title.plain()), "questions").batch
         every = (feature._overlaps(batch, np.arange(batch.thread_count)) * batch.context.best_match).astype(np.float32)
         assert feature.compute(batch).tolist() == every.tolist()

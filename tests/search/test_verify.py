@@ -14,21 +14,27 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from porism.search.verify import collection_of, index_damages, verify_place
 from starlette.testclient import TestClient
 
 import porism
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.integrity import Damage, DamageError
+from porism.store import open_store
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.embedded.verify import collection_of, verify_place
 from porism.web.server import integrity
 from porism.web.server.app import create_app
 from porism.web.server.integrity import IntegrityCheck, SharedVerification
 from store.segments.site import index_site, make_site
 
 FLIPS = 100
+
+
+def index_damages(index: Path) -> tuple[Damage, ...]:
+    """Read every file of an index and of its collection, and return what is damaged."""
+    return tuple(damage for one in open_store(index).verify() for damage in one.damages)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +123,7 @@ def _is_read_or_refused(path: Path) -> bool:
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("store/embedded/posts/threads.npy", b"not an array"), ("collection/collection.sqlite", b"nothing")],
+    [("index/posts/threads.npy", b"not an array"), ("collection/collection.sqlite", b"nothing")],
 )
 def test_a_replaced_file_is_damage(place: Path, tmp_path: Path, name: str, content: bytes) -> None:
     copy = tmp_path / "demo"
@@ -134,7 +140,7 @@ def test_a_server_refuses_requests_once_damage_is_found(place: Path) -> None:
     assert client.get("/ready").json() == {"ready": True, "integrity": "checking", "damaged": []}
     check.run()
     assert client.get("/ready").json()["integrity"] == "verified"
-    with flipped(place / "store/embedded/posts/threads.rows", 100, 4):
+    with flipped(place / "index/posts/threads.rows", 100, 4):
         check.run()
         ready = client.get("/ready")
     assert ready.status_code == 503
@@ -159,7 +165,7 @@ def test_the_processes_of_a_server_verify_an_index_once(tmp_path: Path, monkeypa
             os._exit(9)  # the first one dies while it reads
         return (Damage("part", "is damaged", "build it again"),)
 
-    monkeypatch.setattr(integrity, "index_damages", read)
+    monkeypatch.setattr(integrity, "_damages_of", read)
     shared = SharedVerification()
 
     def verify() -> None:

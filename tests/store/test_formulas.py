@@ -13,15 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formula_indexes import make_collection, make_index, visual_id
+from formula_indexes import make_collection, make_index
+from porism.analysis.schema import FORMULA
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.formula.binary import unpack
-from porism.search.formulas.searcher import FormulaSearcher
 from porism.store.embedded.formulas.build import build_formula_index
-from porism.store.embedded.formulas.store import WHOLE, EmbeddedFormulas
+from porism.store.embedded.formulas.store import EmbeddedFormulas
+from porism.store.protocols import UNKNOWN
 
 LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
 
@@ -33,8 +34,10 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rows_hold_the_formulas_of_the_collection(index: Path) -> None:
     store = EmbeddedFormulas.open(index)
-    row = int(store.rows(np.array([visual_id(store, r"\frac{a}{b}")]))[0])
-    assert store.formulas == store.manifest.counts["formulas"] == store.terms.count("tuples", WHOLE).documents
+    every = np.arange(store.formulas)
+    row = store.latex(every.tolist()).index(r"\frac{a}{b}")
+    assert store.rows(store.visual_ids(every)).tolist() == every.tolist()
+    assert store.formulas == store.manifest.counts["formulas"] == store.terms.count("tuples", FORMULA).documents
     assert store.latex([row])[0] == r"\frac{a}{b}"
     layout, operators = unpack(store.trees([row])[0])
     assert layout.label == operators.label == "O!divide"
@@ -51,9 +54,9 @@ def test_rare_labels_weigh_more(index: Path) -> None:
     assert store.unseen_label_weight >= weights.max()
 
 
-def test_an_unknown_visual_id_is_reported(index: Path) -> None:
-    with pytest.raises(PorismError, match="no formula with visual id 77"):
-        FormulaSearcher.open(index).row(77)
+def test_an_unknown_visual_id_has_no_row(index: Path) -> None:
+    store = EmbeddedFormulas.open(index)
+    assert store.rows(np.array([77, *store.visual_ids(np.arange(2))])).tolist() == [UNKNOWN, 0, 1]
 
 
 def test_building_twice_gives_the_same_files(index: Path, tmp_path: Path) -> None:
@@ -113,7 +116,6 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.store.collection import Collection
 from porism.corpus.sources.detect import open_source
 from porism.store.embedded.formulas.build import build_formula_index
-from porism.search.formulas.searcher import FormulaSearcher
 def wait(count):
     print("started", flush=True)
     time.sleep(60)

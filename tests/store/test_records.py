@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from porism.integrity import DamageError
 from porism.store.embedded.storage.records import FILE, RecordsReader, RecordsWriter
-from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, RowBlock, fold_rows
+from porism.store.embedded.storage.rows import RowBlock, fold_rows
 
 FIELDS = 7
 FAMILIES = ("words", "tuples", "paths")
@@ -64,9 +64,9 @@ def test_posts_are_read_as_they_were_written(tmp_path_factory: pytest.TempPathFa
             for own in threads[row]:
                 entries = slice(found.starts[post], found.ends[post])
                 result: dict[tuple[int, int], int] = {}
-                for code, cell in zip(found.codes[entries].tolist(), found.cells[entries].tolist(), strict=True):
-                    place = (code, cell >> FIELD_SHIFT)
-                    result[place] = result.get(place, 0) + (cell & MOST_COUNT)
+                columns = (found.keys, found.fields, found.counts)
+                for key, field, count in zip(*(column[entries].tolist() for column in columns), strict=True):
+                    result[key, field] = result.get((key, field), 0) + count
                 assert result == counted(own[number])
                 lengths = [sum(times for _, field, times in own[number] if field == one) for one in range(FIELDS)]
                 assert found.lengths[post].tolist() == lengths
@@ -77,7 +77,7 @@ def test_an_empty_batch_has_no_posts(tmp_path: Path) -> None:
     write(tmp_path, [[([(1, 0, 1)], [], [])]])
     nothing = np.empty(0, np.int64)
     found = RecordsReader(tmp_path, FAMILIES, FIELDS).read(nothing, nothing, FAMILIES)["words"]
-    assert [len(column) for column in found] == [0] * 5
+    assert [len(column) for column in found] == [0] * 6
 
 
 def test_damaged_records_are_reported_or_read_but_never_lead_outside(tmp_path: Path) -> None:
