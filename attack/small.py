@@ -68,7 +68,7 @@ def build_collection(dump: Path, target: Path) -> Path:
 
 def build_index(collection: Path, target: Path) -> Path:
     """Build an index."""
-    from porism.store.embedded.build import build_index as build
+    from porism.store.maintenance import build_index as build
 
     build(collection, target)
     return target

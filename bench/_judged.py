@@ -23,9 +23,8 @@ from porism.evaluate.runs.run import LIMIT, write_rankings
 from porism.records import Topic
 from porism.search.formulas.retriever import FormulaRetriever
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.store import open_content
-from porism.store.embedded.build import build_index
-from porism.store.embedded.formulas.build import build_formula_index
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 from porism.systems.runs.rankings import formula_rankings
 
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
@@ -67,21 +66,18 @@ def index(links: bool) -> Path:
     place = folder() / ("slice.index" if links else "slice-without-links.index")
     if not place.exists():
         began = time.perf_counter()
-        manifest = build_index(open_content(collection("slice")), place, links=links)
-        size = sum(part.size for part in manifest.files.values()) / 1e6
-        print(f"{place.name}: {time.perf_counter() - began:.0f} s, {size:.1f} MB")
+        made = build_index(open_content(collection("slice")), place, links=links)
+        print(f"{place.name}: {time.perf_counter() - began:.0f} s, {made.bytes / 1e6:.1f} MB")
     return place
 
 
 @cache
 def formula_searcher(name: str) -> FormulaSearcher:
-    """Return the searcher of the formulas of a collection; for the slice, that of its whole index."""
-    if name == "slice":
-        return FormulaSearcher.open(index(True) / "formulas")
-    place = folder() / f"{name}.formulas"
+    """Return the searcher of the formulas of a collection of SOURCES."""
+    place = index(True) if name == "slice" else folder() / f"{name}.index"
     if not place.exists():
-        build_formula_index(open_content(collection(name)), place)
-    return FormulaSearcher.open(place)
+        build_index(open_content(collection(name)), place)
+    return FormulaSearcher(open_store(place).snapshot())
 
 
 def formula_topics(test: str) -> list[Topic]:

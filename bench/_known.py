@@ -12,16 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from porism.analysis.model_texts import OPTION
 from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.post import LEVEL
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.raw import Part, RawPost, Record
 from porism.search.learning.teaching import record_choice
-from porism.store import open_content
-from porism.store.embedded.build import build_index
-from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 
 
 def open_text(path: Path) -> IO[str]:
@@ -90,5 +88,5 @@ def index_documents(source: Documents, place: Path) -> Path:
 
 def add_encoder(index: Path, model: str) -> None:
     """Add vectors of posts by a model as `porism encode` does, if the index has none."""
-    if OPTION not in read_manifest(index, SEARCH).options:
+    if not open_store(index).status().encoder:
         main(["encode", str(index), "--encoder", model])

@@ -32,8 +32,9 @@ from porism.search.features.feature import Kind
 from porism.search.learning.duplicates import duplicate_examples
 from porism.search.learning.train import RELEVANT, Example, Weights, fit, make_example, read_grades, replace_weights
 from porism.search.query import ReadQuery, read_query
-from porism.store import open_content
-from porism.store.embedded.build import build_index
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
+from porism.store.protocols import Snapshot, Values, VectorQuery
 
 Floats = npt.NDArray[np.float64]
 Search = Callable[[ReadQuery], Sequence[int]]
@@ -246,10 +247,19 @@ def by_vectors(engine: Engine, kind: Kind) -> Search:
     """Return a search by the cosine of vectors alone."""
 
     def search(query: ReadQuery) -> Sequence[int]:
-        encoded, vector = engine.index.encoded, engine.score(query, kind).context.encoded_query
-        return [] if encoded is None or vector is None else encoded.search(kind, vector, 1000).ids.tolist()
+        vector = engine.score(query, kind).context.encoded_query
+        return [] if vector is None else nearest_posts(engine.snapshot, kind, vector, 1000)
 
     return search
+
+
+def nearest_posts(snapshot: Snapshot, field: Kind, vector: Values, k: int) -> list[int]:
+    """Return the k posts whose vectors are nearest to one, best first."""
+    near = snapshot.search([VectorQuery(field, vector, k)])[0]
+    threads = snapshot.threads(near.numbers, (), (field,))
+    ids = threads.post_ids[threads.answers()[0] if field == "answers" else threads.starts]
+    best: list[int] = ids[np.lexsort((ids, -(threads.vectors[field] @ vector)))][:k].tolist()
+    return best
 
 
 def held_out(
@@ -322,10 +332,7 @@ def _searched(
 
 
 def _has_no_vectors(place: Path) -> bool:
-    from porism.analysis.model_texts import OPTION
-    from porism.store.embedded.manifest import SEARCH, read_manifest
-
-    return OPTION not in read_manifest(place, SEARCH).options
+    return not open_store(place).status().encoder
 
 
 def _add_columns(

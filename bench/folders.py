@@ -19,7 +19,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.build.report import report_lines
 from porism.corpus.sources.detect import open_source
 from porism.store import open_content
-from porism.store.embedded.build import build_index
+from porism.store.maintenance import build_index
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRIES = DATA / "planetmath/entries.jsonl"

@@ -22,8 +22,8 @@ from bench.growth_plot import draw
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.store import open_content
-from porism.store.embedded.formulas.build import build_formula_index
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 
 SIZES = [int(size) for size in os.environ.get("PORISM_BENCH_SIZES", "10000,100000").split(",")]
 PLOT = Path(__file__).parents[1] / "docs/results/formula-growth.svg"
@@ -68,7 +68,7 @@ def make(folder: Path, size: int) -> float:
             out.write(f"{number}\t{formula(source)}\n")
     collection = build([open_source(folder / "formulas.tsv", "")], folder / "collection")
     start = time.perf_counter()
-    build_formula_index(open_content(collection), folder / "index")
+    build_index(open_content(collection), folder / "index")
     return time.perf_counter() - start
 
 
@@ -84,7 +84,7 @@ def formula(source: random.Random) -> str:
 
 def search(folder: Path) -> None:
     """Print memory and latencies of 200 random queries as JSON."""
-    searcher = FormulaSearcher.open(folder / "index")
+    searcher = FormulaSearcher(open_store(folder / "index").snapshot())
     source = random.Random(SEED + 1)
     searcher.search("x+1")
     times = []

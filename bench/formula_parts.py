@@ -82,7 +82,7 @@ def read(test: str) -> list[Topic]:
     for topic in formula_topics(test):
         if judged := grades.get(topic.id):
             scored = searcher.score(searcher.analyse(topic.latex), SPARE * LIMIT)
-            ids = searcher.store.visual_ids(scored.batch.rows)
+            ids = scored.batch.visual_ids
             kept = np.isin(ids, list(returnable_instances(content, ids.tolist())))
             found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
             topics.append(

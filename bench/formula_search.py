@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -33,12 +34,14 @@ from bench._judged import (
     write_formula_run,
 )
 from porism.corpus.build.pipeline import build
+from porism.corpus.content import Content, batched
 from porism.corpus.sources.detect import open_source
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.store import open_content
-from porism.store.embedded.formulas.build import build_formula_index
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 
 K = 1000
+CHUNK = 500
 MEMORY = Path("/dev/shm")
 SCRIPT = Path(__file__).with_name("_pya0.py")
 
@@ -68,16 +71,14 @@ def quality() -> None:
 
 def speed() -> None:
     """Measure indexing from LaTeX, and searching for 1,000 re-ranked formulas, on pool + slice."""
-    store = formula_searcher("pool-slice").store
-    number = min(store.formulas, int(os.environ.get("PORISM_BENCH_FORMULAS", store.formulas)))
-    latex = [text.replace("\n", " ") for text in store.latex(range(number))]
+    latex = [text.replace("\n", " ") for text in distinct_latex(open_content(collection("pool-slice")))]
     queries = [topic.latex.replace("\n", " ") for test in ("pool", "t2-2021") for topic in formula_topics(test)]
     place = folder() / "speed"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     built = porism_build(place, latex)
     built |= in_memory(latex)
-    searcher = FormulaSearcher.open(place / "index")
+    searcher = FormulaSearcher(open_store(place / "index").snapshot())
     python = os.environ.get("PORISM_PYA0")
     if not python:
         print("pya0: not measured; set PORISM_PYA0 to a Python that has it")
@@ -86,6 +87,15 @@ def speed() -> None:
     with pya0(python, place, latex) as other:
         built["pya0, from LaTeX to an index"] = other.built
         report(len(latex), built, alternate(searcher, other, queries))
+
+
+def distinct_latex(content: Content) -> Iterator[str]:
+    """Yield the LaTeX of distinct formulas in the order of visual ids, all or as many as PORISM_BENCH_FORMULAS says."""
+    returnable = {one.visual_id for one in content.occurrences()}
+    found = (one.expression_id for one in content.visuals() if one.id in returnable)
+    for chunk in batched(islice(found, int(os.environ.get("PORISM_BENCH_FORMULAS", len(returnable)))), CHUNK):
+        expressions = content.expressions_by_id(chunk)
+        yield from (expressions[number].latex for number in chunk)
 
 
 def in_memory(latex: list[str]) -> dict[str, Used]:
@@ -131,7 +141,7 @@ def porism_build(place: Path, latex: list[str]) -> dict[str, Used]:
     start = now()
     made = build([open_source(table, "")], place / "collection")
     parsed = now()
-    build_formula_index(open_content(made), place / "index")
+    build_index(open_content(made), place / "index")
     return {
         "porism, from LaTeX to an index": used_since(start),
         "porism, from parsed formulas to an index": used_since(parsed),

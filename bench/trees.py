@@ -9,8 +9,8 @@ from porism.corpus.build.options import Options, TreesFrom
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.search.formulas.searcher import FormulaSearcher
-from porism.store import open_content
-from porism.store.embedded.formulas.build import build_formula_index
+from porism.store import open_content, open_store
+from porism.store.maintenance import build_index
 
 TESTS = ("pool", "t2-2021")
 KINDS: tuple[TreesFrom, ...] = ("latex", "official")
@@ -29,11 +29,12 @@ def write_runs(trees: TreesFrom) -> Path:
     runs = folder() / f"runs-{trees}"
     for test in TESTS:
         name = FORMULA_SETS[test]
-        index = folder() / f"{name}-{trees}.formulas"
+        index = folder() / f"{name}-{trees}.index"
         content = open_content(built_collection(name, trees))
         if not index.exists():
-            build_formula_index(content, index)
-        write_formula_run(runs / f"{test}.tsv", FormulaSearcher.open(index), content, test)
+            build_index(content, index)
+        searcher = FormulaSearcher(open_store(index).snapshot())
+        write_formula_run(runs / f"{test}.tsv", searcher, content, test)
     return runs
 
 

@@ -45,7 +45,6 @@ from porism.search.learning.train import (
 from porism.search.query import read_query
 from porism.store.embedded.encoded.adding import add_vectors
 from porism.store.embedded.encoded.record import DEFAULT_FIELDS, DEFAULT_LENGTH, IndexEncoder
-from porism.store.embedded.encoded.store import EncodedPosts
 
 ENCODER_WEIGHTS = (0.0, 0.2, 0.3, 0.4, 0.6, 0.8, 1.1)
 HEAD = (
@@ -166,16 +165,14 @@ def of_questions(engine: Engine, topics: list[Topic]) -> tuple[Vectors, Numbers]
 
 def similarities(engine: Engine, topics: list[Topic], field: EncodedField) -> tuple[Vectors, Numbers]:
     """Return the similarity of topics to every post of a field, and the ids of the posts."""
-    encoded = engine.index.encoded
-    assert isinstance(encoded, EncodedPosts)
-    rows = []
-    for topic in topics:
-        vector = encoded.query(encoder_text(read_query(topic.title, topic.question, topic.tags)))
-        near = encoded.search(field, vector, engine.content.count("posts"))
-        order = np.argsort(near.ids)
-        rows.append(near.scores[order])
-        ids = near.ids[order]
-    return np.array(rows), ids
+    encoder = engine.snapshot.learned.encoder
+    assert encoder is not None
+    questions = np.fromiter(engine.content.question_ids(), np.int64)
+    threads = engine.snapshot.threads(engine.snapshot.locate(questions).threads, (), (field,))
+    ids = threads.post_ids[threads.answers()[0] if field == "answers" else threads.starts]
+    queries = [encoder_text(read_query(topic.title, topic.question, topic.tags)) for topic in topics]
+    order = np.argsort(ids)
+    return np.array([encoder.query([text]) for text in queries]) @ threads.vectors[field][order].T, ids[order]
 
 
 def feature(place: Path, name: str) -> list[str]:

@@ -18,6 +18,7 @@ from bench._judged import index, is_missing
 from porism.formula import parse
 from porism.formula.canonical.forms import canonical
 from porism.formula.plaintext import tree_text
+from porism.search.display.results import SearchHit
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 
@@ -85,12 +86,12 @@ def _form(latex: str) -> str:
     return tree_text(canonical(parse(latex).operators, "commutative").tree)
 
 
-def _all_bind(engine: Engine, query: str, hits: Sequence[object]) -> bool:
+def _all_bind(engine: Engine, query: str, hits: Sequence[SearchHit]) -> bool:
     """Return whether each hit contains a formula to which the first formula of the query binds."""
     from porism.formula.match.matcher import match
 
     pattern = engine.read(query).formulas[0].parsed.operators
-    posts = engine.index.documents.posts([hit.id for hit in hits])  # type: ignore[attr-defined]
+    posts = engine.snapshot.posts([hit.id for hit in hits]).posts
     return bool(posts) and all(
         any(match(pattern, parse(segment.text).operators) for segment in one.post.body.formulas) for one in posts
     )

@@ -69,13 +69,13 @@ def update(index: Path) -> None:
 
 def _measure(name: str, engine: object, index: Path, batches: list[list[RawPost]], put: bool) -> object:
     from porism.search.engine import Engine
-    from porism.store.embedded.segments.writer import IndexWriter
+    from porism.store import open_store
 
     assert isinstance(engine, Engine)
     commits, totals, processor = [], [], []
     for batch in batches:
         began, used = time.perf_counter(), time.process_time()
-        with IndexWriter(index) as writer:
+        with open_store(index).writer() as writer:
             if put:
                 writer.put(batch)
             else:
@@ -83,7 +83,7 @@ def _measure(name: str, engine: object, index: Path, batches: list[list[RawPost]
             writer.commit()
         commits.append(time.perf_counter() - began)
         engine = engine.refresh()
-        found = engine.index.documents.locate(_ids(batch)).threads >= 0
+        found = engine.snapshot.locate(_ids(batch)).threads >= 0
         assert found.all() if put else not found.any()
         totals.append(time.perf_counter() - began)
         processor.append(time.process_time() - used)

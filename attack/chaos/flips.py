@@ -191,15 +191,14 @@ def _damage_log(index: Path, rng: Random) -> None:
         refused = bool(error.fix)
     if refused:
         return
-    from porism.store.embedded.segments.writer import SEARCH, open_collection_of, read_manifest
+    from porism.store import open_content
 
     rejected = rejected_path(index).read_text("utf-8") if rejected_path(index).exists() else ""
     numbers = {json.loads(line)["sequence"] for line in rejected.splitlines()}
-    with open_collection_of(index, read_manifest(index, SEARCH)) as collection:
-        there = collection.known_posts([9_000 + at for _, at in acknowledged])
-        for sequence, at in acknowledged:
-            if 9_000 + at not in there and sequence not in numbers and f"mark{at}x" not in rejected:
-                raise Lost(f"{done}: change {sequence} is lost, nothing says so")
+    there = open_content(index).known_posts([9_000 + at for _, at in acknowledged])
+    for sequence, at in acknowledged:
+        if 9_000 + at not in there and sequence not in numbers and f"mark{at}x" not in rejected:
+            raise Lost(f"{done}: change {sequence} is lost, nothing says so")
 
 
 def _change(at: int) -> dict[str, object]:

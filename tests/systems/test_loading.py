@@ -25,10 +25,8 @@ class Newest(Retriever):
         self.index = index
 
     def search(self, query, k):
-        rows = range(self.index.documents.size("answer"))
-        import numpy as np
-        ids = self.index.documents.post_ids("answer", np.array(rows))
-        return Ranking.of(((number, float(number)) for number in ids.tolist()), k)
+        answers = self.index.content.posts("answer")
+        return Ranking.of(((post.id, float(post.id)) for post in answers), k)
 
 
 class NotOne:

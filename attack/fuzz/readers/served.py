@@ -21,7 +21,7 @@ from attack.small import small_index
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.search.reading.box import read_box
-from porism.search.verify import index_damages
+from porism.store import open_store
 
 PROBES = ("why is $a^2+b^2=c^2$ true", "binomial theorem induction")
 
@@ -117,7 +117,7 @@ def verdict(copy: Path) -> str:
     engine = Engine.open(copy)
     if _answers(engine) == _Served.answers:
         return "same"
-    if not index_damages(copy):
+    if not any(one.damages for one in open_store(copy).verify()):
         raise Wrong("another answer, and no damage is reported")
     return "reported"
 

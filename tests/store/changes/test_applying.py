@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from porism.store.embedded.segments.updating import update_from_lines
 
 import porism
 from porism.corpus.build import fields
@@ -27,6 +26,7 @@ from porism.store.changes.change_log import LogRecord
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.updating import update_from_lines
 from store.segments.answers import TOLERANCE, answers_of
 from store.segments.site import Site, index_site, make_site
 
@@ -173,15 +173,15 @@ def test_what_cannot_be_applied_is_set_aside(index: Path, monkeypatch: pytest.Mo
     log.append([note(901, "poison")])
     log.append([{"id": 906, "nonsense": 1}])
     log.append([note(902, "balloon")])
-    text = applying.IndexWriter.commit
+    commit = IndexWriter.commit
 
     def fail(self: IndexWriter, position: Any = None) -> Any:
         if 901 in self.changes.posts:
             self.changes = type(self.changes)()
             raise KeyError("a bug")
-        return text(self, position)
+        return commit(self, position)
 
-    monkeypatch.setattr(applying.IndexWriter, "commit", fail)
+    monkeypatch.setattr(IndexWriter, "commit", fail)
     applier = LogApplier(index)
     for _ in range(20):
         if applier.has_changes():

@@ -16,7 +16,7 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.merging import merge
-from porism.store.embedded.segments.updating import update_from_source
+from porism.store.updating import update_from_source
 
 ROOT = Path(__file__).resolve().parents[3]
 QUERIES = ["proof that $\\sqrt{2}$ is irrational", "$x_{1}^2+1=y$", "another way to compute an integral"]

@@ -24,7 +24,7 @@ from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge, merge_start
 from porism.store.embedded.segments.opening import Segment, open_segment
-from porism.store.embedded.segments.writer import FOLDER, IndexWriter, open_collection_of
+from porism.store.embedded.segments.writer import FOLDER, IndexWriter
 from store.segments.answers import answers_of, assert_same
 from store.segments.site import index_site, make_site
 
@@ -72,9 +72,8 @@ def test_a_killed_writer_loses_nothing_that_it_reported(index: Path, monkeypatch
         with contextlib.suppress(EOFError):
             while True:
                 reported.append(receive.recv())
-        documents = porism.open(index).index.documents
         posts = np.array([(number, number + 1) for number in reported], np.int64).ravel()
-        assert (documents.locate(posts).threads >= 0).all()
+        assert (porism.open(index).snapshot.locate(posts).threads >= 0).all()
     assert reported
     with IndexWriter(index) as writer:  # removes what the killed ones left
         writer.put([note(5, "last word")])
@@ -92,8 +91,9 @@ def test_a_reader_never_sees_half_a_commit(index: Path) -> None:
     def read() -> None:
         while not stop.is_set():
             try:
-                documents = porism.open(index).index.documents
-                posts = documents.posts([5001, 5002]) if (documents.locate(np.array([5001])).threads >= 0).all() else []
+                snapshot = porism.open(index).snapshot
+                is_there = (snapshot.locate(np.array([5001])).threads >= 0).all()
+                posts = snapshot.posts([5001, 5002]).posts if is_there else []
                 texts = {one.post.title.plain() for one in posts}
                 assert len(texts) <= 1, texts
                 seen.extend(texts)
@@ -197,9 +197,10 @@ def test_a_commit_during_a_merge_of_all_segments_gets_vectors_of_the_new_basis(
     assert merge(index, everything=True)
     assert len(engines) == 2
     for engine in engines:
-        documents = engine.index.documents
-        threads = np.arange(documents.size("thread"))
-        assert documents.fetch(threads, (), ("words",)).vectors["words"].shape[0] == len(threads)
+        questions = np.fromiter(engine.content.question_ids(), np.int64)
+        threads = engine.snapshot.locate(questions).threads
+        assert len(threads) == engine.snapshot.info.count("thread")
+        assert engine.snapshot.threads(threads, (), ("words",)).vectors["words"].shape[0] == len(threads)
         assert engine.search("zeppelin proof", kind="questions").hits[0].id == 9100
     monkeypatch.undo()
     widths = {segment.posts.vectors["words"].dimensions for segment in opened_segments(index)}
@@ -208,8 +209,7 @@ def test_a_commit_during_a_merge_of_all_segments_gets_vectors_of_the_new_basis(
 
 def opened_segments(index: Path) -> list[Segment]:
     manifest = read_manifest(index, SEARCH)
-    collection = open_collection_of(index, manifest)
-    return [open_segment(index, entry, collection, True) for entry in manifest.segments]
+    return [open_segment(index, entry, True) for entry in manifest.segments]
 
 
 @pytest.mark.parametrize(

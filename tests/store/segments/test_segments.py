@@ -120,9 +120,9 @@ def test_a_new_thread_is_projected_on_the_vectors_that_were_learned(tmp_path: Pa
         for number in (9_001, 9_002):  # the same text twice, in two segments
             writer.put([replace(lonely, id=number, accepted_id=None)])
             writer.commit()
-    documents = porism.open(index).index.documents
-    rows = documents.locate(np.array([9_001, 9_002])).threads
-    first, second = documents.fetch(rows, (), ("words",)).vectors["words"]
+    snapshot = porism.open(index).snapshot
+    threads = snapshot.locate(np.array([9_001, 9_002])).threads
+    first, second = snapshot.threads(threads, (), ("words",)).vectors["words"]
     assert np.linalg.norm(first) == pytest.approx(1.0, abs=0.01)
     assert first.tolist() == second.tolist()
 

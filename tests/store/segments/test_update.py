@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 
 import pytest
-from porism.store.embedded.segments.updating import update_from_lines, update_from_source
 
 import porism
 from porism.cli import main
@@ -16,6 +15,7 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.merging import merge
+from porism.store.updating import update_from_lines, update_from_source
 from store.segments.answers import assert_same
 from store.segments.site import MemorySource, Site, index_site, make_site
 
