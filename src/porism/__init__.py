@@ -31,10 +31,9 @@ def open(path: str | Path, model: str | Path | None = None, verify: "Verify" = "
 def memory(texts: Iterable[str]) -> "Engine":
     """Index texts in memory, without files: `porism.memory(["The sum $x^2+y^2$ ...", ...]).search("$x^2$")`. Hits have ids 1, 2, 3, ..."""
     from porism.search.engine import Engine
-    from porism.store.memory.store import MemoryStore
-    from porism.store.memory.texts import text_posts
+    from porism.store import store_of_texts
 
-    store = MemoryStore.of(text_posts(texts))
+    store = store_of_texts(texts)
     return Engine(store.snapshot(), store=store)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -40,6 +41,14 @@ def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Pat
         raise PorismError(f"no store has addresses that begin with {scheme}://", where=str(address), fix=fix)
     store: Store = found.load()(str(address))
     return store
+
+
+def store_of_texts(texts: Iterable[str]) -> Store:
+    """Return a store in memory in which each text is a question with the id 1, 2, 3, ..."""
+    from porism.store.memory.store import MemoryStore
+    from porism.store.memory.texts import text_posts
+
+    return MemoryStore.of(text_posts(texts))
 
 
 def open_content(address: str | Path, verify: Verify = "quick") -> Content:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.corpus.build.fields import make_field_of_any_text
 from porism.corpus.sources.documents.folder import Folder
@@ -29,10 +29,40 @@ from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.formulas import highest
 from porism.corpus.update.threads import same_text
+from porism.errors import PorismError
 from porism.text.segment import Text
 
+MOST_LOST = 0.5  # share of the posts of a dump that a newer one may lack; more are deleted only on request
 OWN = "source = ? OR substr(source, 1, length(?) + 1) = ? || '/'"
 SHIFTED = ("id", "post_id", "other_id", "parent_id", "accepted_id", "owner_id")
+
+
+class ComparedSource(NamedTuple):
+    """The changes that bring a collection to the state of a source, the name of the source there, and what of it is left out."""
+
+    changes: Changes
+    name: str
+    dropped: list[Dropped]
+
+
+def compare_source(collection: Collection, source: Source, delete_many: bool = False) -> ComparedSource:
+    """Compare a source with a collection. A dump that lacks most posts is refused unless `delete_many` is set."""
+    comparison = SourceComparison(collection, source)
+    changes = comparison.changes()
+    if source.kind != "folder" and not delete_many:
+        _check_lost(comparison, str(source.path))
+    return ComparedSource(changes, comparison.name, comparison.dropped)
+
+
+def _check_lost(comparison: SourceComparison, source: str) -> None:
+    """Refuse a dump that lacks most posts: it is probably that of another site, or only a part."""
+    lost, held = comparison.lost, comparison.held
+    if lost > MOST_LOST * held:
+        raise PorismError(
+            f"the source lacks {lost:,} of the {held:,} posts that the index has",
+            where=source,
+            fix="name a newer dump of the same site, or add --delete-many if these posts are gone",
+        )
 
 
 class SourceComparison:

@@ -67,8 +67,14 @@ def batches_of_formulas_agree(subject: Subject) -> None:
     assert first.visual_id == second.visual_id, "formulas that look the same must share a visual id"
     same = content.instances([first.visual_id])[first.visual_id]
     assert same == [first, second], "a formula has other occurrences, or they are not in the order of ids"
-    uses = content.uses([first.visual_id], 1)[first.visual_id]
-    assert uses == [first], "the first use of a formula is another one, or they are not cut"
+    uses = content.uses([first.visual_id], 1, 10)[first.visual_id]
+    assert [one.formula for one in uses.shown] == [first], (
+        "the first use of a formula is another one, or they are not cut"
+    )
+    assert uses.posts == 2, "another number of posts uses a formula"
+    assert uses.shown[0].title.plain() == content.titles_by_id([first.thread_id])[first.thread_id].plain(), (
+        "a title differs"
+    )
     expressions = content.expressions_by_formula([first.id, second.id])
     assert {one.latex for one in expressions.values()} == {"a^2+b^2=c^2"}, "formulas have other expressions"
     number = expressions[first.id].id
@@ -98,7 +104,8 @@ def unknown_ids_are_refused_or_left_out(subject: Subject) -> None:
         raise AssertionError(f"{batch.__name__} must refuse an unknown id with a PorismError")
     for batch in (content.answers_by_question, content.comments_by_post, content.links_by_post, content.instances):
         assert not any(batch([UNKNOWN_ID]).values()), f"{batch.__name__} must leave an unknown id out"
-    assert not content.uses([UNKNOWN_ID], 5).get(UNKNOWN_ID), "uses must leave an unknown id out"
+    unused = content.uses([UNKNOWN_ID], 5, 10).get(UNKNOWN_ID)
+    assert unused is None or not unused.posts, "no post uses an unknown visual id"
     assert content.images(["none.png"]) == {}, "images must leave an unknown name out"
 
 

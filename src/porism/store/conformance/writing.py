@@ -89,10 +89,10 @@ def several_commits_equal_one(subject: Subject) -> None:
 def a_post_replaces_the_one_with_its_id(subject: Subject) -> None:
     """Putting a post, comment or user again replaces it; other posts stay."""
     store = subject.filled([*RECORDS[:3], *QUESTIONS[:2], ANSWERS[0]])
-    before = store.generation()
+    before = store.status().generation
     put(store, [replace(QUESTIONS[1], title="Zebras", body="<p>Nothing of the kind.</p>", tags="animals")])
     after = store.snapshot()
-    assert store.generation() == after.info.generation > before, "the generation must grow with a commit"
+    assert store.status().generation == after.info.generation > before, "the generation must grow with a commit"
     assert after.content.posts_by_id([21])[21].title.plain() == "Zebras", "a post was not replaced"
     assert found_in(after).questions == (11,), "the words of a replaced post are still found"
     zebra = after.search([TermQuery([Term("words", "zebra")], THREAD, 5)])[0].numbers
@@ -145,7 +145,7 @@ def what_belongs_nowhere_is_skipped(subject: Subject) -> None:
 def changes_without_a_commit_are_dropped(subject: Subject) -> None:
     """Changes of a writer that does not commit are dropped, also when it fails; a commit without changes changes nothing."""
     store = subject.filled([QUESTIONS[1]])
-    generation = store.generation()
+    generation = store.status().generation
     with store.writer() as writer:
         writer.put([QUESTIONS[2]])
     try:
@@ -157,7 +157,7 @@ def changes_without_a_commit_are_dropped(subject: Subject) -> None:
     with store.writer() as writer:
         writer.commit()
     assert ids_in(store.snapshot()) == [21], "changes without a commit are visible"
-    assert store.generation() == generation, "a commit without changes must not make a generation"
+    assert store.status().generation == generation, "a commit without changes must not make a generation"
 
 
 def one_writer_at_a_time(subject: Subject) -> None:
@@ -210,13 +210,13 @@ def the_ranking_is_recorded(subject: Subject) -> None:
     """Factors of ranking are a new generation, which later commits keep; the same factors are none."""
     store = subject.filled([QUESTIONS[1]])
     assert store.snapshot().learned.ranking == "", "a new store has factors of ranking"
-    generation = store.generation()
+    generation = store.status().generation
     store.record_ranking("words 1.5")
     assert store.snapshot().learned.ranking == "words 1.5", "factors of ranking are not stored"
-    assert store.generation() > generation, "factors of ranking must be a new generation"
-    generation = store.generation()
+    assert store.status().generation > generation, "factors of ranking must be a new generation"
+    generation = store.status().generation
     store.record_ranking("words 1.5")
-    assert store.generation() == generation, "the same factors of ranking must not be a new generation"
+    assert store.status().generation == generation, "the same factors of ranking must not be a new generation"
     put(store, [QUESTIONS[2]])
     assert store.snapshot().learned.ranking == "words 1.5", "a commit lost the factors of ranking"
 
@@ -256,7 +256,7 @@ def a_snapshot_says_what_it_is(subject: Subject) -> None:
     """A snapshot has the address of its store, its generation and a name; content that differs has another fingerprint."""
     store, info = subject.store, subject.snapshot.info
     assert info.address == store.address, "a snapshot has another address than its store"
-    assert info.generation == store.generation(), "a snapshot has another generation than its store"
+    assert info.generation == store.status().generation, "a snapshot has another generation than its store"
     assert info.name, "a snapshot must have a name"
     assert _fingerprints([store, subject.filled([QUESTIONS[1]])]) == 2, "other content has the same fingerprint"
 

@@ -11,19 +11,23 @@ Ids of formulas and visual ids are numbered anew by each commit; ids of posts st
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from threading import Lock
 from typing import Any, NamedTuple
 
-from porism.corpus.sources.raw import RawLink, Record
+from porism.corpus.sources.raw import Dropped, RawLink, Record, Source
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import Delta, DeltaWriter
+from porism.corpus.update.sources import compare_source
+from porism.integrity import StoredFile, Verification
 from porism.locks import BusyError
+from porism.progress import Progress
 from porism.store import MEMORY
 from porism.store.local import LocalSnapshot, unit_counts, view_counts
 from porism.store.memory.building import Contents, build_contents
 from porism.store.memory.records import Records
-from porism.store.protocols import Learned, LogPosition, Option, StoreInfo
+from porism.store.protocols import Learned, LogPosition, Option, StoreInfo, StoreStatus
 
 OPTIONS: frozenset[Option] = frozenset({"weightings", "units"})
 FIRST_GENERATION = 1
@@ -56,9 +60,29 @@ class MemoryStore:
         store._state = store._opened(Records.of(records, name), FIRST_GENERATION)
         return store
 
-    def generation(self) -> int:
+    def status(self) -> StoreStatus:
+        """Return what the newest commit is."""
+        state, info = self._state, self._state.snapshot.info
+        counts = {name: state.contents.collection.count(name) for name in ("posts", "formulas", "visuals")}
+        return StoreStatus(
+            info.generation, info.fingerprint, 1, 0, self._committed, state.position, counts, ranking=state.ranking
+        )
+
+    def version(self) -> object:
         """Return the number of the newest commit."""
         return self._state.snapshot.info.generation
+
+    def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
+        """Do nothing: each commit builds everything anew."""
+        return False
+
+    def files(self) -> list[StoredFile]:
+        """Return no files."""
+        return []
+
+    def verify(self, progress: Progress | None = None) -> list[Verification]:
+        """Return nothing: there are no files that could be damaged."""
+        return []
 
     def snapshot(self) -> LocalSnapshot:
         """Return the newest commit."""
@@ -72,7 +96,7 @@ class MemoryStore:
         """Store the factors of ranking that the collection chose."""
         state = self._state
         if text != state.ranking:
-            snapshot = self._snapshot(state.contents, text, self.generation() + 1)
+            snapshot = self._snapshot(state.contents, text, state.snapshot.info.generation + 1)
             self._state = state._replace(ranking=text, snapshot=snapshot)
 
     def _opened(
@@ -80,6 +104,7 @@ class MemoryStore:
     ) -> State:
         contents = build_contents(records, self._name)
         snapshot = self._snapshot(contents, ranking, generation)
+        self._committed = time.time()
         return State(records, contents, position or LogPosition(), ranking, snapshot)
 
     def _snapshot(self, contents: Contents, ranking: str, generation: int) -> LocalSnapshot:
@@ -102,9 +127,9 @@ class MemoryWriter:
 
     def __init__(self, store: MemoryStore, source: str, wait: float) -> None:
         self._store = store
-        self._source = source
+        self.source = source
         self._wait = wait
-        self._changes = Changes()
+        self.changes = Changes()
 
     def __enter__(self) -> MemoryWriter:
         if not self._store._lock.acquire(timeout=self._wait):
@@ -122,29 +147,34 @@ class MemoryWriter:
 
     def put(self, records: Iterable[Record]) -> None:
         """Add posts, comments, links and users; a record replaces the one with its id."""
-        self._changes.put(records)
+        self.changes.put(records)
 
     def delete(self, posts: Iterable[int]) -> None:
         """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
-        self._changes.delete(posts)
+        self.changes.delete(posts)
 
     def delete_comments(self, comments: Iterable[int]) -> None:
         """Delete comments. Unknown ids are ignored."""
-        self._changes.delete_comments(comments)
+        self.changes.delete_comments(comments)
 
     def delete_links(self, links: Iterable[RawLink]) -> None:
         """Delete links between questions."""
-        self._changes.delete_links(links)
+        self.changes.delete_links(links)
+
+    def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
+        """Prepare the changes that bring the store to the state of a source; return what of the source is left out."""
+        self.changes, self.source, dropped = compare_source(self._store._state.contents.collection, source, delete_many)
+        return dropped
 
     def commit(self, position: LogPosition | None = None) -> Delta:
         """Make the changes visible to snapshots that are opened from now on; return what changed."""
-        changes, self._changes = self._changes, Changes()
+        changes, self.changes = self.changes, Changes()
         store, state = self._store, self._store._state
-        delta = DeltaWriter(state.contents.collection, changes, self._source).apply()  # drops what cannot be made
+        delta = DeltaWriter(state.contents.collection, changes, self.source).apply()  # drops what cannot be made
         if delta:
-            records = state.records.changed(changes, self._source)
+            records = state.records.changed(changes, self.source)
             place = position or state.position
-            store._state = store._opened(records, store.generation() + 1, place, state.ranking)
+            store._state = store._opened(records, state.snapshot.info.generation + 1, place, state.ranking)
         elif position is not None:
             store._state = state._replace(position=position)
         return delta

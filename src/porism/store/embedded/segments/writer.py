@@ -22,8 +22,7 @@ from porism.corpus.sources.raw import Dropped, RawLink, Record, Source
 from porism.corpus.store.collection import Collection, part_folders
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import Delta, DeltaWriter
-from porism.corpus.update.sources import SourceComparison
-from porism.errors import PorismError
+from porism.corpus.update.sources import compare_source
 from porism.files import sync_folder
 from porism.integrity import FileChecksum, describe_file
 from porism.locks import only_writer
@@ -50,7 +49,6 @@ from porism.store.embedded.segments.segment_build import write_later_segment
 from porism.store.protocols import LogPosition
 
 FOLDER = "segments"
-MOST_LOST = 0.5  # share of the posts of a dump that a newer one may lack; more are deleted only on request
 GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
 COLLECTION = "collection"
 SYNC_THREADS = 16
@@ -106,11 +104,8 @@ class IndexWriter:
     def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
         """Prepare the changes that bring the index to the state of a source; return what of the source is left out."""
         with open_collection_of(self.index, self._manifest) as collection:
-            comparison = SourceComparison(collection, source)
-            self.changes, self.source = comparison.changes(), comparison.name
-        if source.kind != "folder" and not delete_many:
-            _check_lost(comparison, str(source.path))
-        return comparison.dropped
+            self.changes, self.source, dropped = compare_source(collection, source, delete_many)
+        return dropped
 
     @property
     def log_position(self) -> LogPosition:
@@ -159,17 +154,6 @@ class IndexWriter:
                 encode_new_segment(self.index, manifest, changed, delta.threads, folder)
                 entries.append(SegmentEntry(name))
             return commit(self.index, manifest, changed, entries)
-
-
-def _check_lost(comparison: SourceComparison, source: str) -> None:
-    """Refuse a dump that lacks most posts: it is probably that of another site, or only a part."""
-    lost, held = comparison.lost, comparison.held
-    if lost > MOST_LOST * held:
-        raise PorismError(
-            f"the source lacks {lost:,} of the {held:,} posts that the index has",
-            where=source,
-            fix="name a newer dump of the same site, or add --delete-many if these posts are gone",
-        )
 
 
 def delete_from(index: Path, segment: Segment, threads: list[int], visuals: list[int], generation: int) -> SegmentEntry:
