@@ -68,7 +68,7 @@ def overrides(declaration: Declaration) -> dict[str, dict[str, int]]:
 
 def context(engine: Engine, cache: Path, declaration: Declaration) -> SystemContext:
     task, options = declaration.task, overrides(declaration)
-    return SystemContext(engine.index, engine.content, task, cache, overrides=options)
+    return SystemContext(engine.index, task, cache, overrides=options)
 
 
 def test_it_ranks_any_query(engine: Engine, cache: Path, declaration: Declaration) -> None:

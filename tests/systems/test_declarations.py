@@ -141,7 +141,7 @@ def test_system_and_topics_agree_on_the_task() -> None:
 
 
 def test_what_a_part_prepares_is_kept_beside_the_index(engine: Engine, tmp_path: Path) -> None:
-    context = SystemContext(engine.index, engine.content, 1, tmp_path / "systems")
+    context = SystemContext(engine.index, 1, tmp_path / "systems")
     calls = []
 
     def build(folder: Path) -> None:

@@ -17,7 +17,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
 from porism.integrity import DamageError
-from porism.store import open_content
+from porism.store import open_content, open_store
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.web.server import following
@@ -87,7 +87,7 @@ def test_an_engine_that_is_served_no_more_is_freed_without_the_garbage_collector
 def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> None:
     check = IntegrityCheck()
     with TestClient(create_app(porism.open(index), hosts=["testserver"], check=check)) as client:
-        watch = FileWatch(index)
+        watch = FileWatch(open_store(index))
         watch.restart()
         file = index / "posts" / "threads.npy"
         content = file.read_bytes()
@@ -118,7 +118,7 @@ def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> N
 
 def test_damage_stays_known_when_a_newer_commit_is_served(index: Path) -> None:
     """A commit beside a damaged file does not make the file well."""
-    watch = FileWatch(index)
+    watch = FileWatch(open_store(index))
     watch.restart()
     file = index / "posts" / "threads.npy"
     content = file.read_bytes()
@@ -136,7 +136,7 @@ def test_damage_stays_known_when_a_newer_commit_is_served(index: Path) -> None:
 
 def test_nothing_is_committed_from_damaged_files(index: Path) -> None:
     """What the applier reads from a damaged file would become part of a commit with checksums of its own."""
-    watch = _Watch(index)
+    watch = _Watch(open_store(index))
     watch.check()
     file = index / "posts" / "threads.npy"
     content = file.read_bytes()

@@ -30,7 +30,7 @@ class CountedContent:
 @pytest.fixture
 def engine(demo: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine.open(demo / "index")
-    monkeypatch.setattr(made, "content", CountedContent(made.content))
+    monkeypatch.setattr(made.snapshot, "content", CountedContent(made.content))
     return made
 
 

