@@ -34,7 +34,8 @@ from porism.search.learning.train import RELEVANT, Example, Weights, fit, make_e
 from porism.search.query import ReadQuery, read_query
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
-from porism.store.protocols import Snapshot, Values, VectorQuery
+from porism.store.protocols import Snapshot
+from porism.store.records import Values, VectorQuery
 
 Floats = npt.NDArray[np.float64]
 Search = Callable[[ReadQuery], Sequence[int]]

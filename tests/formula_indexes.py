@@ -14,7 +14,8 @@ from porism.search.formulas.searcher import FormulaSearcher
 from porism.store import open_store
 from porism.store.embedded.formulas.build import build_formula_index
 from porism.store.maintenance import build_index
-from porism.store.protocols import Formulas, Ints, Snapshot
+from porism.store.protocols import Snapshot
+from porism.store.records import Formulas, Ints
 
 
 def make_collection(folder: Path, latex: Sequence[str]) -> Path:

@@ -21,7 +21,8 @@ from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.embedded.verify import verify_index
-from porism.store.protocols import Encoder, Values, VectorQuery
+from porism.store.protocols import Encoder
+from porism.store.records import Values, VectorQuery
 
 Tiny = Callable[[str], Path]
 QUERY = r"why is $\sqrt{2}$ irrational?"

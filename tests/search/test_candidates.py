@@ -8,7 +8,7 @@ from porism.analysis.schema import FORMULA
 from porism.search.answers.term_search import bounded
 from porism.search.formulas import candidates
 from porism.search.formulas.query import analyse_query
-from porism.store.protocols import Term, TermQuery
+from porism.store.records import Term, TermQuery
 
 LATEX = [f"x=y^{{{number}}}" for number in range(30)] + [rf"x=\sin({number}t)" for number in range(30)]
 

@@ -19,7 +19,7 @@ from porism.search.formulas.overlap import (
     compare_formulas,
 )
 from porism.search.query import read_query
-from porism.store.protocols import Ints, TermRows, Threads
+from porism.store.records import Ints, TermRows, Threads
 
 Compare = Callable[[str, Ints], tuple[SimilarFormulas, ...]]
 

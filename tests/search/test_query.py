@@ -7,7 +7,7 @@ import pytest
 import porism
 from porism.search.query import MAX_FORMULAS, read_query
 from porism.search.reading.parts import split_query
-from porism.store.protocols import Filter
+from porism.store.records import Filter
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

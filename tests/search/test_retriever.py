@@ -20,7 +20,7 @@ from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.retriever import Ranking, Reranker, Retriever, fuse
 from porism.search.terms import TermRetriever
-from porism.store.protocols import Term, TermQuery
+from porism.store.records import Term, TermQuery
 from porism.store.weighting import BM25, BM25Plus, QueryLikelihood
 
 

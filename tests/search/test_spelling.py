@@ -14,7 +14,7 @@ from porism.search.reading.wording import synonyms_in, without_stop_phrases
 from porism.store.embedded.vocabulary import read_vocabulary
 from porism.store.local import LocalSnapshot
 from porism.store.phrases import TextMatcher
-from porism.store.protocols import Hits, Search, StoredPost, TextQuery
+from porism.store.records import Hits, Search, StoredPost, TextQuery
 from porism.text.segment import Segment, Text
 
 MATHML = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mi>x</mi></math>'

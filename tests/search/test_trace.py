@@ -17,7 +17,7 @@ from porism.search.formulas.alignment import (
     similarities,
 )
 from porism.search.formulas.trace import cost_table, matched_pairs, substitution_cost
-from porism.store.protocols import SymbolSequences
+from porism.store.records import SymbolSequences
 
 KINDS = np.array([OPERATOR, OPERATOR, VARIABLE, VARIABLE, VARIABLE, NUMBER, NUMBER], np.uint8)
 WEIGHTS = np.array([0.5, 0.7, 0.9, 1.1, 1.0, 0.8, 1.3], np.float32)

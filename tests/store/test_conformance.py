@@ -15,7 +15,8 @@ from porism.store.conformance.options import CHECKS as OPTION_CHECKS
 from porism.store.conformance.records import formulas_come_in_the_order_requested, threads_come_in_the_order_requested
 from porism.store.conformance.searching import bm25_scores_are_exact, the_best_come_first
 from porism.store.memory.store import MemoryStore
-from porism.store.protocols import Hits, Ints, Snapshot
+from porism.store.protocols import Snapshot
+from porism.store.records import Hits, Ints
 from store.stores import empty_embedded_store
 
 Check = Callable[[Subject], None]

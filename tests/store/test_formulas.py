@@ -22,7 +22,7 @@ from porism.errors import PorismError
 from porism.formula.binary import unpack
 from porism.store.embedded.formulas.build import build_formula_index
 from porism.store.embedded.formulas.store import EmbeddedFormulas
-from porism.store.protocols import UNKNOWN
+from porism.store.records import UNKNOWN
 
 LATEX = ["x^2+1", "x^2 + 1", "x-3", r"\frac{a}{b}", r"\sum_{k=0}^n k^2", r"\begin{broken", "y"]
 

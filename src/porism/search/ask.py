@@ -9,7 +9,7 @@ from typing import NamedTuple
 from porism.search.display.results import Extract, Source
 from porism.search.display.snippet import SnippetBuilder, plain_title
 from porism.search.generation.answer_text import MAX_LENGTH, as_text
-from porism.store.protocols import StoredPost
+from porism.store.records import StoredPost
 
 PASSAGE_LENGTH = 900  # characters of each
 MAX_POSTS = 5  # of the ranking that are considered, and that a language model reads

@@ -51,7 +51,8 @@ from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
 from porism.store import explained, open_store
-from porism.store.protocols import UNKNOWN, Filter, Snapshot, Store, StoredPost, TextQuery
+from porism.store.protocols import Snapshot, Store
+from porism.store.records import UNKNOWN, Filter, StoredPost, TextQuery
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions

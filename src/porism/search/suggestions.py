@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porism.search.answers.reranker import RankedQuery
 from porism.search.query import ReadQuery
-from porism.store.protocols import Filter
+from porism.store.records import Filter
 
 EMPTY_QUERY = "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational"
 

@@ -14,21 +14,18 @@ from porism.corpus.content import Content
 from porism.deadline import check, shared, time_limit
 from porism.errors import PorismError
 from porism.store.phrases import TextMatcher
-from porism.store.protocols import (
+from porism.store.protocols import Learned, Option, StoreInfo, SymbolTable
+from porism.store.records import (
     NO_HITS,
     UNKNOWN,
     Filter,
     Formulas,
     Hits,
     Ints,
-    Learned,
-    Option,
     Positions,
     Search,
     StoredPost,
     StoredPosts,
-    StoreInfo,
-    SymbolTable,
     Term,
     TermQuery,
     TermStatistics,

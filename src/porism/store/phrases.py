@@ -10,7 +10,7 @@ from porism.analysis.words import WORD, stem
 from porism.corpus.content import Content
 from porism.corpus.post import Post
 from porism.deadline import check
-from porism.store.protocols import StoredPost, TextQuery
+from porism.store.records import StoredPost, TextQuery
 from porism.text.segment import TAG, WORDS, Text
 
 FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from porism.store.conformance.collection import ANSWERS, GONE, RECORDS
-from porism.store.conformance.subject import put
 
 import porism
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost, Record
 from porism.integrity import describe_file
 from porism.store.conformance import Subject, contents, options, records, searching
+from porism.store.conformance.collection import ANSWERS, GONE, RECORDS
+from porism.store.conformance.subject import put
 from porism.store.embedded.manifest import SEARCH as KIND
 from porism.store.embedded.manifest import read_manifest, save_manifest
 from porism.store.embedded.segments.merging import merge

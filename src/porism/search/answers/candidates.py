@@ -16,7 +16,7 @@ from porism.search.answers.term_search import TermSearch
 from porism.search.fusion import RRF, Fusion
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.store.protocols import Filter, Search, Term, TermQuery, VectorQuery
+from porism.store.records import Filter, Search, Term, TermQuery, VectorQuery
 from porism.store.weighting import BM25
 
 Ints = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from porism.search.answers.views import ANSWER_VIEWS
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery
-from porism.store.protocols import Threads
+from porism.store.records import Threads
 from porism.store.weighting import lucene_idf
 
 Values = npt.NDArray[np.float32]

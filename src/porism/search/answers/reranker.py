@@ -25,7 +25,7 @@ from porism.search.features.formula_overlap import formulas_of
 from porism.search.formulas.overlap import THREADS_COMPARED, has_compared_formulas
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker
-from porism.store.protocols import UNKNOWN, Filter
+from porism.store.records import UNKNOWN, Filter
 
 Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]

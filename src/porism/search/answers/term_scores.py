@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, Unit, View
 from porism.compiled import compiled
-from porism.store.protocols import StoreInfo, TermRows, Threads
+from porism.store.protocols import StoreInfo
+from porism.store.records import TermRows, Threads
 from porism.store.weighting import BM25, length_factor, saturate, saturation
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import View
 from porism.search.answers.context import QueryContext
-from porism.store.protocols import Filter, TermQuery
+from porism.store.records import Filter, TermQuery
 from porism.store.weighting import BM25, Weighting
 
 DEFAULT = BM25()

@@ -17,7 +17,8 @@ from porism.analysis.terms import feature_terms, text_terms
 from porism.deadline import check
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
-from porism.store.protocols import UNKNOWN, Snapshot, Term, TermStatistics
+from porism.store.protocols import Snapshot
+from porism.store.records import UNKNOWN, Term, TermStatistics
 from porism.store.weighting import lucene_idf
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing

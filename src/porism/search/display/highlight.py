@@ -21,7 +21,8 @@ from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
-from porism.store.protocols import ExpressionParts, SymbolTable
+from porism.store.protocols import SymbolTable
+from porism.store.records import ExpressionParts
 from porism.text.segment import Segment
 
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page

@@ -13,7 +13,8 @@ from porism.search.display.highlight import Highlighter
 from porism.search.display.results import AlsoSearched, SearchHit
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.retriever import Ranking
-from porism.store.protocols import Snapshot, StoredPost
+from porism.store.protocols import Snapshot
+from porism.store.records import StoredPost
 
 Sort = Literal["relevance", "votes", "date"]
 SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")

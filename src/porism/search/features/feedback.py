@@ -13,7 +13,7 @@ from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import span_positions
 from porism.search.answers.terms import QueryTerms
 from porism.search.features.feature import Feature, Kind
-from porism.store.protocols import TermLookup, Threads
+from porism.store.records import TermLookup, Threads
 from porism.store.weighting import BM25, saturation
 
 Ints = npt.NDArray[np.int64]

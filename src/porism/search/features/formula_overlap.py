@@ -14,7 +14,7 @@ from porism.search.answers.context import CandidateBatch, ComparedFormulas, Quer
 from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level
 from porism.search.formulas.overlap import SimilarFormulas
-from porism.store.protocols import TermRows, Threads
+from porism.store.records import TermRows, Threads
 
 COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments quote the formulas of the post
 

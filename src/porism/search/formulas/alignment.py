@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from porism.analysis.classes import NUMBER, VARIABLE
 from porism.compiled import compiled
-from porism.store.protocols import SymbolSequences
+from porism.store.records import SymbolSequences
 
 Array = npt.NDArray[Any]
 DELETE_COST, INSERT_COST, GAP_COST = 1.0, 0.25, 0.25

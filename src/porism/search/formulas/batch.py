@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from porism.formula.canonical.forms import LEVELS
 from porism.search.formulas.candidates import FoundFormulas
-from porism.store.protocols import FormulaRecords, Formulas, PathRows, SymbolSequences
+from porism.store.records import FormulaRecords, Formulas, PathRows, SymbolSequences
 
 NO_LEVEL = -1
 

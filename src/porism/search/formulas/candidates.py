@@ -13,7 +13,8 @@ from porism.analysis.schema import FORMULA
 from porism.formula.canonical.forms import Level
 from porism.search.formulas.occurrence import LEVEL_OF_PREFIX, by_shape, root_terms, with_all_paths
 from porism.search.formulas.query import FormulaQuery
-from porism.store.protocols import Hits, Snapshot, StoreInfo, Term, TermQuery
+from porism.store.protocols import Snapshot, StoreInfo
+from porism.store.records import Hits, Term, TermQuery
 from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from porism.analysis.classes import VARIABLE
 from porism.compiled import compiled
 from porism.search.formulas.alignment import INSERT_COST, VARIABLE_COST, LabelTable, SymbolSequence
-from porism.store.protocols import SymbolSequences
+from porism.store.records import SymbolSequences
 
 SMALLEST_SHARE = 3  # a formula of less than a third of the symbols is not similar
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from porism.analysis.classes import NUMBER, VARIABLE
 from porism.search.formulas.alignment import LabelTable
-from porism.store.protocols import SymbolSequences
+from porism.store.records import SymbolSequences
 
 
 def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:

@@ -23,7 +23,7 @@ from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree, find
 from porism.formula.tree import Node
 from porism.search.formulas.query import FormulaQuery
-from porism.store.protocols import Term, TermQuery
+from porism.store.records import Term, TermQuery
 
 if TYPE_CHECKING:
     from porism.search.formulas.batch import FormulaBatch

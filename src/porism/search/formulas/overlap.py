@@ -15,7 +15,7 @@ from porism.analysis.schema import VISUAL_FAMILY
 from porism.formula import Parsed
 from porism.search.formulas.searcher import FormulaSearcher, ScoredFormulas
 from porism.search.query import ReadQuery, has_wildcards
-from porism.store.protocols import UNKNOWN, TermLookup
+from porism.store.records import UNKNOWN, TermLookup
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

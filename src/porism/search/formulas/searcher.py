@@ -30,7 +30,8 @@ from porism.search.formulas.occurrence import (
     same_formulas,
 )
 from porism.search.formulas.query import FormulaQuery, analyse_query
-from porism.store.protocols import Snapshot, Term, TermStatistics
+from porism.store.protocols import Snapshot
+from porism.store.records import Term, TermStatistics
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")

@@ -19,7 +19,7 @@ from porism.analysis.flat import MAX_NODES
 from porism.analysis.paths import MAX_STEPS
 from porism.compiled import compiled
 from porism.search.formulas.path_groups import EMPTY, PathGroups
-from porism.store.protocols import PathRows
+from porism.store.records import PathRows
 
 Array = npt.NDArray[Any]
 OTHER_SYMBOL = 0.1  # weight of a path in the symbol agreement when the symbols at its end differ

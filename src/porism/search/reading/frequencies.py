@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from porism.store.protocols import Snapshot, Term
+from porism.store.protocols import Snapshot
+from porism.store.records import Term
 
 
 class Wanted(NamedTuple):

@@ -9,7 +9,8 @@ from porism.errors import PorismError
 from porism.store.conformance.scoring import Documents, assert_scores
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import Subject
-from porism.store.protocols import OPTIONS, Filter, Option, Search, TermQuery, Values, VectorQuery
+from porism.store.protocols import OPTIONS, Option
+from porism.store.records import Filter, Search, TermQuery, Values, VectorQuery
 from porism.store.weighting import BM25, BM25Plus, QueryLikelihood, TfIdf, Weighting
 
 WEIGHTINGS: tuple[Weighting, ...] = (

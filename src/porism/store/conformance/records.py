@@ -12,7 +12,7 @@ from porism.analysis.terms import feature_terms
 from porism.formula.binary import unpack
 from porism.store.conformance.collection import ANSWERS, QUESTIONS
 from porism.store.conformance.subject import ALL_IDS, Subject
-from porism.store.protocols import UNKNOWN, Term
+from porism.store.records import UNKNOWN, Term
 
 NO_POST = 987654
 

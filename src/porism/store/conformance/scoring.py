@@ -9,7 +9,7 @@ import numpy as np
 
 from porism.analysis.schema import FIELDS, View
 from porism.store.conformance.subject import Subject
-from porism.store.protocols import UNKNOWN, Floats, Hits, Term, Threads
+from porism.store.records import UNKNOWN, Floats, Hits, Term, Threads
 from porism.store.weighting import BM25, LengthBias, TermCounts, ViewCounts, Weighting
 
 TOLERANCE = 1e-6

@@ -13,7 +13,7 @@ from porism.formula.binary import unpack
 from porism.store.conformance.collection import ANSWERS, QUESTIONS
 from porism.store.conformance.scoring import Documents, assert_ordered, assert_scores
 from porism.store.conformance.subject import ALL_IDS, Subject
-from porism.store.protocols import UNKNOWN, Filter, Hits, Search, Term, TermQuery, TextQuery
+from porism.store.records import UNKNOWN, Filter, Hits, Search, Term, TermQuery, TextQuery
 from porism.store.weighting import BM25
 
 TERMS = (

@@ -20,7 +20,8 @@ from porism.store.conformance.collection import (
 )
 from porism.store.memory.features import ExpressionFeatures
 from porism.store.memory.posts import MemoryPost, read_posts
-from porism.store.protocols import Ints, Snapshot, Store, Threads
+from porism.store.protocols import Snapshot, Store
+from porism.store.records import Ints, Threads
 
 Make = Callable[[], Store]
 

@@ -16,7 +16,8 @@ from porism.errors import PorismError
 from porism.store.conformance.collection import ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, Subject, put
-from porism.store.protocols import UNKNOWN, Ints, LogPosition, Snapshot, Store, Term, TermQuery, TextQuery
+from porism.store.protocols import LogPosition, Snapshot, Store
+from porism.store.records import UNKNOWN, Ints, Term, TermQuery, TextQuery
 
 READERS = 4
 

@@ -33,7 +33,7 @@ from porism.store.memory.formulas import MemoryFormulas
 from porism.store.memory.posts import MemoryDocumentStore, MemoryTermIndex, read_posts
 from porism.store.memory.records import Records, RecordsSource
 from porism.store.memory.vectors import ThreadVectors
-from porism.store.protocols import Term
+from porism.store.records import Term
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from porism.corpus.content import Content
 from porism.store.embedded.formulas.store import label_weights
 from porism.store.memory.features import ExpressionFeatures
 from porism.store.memory.posts import MemoryPost, MemoryTermIndex
-from porism.store.protocols import UNKNOWN, Floats, Formulas, Ints, PathRows, SymbolSequences
+from porism.store.records import UNKNOWN, Floats, Formulas, Ints, PathRows, SymbolSequences
 
 
 class MemoryFormulaTerms(MemoryTermIndex):

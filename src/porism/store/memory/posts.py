@@ -18,7 +18,7 @@ from porism.analysis.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY,
 from porism.corpus.content import Content
 from porism.corpus.post import Thread
 from porism.store.memory.features import ExpressionFeatures
-from porism.store.protocols import (
+from porism.store.records import (
     UNKNOWN,
     Filter,
     Floats,

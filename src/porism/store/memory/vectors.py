@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from porism.store.protocols import UNKNOWN, Ints, Values
+from porism.store.records import UNKNOWN, Ints, Values
 
 SMALLEST = 1e-9  # length of a vector, to divide by
 

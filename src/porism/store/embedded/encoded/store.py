@@ -13,7 +13,7 @@ from porism.analysis.model_texts import EncodedField
 from porism.store.embedded.encoded.nearest import Nearest, open_nearest, search_rows
 from porism.store.embedded.encoded.record import IndexEncoder
 from porism.store.embedded.storage.columns import read_array
-from porism.store.protocols import Hits
+from porism.store.records import Hits
 
 Ints = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]

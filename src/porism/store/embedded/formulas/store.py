@@ -20,7 +20,7 @@ from porism.store.embedded.storage.columns import read_columns
 from porism.store.embedded.storage.key_counts import CountedKeys
 from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex
 from porism.store.embedded.terms.scoring import NO_UNITS, UnitMap
-from porism.store.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
+from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 
 # The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
 BASE_WEIGHT = 0.5

@@ -19,7 +19,7 @@ from porism.store.embedded.storage.records import RecordsReader
 from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
 from porism.store.embedded.terms.scoring import UnitMap
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Vectors
-from porism.store.protocols import UNKNOWN, Filter, Positions, Term, Threads
+from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads
 
 Ints = npt.NDArray[np.int64]
 FILTERS_KEPT = 16

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.store.embedded.terms.dictionary import Dictionary
-from porism.store.protocols import UNKNOWN
+from porism.store.records import UNKNOWN
 
 Ints = npt.NDArray[np.int64]
 

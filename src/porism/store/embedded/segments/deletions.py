@@ -21,7 +21,7 @@ from porism.store.embedded.posts.store import DeletedThreads, EmbeddedPosts
 from porism.store.embedded.storage.columns import HEADERS
 from porism.store.embedded.storage.key_counts import CountedKeys
 from porism.store.embedded.terms.embedded import DeletedTerms
-from porism.store.protocols import UNKNOWN
+from porism.store.records import UNKNOWN
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from porism.compiled import compiled
 from porism.store.embedded.formulas.store import EmbeddedFormulas, inverse_frequency, label_weights
 from porism.store.embedded.segments.rows import RowMap
 from porism.store.embedded.segments.term_index import SegmentedTermIndex
-from porism.store.protocols import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
+from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 
 Labels = npt.NDArray[np.int32]
 

@@ -16,7 +16,7 @@ from porism.compiled import compiled
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.rows import RowMap
 from porism.store.embedded.segments.term_index import SegmentedTermIndex
-from porism.store.protocols import UNKNOWN, Positions, TermRows, Threads
+from porism.store.records import UNKNOWN, Positions, TermRows, Threads
 
 Ints = npt.NDArray[np.int64]
 NO_MAPPING = np.empty(0, np.uint32)

@@ -20,7 +20,7 @@ from porism.store.embedded.terms.embedded import (
     group_terms,
     merge_terms,
 )
-from porism.store.protocols import UNKNOWN, Filter, Hits, Term, TermStatistics
+from porism.store.records import UNKNOWN, Filter, Hits, Term, TermStatistics
 from porism.store.weighting import BM25, BM25Plus, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]

@@ -22,7 +22,7 @@ from porism.integrity import DamageError
 from porism.store.embedded.storage.columns import ArrayWriter, OpenFiles, map_file, read_array
 from porism.store.embedded.storage.integers import get, put
 from porism.store.embedded.storage.rows import FIELD_BITS, FIELD_SHIFT, MOST_COUNT, RowBlock
-from porism.store.protocols import TermRows
+from porism.store.records import TermRows
 
 FILE, STARTS = "threads.rows", "threads.row_start.npy"
 FIX = "build the index again, or restore it from a backup"
