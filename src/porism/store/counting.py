@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
@@ -15,10 +14,10 @@ CALLS = ("statistics", "search", "threads", "formulas", "posts", "locate")
 
 
 class Calls:
-    """How often each method was called; those of content are named `content.uses` and so on."""
+    """The names of the methods that were called, in their order; those of content are named `content.uses` and so on."""
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
+        self._names: list[str] = []
         self._lock = Lock()
 
     def counted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,15 +26,15 @@ class Calls:
         @wraps(method)
         def call(*args: Any, **options: Any) -> Any:
             with self._lock:
-                self._counts[name] += 1
+                self._names.append(name)
             return method(*args, **options)
 
         return call
 
-    def take(self) -> dict[str, int]:
-        """Return the counts since the last time, and begin anew."""
+    def take(self) -> list[str]:
+        """Return the calls since the last time, and begin anew."""
         with self._lock:
-            found, self._counts = dict(self._counts), Counter()
+            found, self._names = self._names, []
         return found
 
 

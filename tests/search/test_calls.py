@@ -1,0 +1,94 @@
+"""How many calls of the store a request makes: the table of docs/reference/store.md, and the limits that it states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from porism.records import Query
+from porism.search.engine import Engine
+from porism.store import open_store
+from porism.store.counting import CountingSnapshot
+from porism.text.render import official_html
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "store.md"
+TYPED = r"proof that $\sqrt{2}$ is irrational"
+QUESTION, ANSWER = 753, 754
+
+
+class Row(NamedTuple):
+    """A row of the table: how many calls a request may make, and which ones it makes."""
+
+    most: int
+    calls: list[str]
+
+
+def documented() -> dict[str, Row]:
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (.+) \|$", PAGE.read_text("utf-8"), re.M)
+    return {name: Row(int(most), re.findall(r"`([\w.]+)`", calls)) for name, most, calls in rows}
+
+
+class Counted:
+    """An engine whose calls are counted, and a whole question of the sample."""
+
+    def __init__(self, index: Path) -> None:
+        snapshot = CountingSnapshot(open_store(index).snapshot())
+        self.calls = snapshot.calls
+        post = snapshot.content.posts_by_id([QUESTION])[QUESTION]
+        self.question = Query(official_html(post.title), official_html(post.body), post.tags)
+        self.engine = Engine(snapshot)
+        self.calls.take()
+
+    def of(self, request: Callable[[Engine], object]) -> list[str]:
+        """Return the calls of a request."""
+        self.calls.take()
+        request(self.engine)
+        return self.calls.take()
+
+
+@pytest.fixture
+def counted(demo: Path) -> Counted:
+    return Counted(demo / "index")
+
+
+def check(row: str, calls: list[str]) -> None:
+    assert len(calls) <= documented()[row].most
+    assert calls == documented()[row].calls
+
+
+def test_a_whole_question_its_second_page_and_an_explanation(counted: Counted) -> None:
+    question = counted.question
+    check("a whole question with formulas, first page", counted.of(lambda engine: engine.search(question)))
+    check("page 2, while the engine has the ranking", counted.of(lambda engine: engine.search(question, offset=10)))
+    explained = counted.of(lambda engine: engine.explain(question, ANSWER))
+    check("an explanation, while the engine has the ranking", explained)
+
+
+@pytest.mark.parametrize(
+    ("row", "request_of"),
+    [
+        ("a typed query with a formula, first page", lambda engine: engine.search(TYPED)),
+        ("the formula tab", lambda engine: engine.formulas("a^2+b^2=c^2")),
+        ("the formula tab, with wildcards", lambda engine: engine.formulas("?x^2+?y^2")),
+        ("a query with a filter", lambda engine: engine.search("triangle $a^2+b^2$ tag:geometry")),
+        ("a query with a phrase and an author", lambda engine: engine.search('"right triangle" $c^2$ user:1')),
+        ("a query with wildcards", lambda engine: engine.search("$?x^2+?y^2=?z^2$ and $a+b=c$ triangles")),
+    ],
+)
+def test_a_request_makes_few_calls(counted: Counted, row: str, request_of: Callable[[Engine], object]) -> None:
+    check(row, counted.of(request_of))
+
+
+def test_several_formulas_with_wildcards_and_a_filter_are_searched_together(counted: Counted) -> None:
+    query = "$?x^2+?y^2=?z^2$ $?a+?b=?b+?a$ $x^2+y^2=1$ tag:geometry"
+    assert len(counted.of(lambda engine: engine.search(query))) <= 9
+
+
+def test_a_misspelt_query_asks_for_all_words_together(counted: Counted) -> None:
+    calls = counted.of(lambda engine: engine.search("infinitly many primse of the form $4n+1$"))
+    assert calls.count("statistics") <= 3
+    assert len(calls) <= 7
