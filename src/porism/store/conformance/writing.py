@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,10 @@ from porism.analysis.schema import FAMILIES, FORMULA, THREAD
 from porism.corpus.sources.raw import RawComment, RawLink, RawUser
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
-from porism.store.conformance.collection import ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS
+from porism.store.conformance.collection import ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, Subject, put
+from porism.store.memory.records import RecordsSource
 from porism.store.protocols import LogPosition, Snapshot, Store
 from porism.store.records import UNKNOWN, Ints, Term, TermQuery, TextQuery
 
@@ -222,6 +224,53 @@ def the_ranking_is_recorded(subject: Subject) -> None:
     assert store.snapshot().learned.ranking == "words 1.5", "a commit lost the factors of ranking"
 
 
+def a_status_tells_the_newest_commit(subject: Subject) -> None:
+    """The status of a store is that of its newest snapshot, and its version differs after a commit."""
+    store = subject.filled(RECORDS)
+    status, version, snapshot = store.status(), store.version(), store.snapshot()
+    assert status.generation == snapshot.info.generation, "the status is of another generation"
+    assert status.fingerprint == snapshot.info.fingerprint, "the status is of other content"
+    assert status.counts["posts"] == len(ALL_IDS), "the status counts other posts"
+    assert store.version() == version, "the version differs though nothing has changed"
+    with store.writer() as writer:
+        writer.delete([61])
+        writer.commit(LogPosition("log", 1))
+    assert store.version() != version, "the version must differ after a commit"
+    assert store.status().log_position == LogPosition("log", 1), "the status has another position of the change log"
+
+
+def maintenance_changes_no_answer(subject: Subject) -> None:
+    """Whatever a store does after many commits, it answers as before, and nothing of it is damaged."""
+    store = subject.filled(RECORDS[: len(RECORDS) // 2])
+    put(store, RECORDS)
+    before = found_in(store.snapshot())
+    store.maintain(everything=True)
+    after = found_in(store.snapshot())
+    assert after.questions == before.questions, "maintenance changed the hits"
+    assert np.allclose(after.scores, before.scores), "maintenance changed the scores"
+    assert not [damage for one in store.verify() for damage in one.damages], "a new store is damaged"
+
+
+def a_store_follows_a_source(subject: Subject) -> None:
+    """Compared with a source, a store adds, replaces and deletes posts; a source that lacks most posts is refused."""
+    store = subject.make()
+    newer = [replace(QUESTIONS[1], title="Zebras"), *QUESTIONS[:1], *QUESTIONS[2:6], *ANSWERS[:5]]
+    for records in (RECORDS, newer):
+        with store.writer() as writer:
+            writer.compare(RecordsSource(records, Path(SOURCE)))
+            writer.commit()
+    snapshot = store.snapshot()
+    assert ids_in(snapshot) == sorted(post.id for post in newer), "other posts are left than the source has"
+    assert snapshot.content.posts_by_id([21])[21].title.plain() == "Zebras", "a changed post was not replaced"
+    refused = False
+    with store.writer() as writer:
+        try:
+            writer.compare(RecordsSource(newer[:1], Path(SOURCE)))
+        except PorismError:
+            refused = True
+    assert refused, "a source that lacks most posts must be refused"
+
+
 def many_threads_read_at_once(subject: Subject) -> None:
     """Several threads that read one snapshot get the answers of one."""
     alone = found_in(subject.snapshot)
@@ -280,6 +329,9 @@ CHECKS = (
     a_snapshot_stays_as_it_is,
     the_position_of_a_log_is_kept,
     the_ranking_is_recorded,
+    a_status_tells_the_newest_commit,
+    maintenance_changes_no_answer,
+    a_store_follows_a_source,
     many_threads_read_at_once,
     a_time_limit_that_is_over_ends_a_call,
     a_snapshot_says_what_it_is,

@@ -54,12 +54,14 @@ def build_contents(records: Records, name: str) -> Contents:
         return _indexed(_empty_collection(name))
     with TemporaryDirectory(prefix="porism-memory-") as folder:
         place = Path(folder)
-        build([RecordsSource(list(records), Path(name))], place / "collection", jobs=1)
+        # Of the first source, so that the collection knows it when a newer state of it is compared.
+        first = Path(next(iter(records.sources.values())))
+        build([RecordsSource(list(records), first)], place / "collection", jobs=1)
         with Collection.open(place / "collection", verify="none") as stored:
             build_index(stored, place / "index")
             manifest = stored.manifest
         connection = _in_memory((place / "collection" / DATABASE).read_bytes())
-        named = ((source, len(name) + 1, number) for number, source in records.sources.items())
+        named = ((source, len(first.resolve().name) + 1, number) for number, source in records.sources.items())
         connection.executemany("UPDATE posts SET source = ? || substr(source, ?) WHERE id = ?", named)
         return _indexed(_opened(connection, name, manifest), place / "index" / "posts")
 
