@@ -18,9 +18,11 @@ from porism.systems.declared.declaration import shipped
 from porism.systems.declared.pipeline import build_declared
 from porism.systems.queries.topic_query import topic_query
 from porism.web.server.app import create_app
+from porism.web.site.settings import Limits, SiteSettings
 from store.stores import SAMPLE, sample_in_memory
 
 QUERY = "proof that $\\sqrt{2}$ is irrational"
+PATIENT = SiteSettings(limits=Limits(seconds=600))
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +32,12 @@ def memory() -> Engine:
 
 
 def test_the_web_application_serves_a_store_in_memory(memory: Engine) -> None:
-    with TestClient(create_app(memory, hosts=["*"]), base_url="http://127.0.0.1") as client:
+    with TestClient(create_app(memory, PATIENT, hosts=["*"]), base_url="http://127.0.0.1") as client:
         found = client.get("/v1/search", params={"q": QUERY, "k": 3}).json()["data"]["hits"]
         assert len(found) == 3
         thread = found[0]["thread_id"]
-        assert client.get(f"/v1/threads/{thread}").json()["data"]["question"]["id"] == thread
-        for path in ("/", "/formulas", f"/threads/{thread}"):
+        assert client.get(f"/v1/threads/{thread}").json()["data"]["question"]["post"]["id"] == thread
+        for path in ("/", "/search", "/stats", f"/threads/{thread}", f"/threads/{thread}/related"):
             answer = client.get(path, params={"q": "a^2+b^2=c^2"})
             assert answer.status_code == 200, path
 
@@ -45,7 +47,7 @@ def test_a_named_system_runs_on_a_store_in_memory(memory: Engine, demo: Path, tm
     query = topic_query(read_topics(SAMPLE / "topics" / "task1.xml")[0], 1)
     found = []
     for number, one in enumerate((memory, porism.open(demo / "index"))):
-        system = build_declared(declaration, SystemContext(one.index, one.content, 1, tmp_path / str(number)))
+        system = build_declared(declaration, SystemContext(one.index, 1, tmp_path / str(number)))
         check_retriever(system)
         found.append([hit.id for hit in system.search(query, 20)])
     assert found[0] == found[1]
@@ -58,8 +60,15 @@ def test_assistants_use_a_store_in_memory(memory: Engine) -> None:
 
     server = make_server(memory)
 
-    async def call() -> Any:
-        return await server.call_tool("search", {"query": QUERY, "k": 3})
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
+        return await server.call_tool(name, arguments)
 
+    hit = memory.search(QUERY, 1).hits[0]
     with anyio.from_thread.start_blocking_portal() as portal:
-        assert portal.call(call)
+        for name, arguments in (
+            ("search", {"query": QUERY, "k": 3}),
+            ("formulas", {"latex": "a^2+b^2=c^2", "k": 3}),
+            ("thread", {"id": hit.thread_id}),
+            ("explain", {"query": QUERY, "id": hit.id}),
+        ):
+            assert portal.call(call, name, arguments), name

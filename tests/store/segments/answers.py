@@ -32,7 +32,7 @@ def answers_of(engine: Engine) -> dict[str, list[Answer]]:
             ("tags", {"kind": "questions", "tags": ("geometry",)}),
             ("accepted", {"accepted": True}),
         ):
-            hits = engine.search(query, k=100, **options).hits  # type: ignore[arg-type]
+            hits = engine.search(query, k=100, **options).hits
             found[f"{name}: {query}"] = [Answer(str(hit.id), hit.score) for hit in hits]
     for latex in (*FORMULAS[:6], "x^2"):
         formulas = [Answer(f"{hit.latex} {hit.use_count}", hit.score) for hit in engine.formulas(latex, k=1000).hits]
