@@ -99,6 +99,9 @@ def test_texts_that_are_numbers_are_read_as_integers(tmp_path: Path) -> None:
     writer.intern(hash_terms(texts), texts)
     writer.save(tmp_path / "numbers")
     assert Dictionary(tmp_path / "numbers").numbers(np.array([2, 0, 1])).tolist() == [9007199254740993, 0, 17]
+    for unknown in (-1, 3):
+        with pytest.raises(IndexError, match="does not have"):
+            Dictionary(tmp_path / "numbers").numbers(np.array([0, unknown]))
 
 
 def test_a_dictionary_grows_beyond_its_first_table() -> None:

@@ -115,6 +115,12 @@ class TermRows(NamedTuple):
     counts: npt.NDArray[np.uint8]
     lengths: npt.NDArray[np.int32]  # of each post, by field
 
+    def distinct(self) -> Ints:
+        """Return the keys of all entries of the posts, ascending, each once. The arrays may hold entries of others."""
+        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        own = [self.keys[start:end] for start, end in spans]
+        return np.unique(np.concatenate(own)).astype(np.int64) if own else np.empty(0, np.int64)
+
     def without(self, post: int, fields: Collection[int]) -> TermRows:
         """Return the same rows without some fields of a post."""
         keys, numbers, counts = self.keys.copy(), self.fields.copy(), self.counts.copy()

@@ -66,7 +66,7 @@ def records_come_with_a_lookup_of_their_terms(subject: Subject) -> None:
     assert batch.lookup.texts("words", known.keys) == texts, "keys of words must lead to their texts"
     found = batch.lookup.documents("words", known.keys).tolist()
     assert found == known.documents.tolist(), "a lookup has other frequencies than the statistics"
-    keys = np.unique(batch.terms[VISUAL_FAMILY].keys).astype(np.int64)
+    keys = batch.terms[VISUAL_FAMILY].distinct()
     numbers = batch.lookup.formulas(keys)
     assert (numbers != UNKNOWN).all(), "every formula of a post must have a number"
     assert len(np.unique(numbers)) == len(keys), "two formulas have the same number"
@@ -168,7 +168,7 @@ def what_is_learned_fits_the_records(subject: Subject) -> None:
     for family, basis in learned.vectors.items():
         threads = subject.snapshot.threads(subject.numbers, [], [family]).vectors[family]
         assert len(threads) == len(subject.numbers), f"{family}: every thread must have a vector"
-        keys = np.unique(subject.all_threads([family]).terms[family].keys).astype(np.int64)
+        keys = subject.all_threads([family]).terms[family].distinct()
         query = basis.query(keys, np.ones(len(keys), np.float32))
         assert query.shape == threads.shape[1:], f"{family}: vectors of queries and threads differ in length"
         nothing = basis.query(np.empty(0, np.int64), np.empty(0, np.float32))

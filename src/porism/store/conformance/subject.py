@@ -65,7 +65,7 @@ class Subject:
     def formula_numbers(self) -> Ints:
         """The numbers of all distinct formulas that posts name."""
         batch = self.snapshot.threads(self.numbers, ["formula"])
-        found = batch.lookup.formulas(np.unique(batch.terms["formula"].keys).astype(np.int64))
+        found = batch.lookup.formulas(batch.terms["formula"].distinct())
         return np.unique(found[found >= 0])
 
     def all_threads(self, families: Iterable[str]) -> Threads:

@@ -204,6 +204,8 @@ class Dictionary:
     def numbers(self, ids: Ids) -> Ids:
         """Return the texts of ids, which are decimal numbers, as integers."""
         values = np.zeros(len(ids), np.int64)
+        if len(ids) and not 0 <= ids.min() <= ids.max() < len(self):  # the compiled loop checks nothing
+            raise IndexError("an id that this dictionary does not have")
         if self._stored_texts is not None:
             _parse_decimals(*self._stored_texts, ids, values)
         return values
