@@ -10,8 +10,8 @@ import pytest
 
 from formula_indexes import FormulaIndex
 from porism.formula.binary import unpack
-from porism.search.formulas.batch import FormulaBatch, make_batch
-from porism.search.formulas.candidates import Candidates
+from porism.search.formulas.batch import FormulaBatch, make_batches
+from porism.search.formulas.candidates import Candidates, FoundFormulas
 from porism.search.formulas.features import FEATURES, WEIGHTS, FormulaFeature, compute_features
 
 LATEX = [
@@ -52,7 +52,8 @@ def repacked(batch: FormulaBatch) -> FormulaBatch:
 def test_a_packed_batch_scores_as_the_mapped_columns(index: FormulaIndex, query: str) -> None:
     numbers = np.array([0, 3, 5, 6], np.int64)
     found = index.snapshot.formulas(numbers)
-    batch = make_batch(Candidates(numbers, np.full(4, 0.5)), {3: "renamed", 6: "written"}, found)
+    own = FoundFormulas({3: "renamed", 6: "written"}, [], Candidates(numbers, np.full(4, 0.5)))
+    batch = make_batches([own], found)[0]
     context = index.searcher.analyse(query)
     expected = compute_features(context, batch)
     assert (compute_features(context, repacked(batch)) == expected).all()
