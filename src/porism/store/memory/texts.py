@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from porism.corpus.sources.documents.plain import BLANK, LONGEST_TITLE, paragraph_html
 from porism.corpus.sources.raw import RawPost
 
-SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
+SENTENCE_END = re.compile(r"[.?!](?=\s|$)")
 HEADING = re.compile(r"#{1,6}[ \t]+")
 
 
@@ -31,7 +31,8 @@ def split_title(text: str) -> tuple[str, str]:
     first, _, rest = text.partition("\n")
     if rest.strip() and len(first) <= LONGEST_TITLE:
         return HEADING.sub("", first, 1).strip(), rest.strip()
-    ends = (match.end() for match in SENTENCE.finditer(first) if is_title(first[: match.end()]))
+    possible = (match.end() for match in SENTENCE_END.finditer(first, 0, LONGEST_TITLE + 1))
+    ends = (end for end in possible if is_title(first[:end]))
     return first[: next(ends, len(first) if is_title(first) else _cut(first))].rstrip(), text
 
 
