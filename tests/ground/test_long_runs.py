@@ -12,6 +12,7 @@ from porism.search.generation.citations import CITATION
 from porism.search.reading.box import read_box
 from porism.search.reading.runs import _OPERATOR, _WORD_WITH_POINTS
 from porism.search.reading.wording import _EDGES
+from porism.store.memory.texts import split_title
 from porism.systems.dprl.amr import _GRAPH
 from porism.text.entities import decode_latex
 from porism.text.render import terminal_text
@@ -70,3 +71,8 @@ def test_signs_of_an_address_in_a_query() -> None:
 
 def test_roles_of_a_graph() -> None:
     assert _GRAPH.findall(":" * MANY + '(a / sum :op1 "x")') == [("sum", ""), ("", '"x"')]
+
+
+def test_a_long_first_line_of_a_text_in_memory() -> None:
+    title, body = split_title("a." * MANY)
+    assert (title, body) == ("", "a." * MANY)
