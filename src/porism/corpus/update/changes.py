@@ -69,6 +69,29 @@ class Changes:
             self.deleted_links.add(key)
 
 
+class PendingChanges:
+    """The changes that the next commit of a writer makes."""
+
+    def __init__(self) -> None:
+        self.changes = Changes()
+
+    def put(self, records: Iterable[Record]) -> None:
+        """Add posts, comments, links and users; a record replaces the one with its id."""
+        self.changes.put(records)
+
+    def delete(self, posts: Iterable[int]) -> None:
+        """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
+        self.changes.delete(posts)
+
+    def delete_comments(self, comments: Iterable[int]) -> None:
+        """Delete comments. Unknown ids are ignored."""
+        self.changes.delete_comments(comments)
+
+    def delete_links(self, links: Iterable[RawLink]) -> None:
+        """Delete links between questions."""
+        self.changes.delete_links(links)
+
+
 def _check_form(form: str, where: str) -> None:
     if form.startswith("placed"):
         fix = "build the collection again from its sources"

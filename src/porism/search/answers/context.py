@@ -99,7 +99,7 @@ class QueryContext:
         return self.index.snapshot.learned.vectors[family].query(terms.keys, terms.weights)
 
     def idf(self, documents: Ints) -> Values:
-        """Return the inverse document frequencies of terms that so many threads contain."""
+        """Return the inverse document frequency of each term, given its number of threads."""
         return np.asarray(
             lucene_idf(self.index.snapshot.info.count("thread"), documents.astype(np.float64)), np.float32
         )

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import Any, NamedTuple
 
-from porism.corpus.sources.raw import Dropped, RawLink, Record, Source
-from porism.corpus.update.changes import Changes
+from porism.corpus.sources.raw import Dropped, Record, Source
+from porism.corpus.update.changes import Changes, PendingChanges
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.corpus.update.sources import compare_source
 from porism.integrity import StoredFile, Verification
@@ -122,14 +122,14 @@ class MemoryStore:
         return LocalSnapshot(info, learned, collection, documents, formulas)
 
 
-class MemoryWriter:
+class MemoryWriter(PendingChanges):
     """Changes a store in memory. Use it in a `with` statement; changes that are not committed are dropped."""
 
     def __init__(self, store: MemoryStore, source: str, wait: float) -> None:
+        super().__init__()
         self._store = store
         self.source = source
         self._wait = wait
-        self.changes = Changes()
 
     def __enter__(self) -> MemoryWriter:
         if not self._store._lock.acquire(timeout=self._wait):
@@ -144,22 +144,6 @@ class MemoryWriter:
     def log_position(self) -> LogPosition:
         """The last record of a change log that the store has."""
         return self._store._state.position
-
-    def put(self, records: Iterable[Record]) -> None:
-        """Add posts, comments, links and users; a record replaces the one with its id."""
-        self.changes.put(records)
-
-    def delete(self, posts: Iterable[int]) -> None:
-        """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
-        self.changes.delete(posts)
-
-    def delete_comments(self, comments: Iterable[int]) -> None:
-        """Delete comments. Unknown ids are ignored."""
-        self.changes.delete_comments(comments)
-
-    def delete_links(self, links: Iterable[RawLink]) -> None:
-        """Delete links between questions."""
-        self.changes.delete_links(links)
 
     def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
         """Prepare the changes that bring the store to the state of a source; return what of the source is left out."""

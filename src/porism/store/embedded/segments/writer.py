@@ -18,9 +18,9 @@ from types import TracebackType
 
 import numpy as np
 
-from porism.corpus.sources.raw import Dropped, RawLink, Record, Source
+from porism.corpus.sources.raw import Dropped, Source
 from porism.corpus.store.collection import Collection, part_folders
-from porism.corpus.update.changes import Changes
+from porism.corpus.update.changes import Changes, PendingChanges
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.corpus.update.sources import compare_source
 from porism.files import sync_folder
@@ -55,7 +55,7 @@ SYNC_THREADS = 16
 MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
 
 
-class IndexWriter:
+class IndexWriter(PendingChanges):
     """Changes an index. Use it in a `with` statement; changes that are not committed are dropped.
 
     with IndexWriter("index") as writer:
@@ -66,10 +66,10 @@ class IndexWriter:
 
     def __init__(self, index: str | Path, source: str = "update", *, wait: float = 0.0) -> None:
         """Open an index to change it. New posts name `source` as their origin. `wait`: seconds to wait for another writer."""
+        super().__init__()
         self.index = Path(index)
         self._wait = wait
         self.source = source
-        self.changes = Changes()
         self._stack = ExitStack()
 
     def __enter__(self) -> IndexWriter:
@@ -84,22 +84,6 @@ class IndexWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-
-    def put(self, records: Iterable[Record]) -> None:
-        """Add posts, comments, links and users; a record replaces the one with its id."""
-        self.changes.put(records)
-
-    def delete(self, posts: Iterable[int]) -> None:
-        """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
-        self.changes.delete(posts)
-
-    def delete_comments(self, comments: Iterable[int]) -> None:
-        """Delete comments. Unknown ids are ignored."""
-        self.changes.delete_comments(comments)
-
-    def delete_links(self, links: Iterable[RawLink]) -> None:
-        """Delete links between questions."""
-        self.changes.delete_links(links)
 
     def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
         """Prepare the changes that bring the index to the state of a source; return what of the source is left out."""
