@@ -22,8 +22,7 @@ from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, local_tok
 from porism.evaluate.task3.similarity import Encoder, local_encoder, similarity
 from porism.store import open_content
 from porism.systems.declared.declaration import find_declaration, shipped
-from porism.systems.declared.pipeline import is_runnable
-from porism.systems.loading import DEFAULT
+from porism.systems.declared.pipeline import is_runnable, used_models
 from porism.systems.runs.run import RunOptions, make_run
 from porism.text.render import official_html
 
@@ -52,7 +51,7 @@ def main() -> None:
     models = dict.fromkeys(KINDS, MODEL)
     if "PORISM_BENCH_CAUSAL" in os.environ:
         models["causal"] = os.environ["PORISM_BENCH_CAUSAL"]
-    names = [DEFAULT, *(one.name for one in shipped() if one.task == 3 and is_runnable(one, models))]
+    names = [one.name for one in shipped() if one.task == 3 and is_runnable(one, models)]
     if os.environ.get("PORISM_ENDPOINT"):
         names.append(BASELINE)
     names = os.environ.get("PORISM_BENCH_SYSTEMS", "").split() or names
@@ -67,7 +66,7 @@ def row(name: str, index: Path, models: Mapping[str, str], measures: Measures, f
     """Make the run of a system and return its row."""
     out = folder / "run.tsv"
     overrides = {use: BRIEF[use] for use in _parts(name) if use in BRIEF}
-    given = {} if name in (DEFAULT, BASELINE) else models
+    given = {} if name == BASELINE else used_models(find_declaration(name, 3), {}, models)
     options = RunOptions(name, overrides=overrides, cache=index.parent / "task3-cache", models=given)
     try:
         record = make_run(index, read_topics(SAMPLE / "topics/task1.xml"), 3, out, options)
@@ -80,7 +79,7 @@ def row(name: str, index: Path, models: Mapping[str, str], measures: Measures, f
 
 
 def _parts(name: str) -> list[str]:
-    return [] if name == DEFAULT else [part.use for part in find_declaration(name, 3).parts]
+    return [part.use for part in find_declaration(name, 3).parts]
 
 
 class Measures:

@@ -1,6 +1,7 @@
 """Write the generated pages of the reference (`make docs`). A test fails if a page is not up to date.
 
-The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from their table.
+The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from their table, the drawings of systems
+from their declarations.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 REFERENCE = Path(__file__).parent / "reference"
+DRAWINGS = Path(__file__).parent / "images" / "systems"
 WIDTH = "100"
 
 
@@ -67,6 +69,14 @@ def settings_page() -> str:
     return reference_page()
 
 
+def drawings() -> dict[str, str]:
+    """Return the drawing of every named system that has parts, by the name of its file."""
+    from porism.systems.declared.declaration import shipped
+    from porism.systems.declared.drawing import drawing, file_name
+
+    return {file_name(one): drawing(one) for one in shipped() if one.parts}
+
+
 PAGES = {"commands.md": commands_page, "api.md": api_page, "settings.md": settings_page}
 
 
@@ -75,6 +85,9 @@ def main() -> int:
     REFERENCE.mkdir(exist_ok=True)
     for name, make in PAGES.items():
         (REFERENCE / name).write_text(make())
+    DRAWINGS.mkdir(parents=True, exist_ok=True)
+    for name, text in drawings().items():
+        (DRAWINGS / name).write_text(text)
     return 0
 
 

@@ -30,3 +30,7 @@ class ArgumentTypeError(PorismError, TypeError):
 
 class ArgumentValueError(PorismError, ValueError):
     """An argument of the Python API has the right type but an impossible value; also a `ValueError`."""
+
+
+class MissingModelError(PorismError):
+    """A system needs a model that is not at hand."""

@@ -43,7 +43,6 @@ except ImportError:
 QUERY_COLUMNS = ("qid", "query")
 RESULT_COLUMNS = ("docno", "score", "rank")
 DEPTH = 1000
-RERANK_DEPTH = 100_000  # hits that a re-ranker compares its documents with
 
 
 class PorismTransformer(Transformer):  # type: ignore[misc]
@@ -74,15 +73,14 @@ class PorismTransformer(Transformer):  # type: ignore[misc]
         return DataFrame(rows, columns=[*kept, *RESULT_COLUMNS])
 
     def _ranking(self, qid: str, query: str, documents: set[str] | None) -> Sequence[tuple[str, float]]:
-        """Return documents with scores. Documents to re-rank that the system does not find follow with score 0, in the order of their ids."""
-        hits = self.retriever.search(self._query(qid, query), RERANK_DEPTH if documents is not None else self.k)
-        found = [(str(hit.id), hit.score) for hit in hits]
+        """Return documents with scores. Documents to re-rank are scored, those that are no posts of the index follow last."""
+        read = self._query(qid, query)
         if documents is None:
-            return found[: self.k]
-        ranked = [(docno, score) for docno, score in found if docno in documents]
-        least = min([score for _, score in ranked], default=0.0)
-        missing = sorted(documents - {docno for docno, _ in ranked})
-        return [*ranked, *((docno, min(0.0, least)) for docno in missing)]
+            return [(str(hit.id), hit.score) for hit in self.retriever.search(read, self.k)]
+        numbers = sorted(int(docno) for docno in documents if docno.isdecimal())
+        ranked = [(str(hit.id), hit.score) for hit in self.retriever.score(read, numbers)]
+        least = min([0.0, *(score for _, score in ranked)])
+        return [*ranked, *((docno, least) for docno in sorted(documents - {docno for docno, _ in ranked}))]
 
     def _query(self, qid: str, query: str) -> ReadQuery:
         topic = self.topics.get(qid)

@@ -10,7 +10,7 @@ import pytest
 import porism
 from porism.search.answers import reranker
 from porism.search.answers.candidates import ThreadCandidates
-from porism.search.answers.context import Contexts
+from porism.search.answers.context import Contexts, QueryContext
 from porism.search.answers.model import load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
@@ -28,7 +28,7 @@ def engine(demo: Path) -> Engine:
 
 def parts(engine: Engine, kind: Kind) -> tuple[ThreadCandidates, FeatureReranker]:
     contexts = Contexts(engine.index)
-    return ThreadCandidates(contexts), FeatureReranker(contexts, load_model(), kind)
+    return ThreadCandidates(contexts), FeatureReranker(engine.index, load_model(), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,7 +40,7 @@ def test_only_the_best_candidates_and_a_sample_are_fetched(
     find, rank = parts(engine, kind)
     found = find.find(QUERY, rank.depth)
     threads = rank.choose(found)
-    scored = rank.score(QUERY, threads)
+    scored = rank.score_threads(QueryContext(QUERY, engine.index), threads)
     assert len(found) > 8
     assert (len(threads.ranked), len(threads.sample)) == (5, 3)
     assert len(threads.sample) * threads.sample_weight == pytest.approx(len(found) - 5)
@@ -57,7 +57,7 @@ def test_a_sample_of_all_candidates_gives_the_exact_deviations(engine: Engine, m
     for ranked, sampled in ((10_000, 1), (30, 10_000)):
         monkeypatch.setattr(reranker, "RERANKED", ranked)
         monkeypatch.setattr(reranker, "SAMPLED", sampled)
-        table = rank.score(QUERY, rank.choose(found)).table
+        table = rank.score_threads(QueryContext(QUERY, engine.index), rank.choose(found)).table
         factors.append(table.scales("answers", engine.snapshot.info.count("answer")))
     assert factors[1] == pytest.approx(factors[0], rel=1e-4)
 
@@ -70,12 +70,12 @@ def test_a_bounded_number_of_formulas_is_compared(engine: Engine, monkeypatch: p
         compared.append(len(keys))
         return compare(query, keys, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("porism.search.answers.context.compare_formulas", recorded)
+    monkeypatch.setattr("porism.search.features.formula_overlap.compare_formulas", recorded)
     find, rank = parts(engine, "answers")
     threads = rank.choose(find.find(QUERY, rank.depth))
-    rank.score(QUERY, threads)
-    monkeypatch.setattr(reranker, "THREADS_COMPARED", 3)
-    rank.score(QUERY, threads)
+    rank.score_threads(QueryContext(QUERY, engine.index), threads)
+    monkeypatch.setattr("porism.search.features.formula_overlap.THREADS_COMPARED", 3)
+    rank.score_threads(QueryContext(QUERY, engine.index), threads)
     assert 0 < compared[1] < compared[0]
 
 

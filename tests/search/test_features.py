@@ -119,7 +119,7 @@ def test_feedback_terms_are_what_several_of_the_best_threads_share(engine: Engin
 def test_feedback_names_its_strongest_words_first(engine: Engine) -> None:
     batch = batch_of(engine, QUERIES[0], "questions")
     feature = next(one for one in all_features() if one.name == "feedback.words")
-    terms = batch.context.feedback["words"]
+    terms = batch.context.prepared["feedback"]["words"]
     strongest = [terms.texts[at] for at in np.argsort(-terms.scores, kind="stable")[:10].tolist()]
     assert feature.describe(batch).endswith(": " + ", ".join(strongest))
 

@@ -117,9 +117,9 @@ def test_a_thread_that_the_query_names_gets_no_feedback(demo: Path) -> None:
     post = next(iter(engine.content.posts("question")))
     named = engine.features(engine.read(post.title.plain()), "questions")
     assert named.values["name.title"].max() == np.float32(named.batch.context.best_match)
-    assert not named.batch.context.feedback
+    assert not named.batch.context.prepared["feedback"]
     other = engine.features(engine.read("an integral of some function"), "questions")
-    assert other.batch.context.feedback
+    assert other.batch.context.prepared["feedback"]
 
 
 def test_known_items_of_a_file_become_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

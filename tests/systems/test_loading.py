@@ -12,6 +12,7 @@ import pytest
 import porism
 from porism.errors import PorismError
 from porism.search.engine import Engine
+from porism.systems.declared.context import SystemContext
 from porism.systems.loading import load_system
 
 OWN = '''
@@ -54,12 +55,16 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def context(engine: Engine, folder: Path) -> SystemContext:
+    return SystemContext(engine.index, 1, folder / "cache")
+
+
 def test_a_class_of_the_users_own_is_a_system(engine: Engine, own: Path) -> None:
-    assert type(load_system("my_systems:Newest", engine.index)).__name__ == "Newest"
+    assert repr(load_system("my_systems:Newest", context(engine, own))) == "Newest()"
 
 
 def test_a_function_that_returns_a_retriever_is_a_system(engine: Engine, own: Path) -> None:
-    assert type(load_system("my_systems:newest", engine.index)).__name__ == "Newest"
+    assert repr(load_system("my_systems:newest", context(engine, own))) == "Newest()"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_a_function_that_returns_a_retriever_is_a_system(engine: Engine, own: Pa
 )
 def test_an_unknown_system_is_reported(engine: Engine, own: Path, name: str, message: str) -> None:
     with pytest.raises(PorismError) as caught:
-        load_system(name, engine.index)
+        load_system(name, context(engine, own))
     assert str(caught.value).startswith(message)
 
 

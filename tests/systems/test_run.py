@@ -54,7 +54,7 @@ def test_porism_run_reads_a_fitted_model(demo: Path, tmp_path: Path) -> None:
 def test_formula_search_takes_no_model(demo: Path, tmp_path: Path, words_alone: Path) -> None:
     with pytest.raises(PorismError) as caught:
         run_topics(demo / "index", (), 2, tmp_path / "run.tsv", model=words_alone)
-    assert str(caught.value) == "only Task 1 of the system porism takes a model\n  fix: leave --model out"
+    assert str(caught.value) == "porism has no weights in Task 2\n  fix: leave --model out"
 
 
 def test_a_file_that_is_no_model_is_reported(demo: Path, tmp_path: Path) -> None:
@@ -62,7 +62,9 @@ def test_a_file_that_is_no_model_is_reported(demo: Path, tmp_path: Path) -> None
     path.write_text("[answers]\n")
     with pytest.raises(PorismError) as caught:
         run_topics(demo / "index", (), 1, tmp_path / "run.tsv", model=path)
-    assert str(caught.value) == (f"{path}: has no table for answers or questions\n  fix: make a new one: porism train")
+    assert str(caught.value) == (
+        f"porism, part feature_reranker: {path}: has no table for answers or questions\n  fix: make a new one: porism train"
+    )
 
 
 def test_every_process_writes_the_same_run(demo: Path, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     show.add_argument("name", metavar="NAME", help="team/run, the run alone where it is unambiguous, or FILE.toml:NAME")
     show.add_argument("--task", type=int, choices=(1, 2, 3), help="the task, for a name of two tasks (default: both)")
+    show.add_argument("--svg", action="store_true", help="draw the pipeline, as SVG")
     verify = actions.add_parser(
         "verify",
         help="run all systems on the test sets and compare every figure with the stored one",
@@ -70,10 +71,10 @@ def run(args: argparse.Namespace) -> int:
     """List the systems, or do an action."""
     if args.action in ("verify", "fuse"):
         return verify_systems(args) if args.action == "verify" else fuse_systems(args)
-    from porism.systems.declared.describe import described, system_lines, system_table
+    from porism.systems.declared.describe import described, drawn, system_lines, system_table
 
     if args.action == "show":
-        sys.stdout.write(described(args.name, args.task))
+        sys.stdout.write(drawn(args.name, args.task) if args.svg else described(args.name, args.task))
     else:
         sys.stdout.write(system_lines() if args.json else system_table())
     return 0

@@ -53,6 +53,17 @@ def convex(rankings: Sequence[ScoredIds], weights: Weights = None, k: float = RR
     return comb_sum(rankings, [weight / sum(given) for weight in given])
 
 
+def weighted_sum(rankings: Sequence[ScoredIds], weights: Weights = None, if_equal: float | None = None) -> ScoredIds:
+    """Sum the scores, each ranking scaled to 0..1. If all scores of a ranking are equal, they become `if_equal`, or stay as they are with None."""
+    points = [_min_max(ranking.scores, ranking.scores if if_equal is None else if_equal) for ranking in rankings]
+    return _plain_sum(rankings, points, weights)
+
+
+def raw_sum(rankings: Sequence[ScoredIds], weights: Weights = None) -> ScoredIds:
+    """Sum the scores as they are."""
+    return _plain_sum(rankings, [ranking.scores for ranking in rankings], weights)
+
+
 FUSIONS: dict[str, Fusion] = {
     "rrf": rrf,
     "score-rrf": score_rrf,
@@ -66,10 +77,10 @@ def _ranks(ranking: ScoredIds) -> Scores:
     return np.arange(1, len(ranking.ids) + 1, dtype=np.float64)
 
 
-def _min_max(scores: Scores) -> Scores:
-    """Scale scores to 0..1 by the lowest and the highest; equal scores become 1."""
+def _min_max(scores: Scores, if_equal: float | Scores = 1.0) -> Scores:
+    """Scale scores to 0..1 by the lowest and the highest; equal scores become `if_equal`."""
     if not len(scores) or scores.max() == scores.min():
-        return np.ones(len(scores))
+        return np.broadcast_to(np.asarray(if_equal, np.float64), len(scores))
     scaled: Scores = (scores - scores.min()) / (scores.max() - scores.min())
     return scaled
 
@@ -96,3 +107,15 @@ def _fuse(
     totals = (sums + errors) * holders if times_rankings else sums + errors
     order = np.lexsort((ids, -totals))
     return ScoredIds(ids[order], totals[order])
+
+
+def _plain_sum(rankings: Sequence[ScoredIds], points: Sequence[Scores], weights: Weights) -> ScoredIds:
+    """Sum the weighted points of each id without keeping what is lost to rounding, as the original programs do."""
+    ids, position = np.unique(np.concatenate([one.ids for one in rankings]), return_inverse=True)
+    sums = np.zeros(len(ids))
+    start = 0
+    for number, values in enumerate(points):
+        sums[position[start : start + len(values)]] += values if weights is None else weights[number] * values
+        start += len(values)
+    order = np.argsort(-sums, kind="stable")
+    return ScoredIds(ids[order], sums[order])

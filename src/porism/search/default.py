@@ -1,8 +1,10 @@
-"""The system named `porism`: candidates from four searches, re-ranked by features. Its parts are open to every other system."""
+"""The default engine as parts of a pipeline: candidates from five searches, re-ranked by features. `systems.toml` declares it as the system
+`porism`; its parts are open to every other system."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
 
 from porism.search.answers.candidates import ThreadCandidates
 from porism.search.answers.context import Contexts
@@ -10,36 +12,59 @@ from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.features.feature import Kind
 from porism.search.formulas.retriever import FormulaRetriever
+from porism.search.formulas.searcher import Mode
 from porism.search.index import Index
-from porism.search.query import ReadQuery
-from porism.search.retriever import Ranking, Retriever
+from porism.search.retriever import Pipeline
+from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting
 
+WEIGHTINGS: dict[str, TfIdfWeighting] = {"BM25": BM25(), "BM25+": BM25Plus(), "TF-IDF": TfIdf()}
 RUN_DEPTH = 1_000  # threads that are ranked for a run, which has up to 1,000 answers a topic; pages show the first few
 
 
-@dataclass(frozen=True, repr=False)
-class DefaultRetriever(Retriever):
-    """Candidates re-ranked by features. Threads pass between the two by their numbers, which no other retriever knows."""
+class PartContext(Protocol):
+    """What the factories read of the context of a system."""
 
-    candidates: ThreadCandidates
-    reranker: FeatureReranker
+    @property
+    def index(self) -> Index:
+        """The opened index."""
+        ...
 
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k answers or questions."""
-        threads = self.reranker.choose(self.candidates.find(query, self.reranker.depth))
-        return self.reranker.score(query, threads).ranking(self.reranker.kind).top(k)
-
-    def __repr__(self) -> str:
-        return f"{self.candidates} >> {self.reranker}"
+    @property
+    def kind(self) -> Kind:
+        """What is searched."""
+        ...
 
 
-def porism(index: Index, kind: Kind = "answers", model: Model | None = None) -> Retriever:
+def thread_candidates(
+    context: PartContext, weighting: Literal["BM25", "BM25+", "TF-IDF"] = "BM25", encoded: bool = False
+) -> ThreadCandidates:
+    """Threads of five searches, fused by reciprocal ranks. The re-ranker uses the same weighting; `encoded` adds vectors of posts as a source."""
+    return ThreadCandidates(Contexts(context.index, WEIGHTINGS[weighting]), encoded=encoded)
+
+
+def feature_reranker(
+    context: PartContext,
+    find: Literal["", "answers", "questions"] = "",
+    model: str = "",
+    ranked: int = RUN_DEPTH,
+) -> FeatureReranker:
+    """Answers, or questions, of threads by the weighted sum of features. `find` is by default what the topics ask for; `model` is a file of
+    `porism train`; `ranked` the number of threads."""
+    fitted = load_model(Path(model) if model else None).adapted(context.index.adaptation)
+    return FeatureReranker(context.index, fitted, find or context.kind, ranked)
+
+
+def formula_search(context: PartContext, mode: Mode = "similar") -> FormulaRetriever:
+    """Distinct formulas for the first formula of the query."""
+    return FormulaRetriever(context.index.formulas, mode)
+
+
+def porism(index: Index, kind: Kind = "answers", model: Model | None = None) -> Pipeline:
     """Return the default engine as a retriever of answers or questions."""
-    contexts = Contexts(index)
     fitted = (model or load_model()).adapted(index.adaptation)
-    return DefaultRetriever(ThreadCandidates(contexts), FeatureReranker(contexts, fitted, kind, RUN_DEPTH))
+    return ThreadCandidates(Contexts(index)) >> FeatureReranker(index, fitted, kind, RUN_DEPTH)
 
 
-def porism_formulas(index: Index) -> Retriever:
+def porism_formulas(index: Index) -> FormulaRetriever:
     """Return the default engine as a retriever of formulas."""
     return FormulaRetriever(index.formulas)

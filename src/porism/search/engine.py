@@ -15,14 +15,13 @@ from cachetools import LRUCache
 
 from porism.corpus.content import Content
 from porism.deadline import check
-from porism.errors import PorismError
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
 from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
-from porism.search.answers.context import Candidate, Contexts
-from porism.search.answers.explain import Explainer
+from porism.search.answers.context import DEFAULT, Contexts
+from porism.search.answers.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
 from porism.search.answers.model import Model, load_model
-from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, RankedQuery, ScoredQuery
+from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
 from porism.search.arguments import (
     check_choice,
     check_flag,
@@ -52,7 +51,8 @@ from porism.search.retriever import Ranking
 from porism.search.suggestions import suggestions
 from porism.store import explained, open_store
 from porism.store.protocols import Snapshot, Store
-from porism.store.records import UNKNOWN, Filter, StoredPost, TextQuery
+from porism.store.records import Filter, StoredPost, TextQuery
+from porism.store.weighting import TfIdfWeighting
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions
@@ -61,7 +61,6 @@ if TYPE_CHECKING:  # a search needs none of them, and a command should start soo
 
 MAX_READ = 1000  # best hits that are compared with phrases, excluded words and authors
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
-MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -82,21 +81,28 @@ class Engine:
     """An opened index. Many threads may use it at once."""
 
     def __init__(
-        self, snapshot: Snapshot, model: Model | None = None, store: Store | None = None, *, adapt: bool = True
+        self,
+        snapshot: Snapshot,
+        model: Model | None = None,
+        store: Store | None = None,
+        *,
+        adapt: bool = True,
+        weighting: TfIdfWeighting = DEFAULT,
     ) -> None:
         """`store` is where the snapshot comes from, so that the engine can be refreshed. Without `adapt`, the factors of ranking that the
-        collection chose do not count."""
+        collection chose do not count. `weighting` is how terms of posts are weighed."""
         self.store = store
         self.snapshot = snapshot
         self.index = index = Index(snapshot)
         self.model = model = model or load_model()
         self.endpoint: Endpoint | None = None
         self.name = snapshot.info.name
-        contexts = self._contexts = Contexts(index)
+        contexts = self._contexts = Contexts(index, weighting)
         self._candidates = ThreadCandidates(contexts)
         adapted = model.adapted(index.adaptation) if adapt else model
-        self._rerankers = {kind: FeatureReranker(contexts, adapted, kind) for kind in KINDS}
-        self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], RankedQuery] = LRUCache(QUERIES_KEPT)
+        self._rerankers = {kind: FeatureReranker(index, adapted, kind) for kind in KINDS}
+        self.pipelines = {kind: self._candidates >> reranker for kind, reranker in self._rerankers.items()}
+        self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], ScoredRanking] = LRUCache(QUERIES_KEPT)
         self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
         self._matching: LRUCache[ReadQuery, QueryMatches] = LRUCache(QUERIES_KEPT)
         self.cache_counts = CacheCounts()
@@ -176,7 +182,8 @@ class Engine:
             check_flag(accepted, "search", "accepted") or box.accepted,
         )
         shown = self.ranked(read, kind, allow)
-        ranking, context = shown.ranking, shown.scoring.context
+        ranking: Ranking = shown
+        context = shown.scoring.context
         if box.restricts_text:
             ranking = self._restricted(read, kind, allow, box)
         grouped = check_flag(group, "search", "group")
@@ -198,17 +205,22 @@ class Engine:
     @_explain_damage
     def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> Ranking:
         """Return all hits of a query, best first."""
-        return self.ranked(query, kind, allow).ranking
+        return self.ranked(query, kind, allow)
 
     @_explain_damage
     def score(self, query: ReadQuery, kind: Kind, hidden: HiddenText | None = None) -> ScoredQuery:
         """Find and score the candidates of a query; for an example, without the text of the right thread that would tell it."""
+        return self._scored(query, kind, hidden=hidden)
+
+    def _scored(
+        self, query: ReadQuery, kind: Kind, *, every: bool = False, hidden: HiddenText | None = None
+    ) -> ScoredQuery:
         reranker = self._rerankers[kind]
         threads = reranker.choose(self._candidates.find(query, MOST_THREADS), hidden)
-        return reranker.score(query, threads, hidden=hidden)
+        return reranker.score_threads(self._contexts.of(query), threads, every=every, hidden=hidden)
 
     @_explain_damage
-    def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> RankedQuery:
+    def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> ScoredRanking:
         """Rank the candidates of a query that a filter allows, or return them as they were ranked a moment ago."""
         key = (query, kind, allow or None)
         with self._lock:
@@ -218,9 +230,11 @@ class Engine:
             return known
         if allow:
             return self._keep(key, self._filtered(query, kind, allow))
-        return self._keep(key, self.score(query, kind).ranked(kind))
+        found = self.pipelines[kind].rank(query)
+        assert isinstance(found, ScoredRanking)
+        return self._keep(key, found)
 
-    def _keep(self, key: tuple[ReadQuery, Kind, Filter | None], ranked: RankedQuery) -> RankedQuery:
+    def _keep(self, key: tuple[ReadQuery, Kind, Filter | None], ranked: ScoredRanking) -> ScoredRanking:
         if ranked.scoring.context.unmatched:  # for lack of time: the next time may be better
             self._contexts.forget(key[0])
             return ranked
@@ -231,10 +245,9 @@ class Engine:
     @_explain_damage
     def features(self, query: ReadQuery, kind: Kind) -> FeatureTable:
         """Compute every feature of the candidates of a query, also those without a weight: what training needs."""
-        reranker = self._rerankers[kind]
-        return reranker.score(query, reranker.choose(self._candidates.find(query, MOST_THREADS)), every=True).table
+        return self._scored(query, kind, every=True).table
 
-    def _filtered(self, query: ReadQuery, kind: Kind, allow: Filter) -> RankedQuery:
+    def _filtered(self, query: ReadQuery, kind: Kind, allow: Filter) -> ScoredRanking:
         """Rank the candidates that a filter allows. The filter decides which posts are compared, not how they score."""
         reranker, key = self._rerankers[kind], (query, kind, None)
         with self._lock:
@@ -242,8 +255,9 @@ class Engine:
         filters = (allow,) if whole else (allow, None)
         found, *every = self._candidates.find_all(query, MOST_THREADS, filters)
         if whole is None:
-            whole = self._keep(key, reranker.score(query, reranker.choose(every[0])).ranked(kind))
-        return reranker.score_more(whole.scoring, reranker.choose(found).ranked).ranked(kind, allow)
+            scored = reranker.score_threads(self._contexts.of(query), reranker.choose(every[0]))
+            whole = self._keep(key, scored.ranking(kind))
+        return reranker.score_more(whole.scoring, reranker.choose(found).ranked).ranking(kind, allow)
 
     def _restricted(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
         """Return the hits that the phrases, excluded words and authors of a query allow, or those of a moment ago."""
@@ -276,21 +290,10 @@ class Engine:
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Explain the score of a post for a query; the parts sum to the score."""
         read = self.read(check_query(query, "explain"))
-        found = self.snapshot.locate(np.array([check_integer(id, "explain", "id", example=754)]))
-        thread, position = int(found.threads[0]), int(found.positions[0])
-        if thread == UNKNOWN:
-            raise PorismError(
-                f"no post {id} in this index", where=self.snapshot.info.address, fix="porism search lists ids"
-            )
-        kind: Kind = "questions" if position == 0 else "answers"
-        scored = self._rerankers[kind].score_more(self.ranked(read, kind).scoring, np.array([thread]))
-        candidate = Candidate(0, None if position == 0 else position - 1)
-        if scored.scores(kind)[candidate.answer or 0] <= 0:
-            raise PorismError(f"post {id} is not a result of this query", fix="list the results with `porism search`")
-        matches = self._matches(read)
-        post = self._posts([id], matches)[0].post
-        fields = [post.title, post.body] if kind == "questions" else [post.body]
-        return Explainer(scored, matches.parts, self._highlighter(read)).explain(candidate, fields)
+        located = locate_post(self.snapshot, check_integer(id, "explain", "id", example=754))
+        scoring = self.ranked(read, located.kind).scoring
+        query_parts = QueryParts(self._matches(read).parts, self._highlighter(read))
+        return explain_post(self._rerankers[located.kind], scoring, located, query_parts)
 
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
@@ -365,7 +368,7 @@ class Engine:
             choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
         )
 
-    def _time_notes(self, ranked: RankedQuery) -> tuple[str, ...]:
+    def _time_notes(self, ranked: ScoredRanking) -> tuple[str, ...]:
         return unmatched_notes(ranked.scoring.context.unmatched)
 
     def _matches(self, query: ReadQuery) -> QueryMatches:

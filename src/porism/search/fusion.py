@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from porism.evaluate.fusion import ScoredIds, comb_mnz, comb_sum, convex, rrf, score_rrf
+from porism.evaluate.fusion import ScoredIds, comb_mnz, comb_sum, convex, raw_sum, rrf, score_rrf, weighted_sum
 from porism.values import parse_value
 
 
@@ -82,7 +82,30 @@ class Convex:
         return convex(rankings, _checked(self.weights, rankings))
 
 
-FUSIONS: tuple[type, ...] = (RRF, ScoreRRF, CombSum, CombMNZ, Convex)
+@dataclass(frozen=True, slots=True)
+class ScaledSum:
+    """The sum of weight x score, the scores of each ranking scaled to 0..1. Equal scores of a ranking become `if_equal`, or stay with None."""
+
+    weights: tuple[float, ...] = ()
+    if_equal: float | None = None
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return weighted_sum(rankings, _checked(self.weights, rankings), self.if_equal)
+
+
+@dataclass(frozen=True, slots=True)
+class RawSum:
+    """The sum of weight x score, the scores as they are."""
+
+    weights: tuple[float, ...] = ()
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return raw_sum(rankings, _checked(self.weights, rankings))
+
+
+FUSIONS: tuple[type, ...] = (RRF, ScoreRRF, CombSum, CombMNZ, Convex, ScaledSum, RawSum)
 
 
 def parse_fusion(text: str) -> Fusion:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from porism.search.answers.reranker import RankedQuery
+from porism.search.answers.reranker import ScoredRanking
 from porism.search.query import ReadQuery
 from porism.store.records import Filter
 
 EMPTY_QUERY = "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational"
 
 
-def suggestions(query: ReadQuery, ranked: RankedQuery, chosen: Filter) -> tuple[str, ...]:
+def suggestions(query: ReadQuery, ranked: ScoredRanking, chosen: Filter) -> tuple[str, ...]:
     """Say what to try when a search has no hits."""
     if query.empty:
         return (EMPTY_QUERY,)

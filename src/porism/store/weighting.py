@@ -108,6 +108,24 @@ def _check_range(name: str, value: float, low: float, high: float = math.inf) ->
         raise ValueError(f"{name} must be {limits}, not {value}")
 
 
+class TfIdfWeighting(Weighting, Protocol):
+    """A weighting that is query weight x idf x strength: what the default engine can rank by."""
+
+    @property
+    def idf(self) -> Idf:
+        """The name of the inverse document frequency."""
+        ...
+
+    def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
+        """Return what counts of a term in documents of these lengths are worth, without idf."""
+        ...
+
+
+def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
+    factor = term.query_weight * float(IDFS[weighting.idf](view.documents, term.documents))
+    return np.asarray(factor * weighting.strength(counts, lengths, max(view.mean_length, 1e-9)), np.float64)
+
+
 @dataclass(frozen=True, slots=True)
 class BM25:
     """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl / avdl)).
@@ -125,11 +143,13 @@ class BM25:
         _check_range("k1", self.k1, 0.0)
         _check_range("b", self.b, 0.0, 1.0)
 
+    def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
+        """Return the saturated count."""
+        return np.asarray(saturation(counts, lengths, mean_length, self.k1, self.b), np.float64)
+
     def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
         """Return query weight x idf x saturated count."""
-        factor = term.query_weight * float(IDFS[self.idf](view.documents, term.documents))
-        saturated = saturation(counts, lengths, max(view.mean_length, 1e-9), self.k1, self.b)
-        return np.asarray(factor * saturated, np.float64)
+        return _weigh(self, counts, lengths, term, view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +167,13 @@ class BM25Plus:
         _check_range("delta", self.delta, 0.0)
         _check_idf(self.idf)
 
+    def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
+        """Return delta + the saturated count."""
+        return np.asarray(self.delta + saturation(counts, lengths, mean_length, self.k1, self.b), np.float64)
+
     def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
         """Return query weight x idf x (delta + saturated count)."""
-        factor = term.query_weight * float(IDFS[self.idf](view.documents, term.documents))
-        saturated = saturation(counts, lengths, max(view.mean_length, 1e-9), self.k1, self.b)
-        return np.asarray(factor * (self.delta + saturated), np.float64)
+        return _weigh(self, counts, lengths, term, view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +194,13 @@ class TfIdf:
             raise ValueError(f"tf must be one of {', '.join(TFS)}, not {self.tf!r}")
         _check_idf(self.idf)
 
+    def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
+        """Return the function of the count."""
+        return np.asarray(TFS[self.tf](counts, lengths, mean_length, self.k1, self.b), np.float64)
+
     def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
         """Return query weight x tf x idf."""
-        factor = term.query_weight * float(IDFS[self.idf](view.documents, term.documents))
-        mean = max(view.mean_length, 1e-9)
-        return np.asarray(factor * TFS[self.tf](counts, lengths, mean, self.k1, self.b), np.float64)
+        return _weigh(self, counts, lengths, term, view)
 
 
 TFS: dict[str, Any] = {

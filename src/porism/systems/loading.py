@@ -1,4 +1,5 @@
-"""Systems by name: the default engine `porism`, a declared system, or a class or function of the user's own, `my_module:MyRetriever`."""
+"""Systems by name: a declared system, of which the default engine `porism` is the first, or a class or function of the user's own,
+`my_module:MyRetriever`."""
 
 from __future__ import annotations
 
@@ -10,19 +11,15 @@ from typing import Any
 from porism.errors import PorismError
 from porism.progress import Progress, Silent
 from porism.safe_path import import_own
-from porism.search.answers.model import Model
-from porism.search.default import porism, porism_formulas
-from porism.search.features.feature import Kind
 from porism.search.index import Index
-from porism.search.retriever import Retriever
+from porism.search.retriever import NamedPart, Pipeline, Retriever
 from porism.store import open_store
 from porism.systems.declared.context import CACHE, SystemContext
-from porism.systems.declared.declaration import OWN_FILE, find_declaration, shipped, unknown_system
+from porism.systems.declared.declaration import OWN_FILE, find_declaration, shipped
 from porism.systems.declared.pipeline import build_declared, check_overrides
 from porism.systems.queries.hand_queries import HandQueries
 
-DEFAULT = "porism"
-TASKS = (1, 2)
+DEFAULT = shipped()[0].name
 
 
 def open_system(
@@ -35,7 +32,7 @@ def open_system(
     cache: str | Path | None = None,
     progress: Progress | None = None,
     models: Mapping[str, str] | None = None,
-) -> Retriever:
+) -> Pipeline:
     """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration; `models` are
     the directories of named models."""
     place = Path(index)
@@ -48,12 +45,12 @@ def open_system(
         options or {},
         models or {},
     )
-    return load_system(name, context.index, context.task, context=context)
+    return load_system(name, context)
 
 
 def is_declared(name: str) -> bool:
-    """Return whether a name is that of a declaration, not of the default engine or of a class."""
-    return name != DEFAULT and (":" not in name or f"{OWN_FILE}:" in name)
+    """Return whether a name is that of a declaration, not of a class."""
+    return ":" not in name or f"{OWN_FILE}:" in name
 
 
 def system_task(name: str) -> int | None:
@@ -62,28 +59,15 @@ def system_task(name: str) -> int | None:
         return None
     try:
         return find_declaration(name).task
-    except PorismError:
+    except PorismError:  # of several tasks
         return None
 
 
-def load_system(
-    name: str,
-    index: Index,
-    task: int = 1,
-    kind: Kind = "answers",
-    model: Model | None = None,
-    context: SystemContext | None = None,
-) -> Retriever:
-    """Return the system with a name, over an opened index. `kind` and `model` concern the default engine only; declared systems need `context`."""
-    if name == DEFAULT:
-        return porism_formulas(index) if task == 2 else porism(index, kind, model)
+def load_system(name: str, context: SystemContext) -> Pipeline:
+    """Return the system with a name as a pipeline."""
     if not is_declared(name):
-        return _own_system(name, index)
-    if get_close_matches(name, [DEFAULT], 1, 0.8):
-        raise unknown_system(name, shipped(), [DEFAULT])
-    declaration = find_declaration(name, task)
-    if context is None:
-        raise PorismError(f"{name} reads the collection", fix="open it with porism.systems.loading.open_system")
+        return Pipeline([NamedPart(name.rpartition(":")[2], _own_system(name, context.index))], name)
+    declaration = find_declaration(name, context.task)
     check_overrides(declaration, context.overrides)
     return build_declared(declaration, context)
 

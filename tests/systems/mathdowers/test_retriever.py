@@ -13,9 +13,8 @@ import pytest
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.search.query import read_query
-from porism.search.retriever import Retriever
+from porism.search.retriever import Pipeline, Retriever
 from porism.store import open_content
-from porism.systems.declared.pipeline import System
 from porism.systems.lexical.inverted import Document, invert
 from porism.systems.loading import open_system
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
@@ -122,7 +121,7 @@ def test_queries_without_words_or_formulas_find_nothing(demo: Path, cache: Path)
 
 def test_a_run_names_the_formula_that_was_indexed(demo: Path, cache: Path) -> None:
     retriever = system(demo, cache, "L8")
-    assert isinstance(retriever, System)
+    assert isinstance(retriever, Pipeline)
     assert retriever.names_instances
     hit = next(iter(retriever.search(read_query("$x^2$"), 1)))
     instances = retriever.instances([hit.id, -1])
@@ -140,9 +139,9 @@ def test_word_lists_come_from_the_option_the_environment_or_the_collection(
     named = system(demo, cache, "L8_a018", lists=str(tmp_path))
     monkeypatch.setenv(LISTS_VARIABLE, str(tmp_path))
     by_environment = system(demo, cache, "L8_a018")
-    assert isinstance(default, System)
-    assert isinstance(named, System)
-    assert isinstance(by_environment, System)
+    assert isinstance(default, Pipeline)
+    assert isinstance(named, Pipeline)
+    assert isinstance(by_environment, Pipeline)
     assert "an approximation" in default.notes[0]
     assert named.notes == by_environment.notes == (f"words of queries were chosen with files in {tmp_path.name}",)
     query = read_query("proof by induction")

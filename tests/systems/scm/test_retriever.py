@@ -10,8 +10,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.search.query import read_query
-from porism.search.retriever import Retriever
-from porism.systems.declared.pipeline import System
+from porism.search.retriever import Pipeline, Retriever
 from porism.systems.loading import open_system
 from porism.systems.queries.topic_query import topic_of
 from porism.systems.scm.model import SoftModel, query_counts
@@ -44,12 +43,12 @@ def test_parts_of_an_explanation_sum_to_the_score(demo: Path, cache: Path, name:
         explanation = retriever.explain(query, hit.id)
         assert explanation.value == pytest.approx(hit.score)
         assert sum(part.value for part in explanation.parts) == pytest.approx(hit.score)
-    assert isinstance(retriever, System)
+    assert isinstance(retriever, Pipeline)
     assert "trained on the collection" in retriever.notes[0]
 
 
 def soft_search(retriever: Retriever) -> SoftSearch:
-    assert isinstance(retriever, System)
+    assert isinstance(retriever, Pipeline)
     assert isinstance(retriever.retriever, SoftSearch)
     return retriever.retriever
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,31 @@ SOURCES = (
 ENCODED_SOURCES: tuple[EncodedField, ...] = ("questions",)  # fields of the vectors of posts that give candidates
 DEPTH = 1000  # threads of each source
 MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whatever the size of the collection
+
+
+class ThreadRanking(Ranking):
+    """Threads by their numbers in a snapshot, best first, and the context of the query that found them. Re-rankers that know threads read the
+    numbers; the ids, those of the questions, are read from the store only if somebody needs them."""
+
+    def __init__(self, numbers: Ints, context: QueryContext) -> None:
+        self.__dict__.update(numbers=numbers, context=context)
+
+    numbers: Ints
+    context: QueryContext
+
+    @cached_property
+    def ids(self) -> Ints:
+        """The ids of the questions."""
+        threads = self.context.index.snapshot.threads(self.numbers, ())
+        return np.asarray(threads.post_ids[threads.starts])
+
+    @cached_property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Reciprocal ranks."""
+        return 1.0 / np.arange(1.0, len(self.numbers) + 1)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 class ThreadCandidates(Retriever):
@@ -67,8 +93,7 @@ class ThreadCandidates(Retriever):
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k threads of all sources together; scores are reciprocal ranks."""
-        threads = self._contexts.index.snapshot.threads(self.find(query, k), ())
-        return Ranking(threads.post_ids[threads.starts], 1.0 / np.arange(1.0, len(threads.numbers) + 1))
+        return ThreadRanking(self.find(query, k), self._contexts.of(query))
 
 
 def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:

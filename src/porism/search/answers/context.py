@@ -15,36 +15,37 @@ from cachetools import LRUCache
 from porism.analysis.schema import THREAD, View
 from porism.search.answers.concept_matches import ConceptMatch, concept_terms
 from porism.search.answers.query_text import encoder_texts
-from porism.search.answers.term_scores import contributions, score_batch, view_table
+from porism.search.answers.term_scores import ViewTable, contributions, score_batch, view_table
 from porism.search.answers.terms import QueryTerms, known_terms, query_terms
 from porism.search.answers.views import ANSWER_VIEWS
-from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas, compare_formulas
+from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery
 from porism.store.records import Threads
-from porism.store.weighting import lucene_idf
+from porism.store.weighting import BM25, IDFS, TfIdfWeighting
 
 Values = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 CONTEXTS_KEPT = 32
+DEFAULT = BM25()
 USUAL_SHARE = 0.9  # of formulas in a whole question
 PRIOR = 100.0  # weight x idf by which the usual share counts; a whole question has about 500
 
 
 @dataclass(frozen=True)
 class QueryContext:
-    """A query against an index: its terms with statistics and its concepts. `similar_formulas` and `feedback` come from its best threads;
-    `best_match` is the score of the one that matches the words best, by which names are measured."""
+    """A query against an index: its terms with statistics and its concepts. `prepared` has what features of later stages need of the ranking
+    before them, by the names that they give it; `best_match` is the score of the thread that matches the words best, by which names are measured."""
 
     query: ReadQuery
     index: Index
-    similar_formulas: tuple[SimilarFormulas, ...] = ()
-    feedback: Mapping[str, QueryTerms] = field(default_factory=dict)
+    weighting: TfIdfWeighting = DEFAULT
+    prepared: Mapping[str, Any] = field(default_factory=dict)
     best_match: float = 1.0
 
     @cached_property
     def _looked_up(self) -> list[dict[str, QueryTerms]]:
-        return known_terms([query_terms(self.query), concept_terms(self.concepts)], self.index.snapshot)
+        return known_terms([query_terms(self.query), concept_terms(self.concepts)], self.index.snapshot, self.idf)
 
     @property
     def terms(self) -> dict[str, QueryTerms]:
@@ -100,23 +101,21 @@ class QueryContext:
 
     def idf(self, documents: Ints) -> Values:
         """Return the inverse document frequency of each term, given its number of threads."""
-        return np.asarray(
-            lucene_idf(self.index.snapshot.info.count("thread"), documents.astype(np.float64)), np.float32
-        )
+        idf = IDFS[self.weighting.idf]
+        with np.errstate(divide="ignore"):  # a term that no thread has is not searched
+            return np.asarray(idf(self.index.snapshot.info.count("thread"), documents.astype(np.float64)), np.float32)
 
-    def with_similar_formulas(self, documents: Threads, keys: Ints) -> QueryContext:
-        """Return the same context with the similar ones among some formulas of documents; what was computed stays."""
-        bound = tuple(found.similar for found in self.bound_formulas)
-        compared = compare_formulas(self.query, keys, documents.lookup, self.index.formulas)
-        return self._with(similar_formulas=(*bound, *compared))
+    def count(self, kind: str) -> int:
+        """Return how many questions or answers the index has."""
+        return self.index.snapshot.info.count("question" if kind == "questions" else "answer")
 
     def with_best_match(self, score: float) -> QueryContext:
         """Return the same context with the best score of the words; what was computed stays."""
         return self._with(best_match=score)
 
-    def with_feedback(self, feedback: Mapping[str, QueryTerms]) -> QueryContext:
-        """Return the same context with feedback terms; what was computed stays."""
-        return self._with(feedback=feedback)
+    def with_prepared(self, name: str, value: Any) -> QueryContext:
+        """Return the same context with what a feature prepared; what was computed stays."""
+        return self._with(prepared={**self.prepared, name: value})
 
     def _with(self, **fields: Any) -> QueryContext:
         context = replace(self, **fields)
@@ -127,8 +126,9 @@ class QueryContext:
 class Contexts:
     """The contexts of recent queries, so that the parts of a system share what they compute. Safe for concurrent use."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, weighting: TfIdfWeighting = DEFAULT) -> None:
         self.index = index
+        self._weighting = weighting
         self._kept: LRUCache[ReadQuery, QueryContext] = LRUCache(CONTEXTS_KEPT)
         self._lock = Lock()
 
@@ -137,7 +137,7 @@ class Contexts:
         with self._lock:
             context = self._kept.get(query)
             if context is None:
-                context = self._kept[query] = QueryContext(query, self.index)
+                context = self._kept[query] = QueryContext(query, self.index, self._weighting)
             return context
 
     def forget(self, query: ReadQuery) -> None:
@@ -193,10 +193,10 @@ class CandidateBatch:
         return self.ranked if kind == "questions" else int(np.searchsorted(self.thread_of_answer, self.ranked))
 
     def term_scores(self, family: str, view: str) -> Values:
-        """Return BM25 of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others. It is 0 in
+        """Return the score of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others. It is 0 in
         a view that the batch does not have."""
         if family not in self._term_scores:
-            self._term_scores[family] = self._bm25(
+            self._term_scores[family] = self._scores(
                 self.context.terms[family], [self.views[name] for name in self._thread_views]
             )
         threads, posts_scores = self._term_scores[family]
@@ -207,23 +207,29 @@ class CandidateBatch:
         return np.asarray(threads[self._thread_views.index(view)])
 
     def thread_scores(self, terms: QueryTerms) -> Values:
-        """Return BM25 of other terms (of concepts or feedback) in whole threads."""
-        return np.asarray(self._bm25(terms, [THREAD])[0][0])
+        """Return the score of other terms (of concepts or feedback) in whole threads."""
+        return np.asarray(self._scores(terms, [THREAD])[0][0])
 
-    def _bm25(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
-        """Return BM25 of each thread in each view, and of each post as an answer; 0 without terms, of which no rows are read then."""
+    def _scores(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
+        """Return the score of each thread in each view, and of each post as an answer; 0 without terms, of which no rows are read then."""
         if not len(terms):
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)
-        info, rows = self.context.index.snapshot.info, self.documents.terms[terms.family]
-        threads, posts = view_table(info, terms.family, views), view_table(info, terms.family, [self.views["answer"]])
+        rows, threads, posts = (
+            self.documents.terms[terms.family],
+            self._table(terms, views),
+            self._table(terms, [self.views["answer"]]),
+        )
         return score_batch(self.documents, rows, terms.keys, terms.scores, threads, posts)
+
+    def _table(self, terms: QueryTerms, views: Sequence[View]) -> ViewTable:
+        return view_table(self.context.index.snapshot.info, terms.family, views, self.context.weighting)
 
     def contributions(self, terms: QueryTerms, view: View, candidate: Candidate) -> dict[int, float]:
         """Return what each term adds to the score of a candidate in a view, by the position of the term."""
         if not len(terms):
             return {}
-        table = view_table(self.context.index.snapshot.info, terms.family, [view])
+        table = self._table(terms, [view])
         posts = candidate.posts(self, view)
         rows = self.documents.terms[terms.family]
         return contributions(rows, posts, terms.keys, terms.scores, table)

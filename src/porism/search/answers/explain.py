@@ -5,17 +5,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from porism.analysis.words import WORD, stem
+from porism.errors import PorismError
 from porism.records import Explanation
-from porism.search.answers.context import Candidate
-from porism.search.answers.reranker import ScoredQuery
+from porism.search.answers.context import Candidate, QueryContext
+from porism.search.answers.reranker import FeatureReranker, QueryScoring, ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter, SharedParts
 from porism.search.display.readable import readable_latex
 from porism.search.features import all_features
-from porism.search.features.feature import Reason
+from porism.search.features.feature import Kind, Reason
+from porism.store.protocols import Snapshot
+from porism.store.records import UNKNOWN
 from porism.text.segment import Segment, Text
 
+MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 MOST_WORDS = 12  # words that are listed one by one
 MOST_LISTED = 6  # words that the headline names
 # How a formula of the post contains the one of the query, by canonical level.
@@ -26,6 +33,58 @@ CONTAINS = {
     "renamed": "contains your formula ${query}$ with other names: ${found}$",
 }
 COMPARED = 8  # formulas of a post that are compared symbol by symbol with a formula of the query
+
+
+class LocatedPost(NamedTuple):
+    """A post, the number of its thread, and its position there: 0 is the question."""
+
+    id: int
+    thread: int
+    position: int
+
+    @property
+    def kind(self) -> Kind:
+        """What the post is."""
+        return "answers" if self.position else "questions"
+
+
+class QueryParts(NamedTuple):
+    """What an explanation compares a post with: the sub-expressions of the query's formulas, and what highlights them."""
+
+    parts: SharedParts
+    highlighter: Highlighter
+
+
+def locate_post(snapshot: Snapshot, id: int) -> LocatedPost:
+    """Find a post, or say that there is none."""
+    found = snapshot.locate(np.array([id]))
+    if int(found.threads[0]) == UNKNOWN:
+        raise PorismError(f"no post {id} in this index", where=snapshot.info.address, fix="porism search lists ids")
+    return LocatedPost(id, int(found.threads[0]), int(found.positions[0]))
+
+
+def query_parts(context: QueryContext) -> QueryParts:
+    """Return what explanations of a query compare posts with."""
+    formulas = [formula.parsed for formula in context.query.formulas]
+    parts = SharedParts(context.terms["parts"], formulas)
+    return QueryParts(parts, Highlighter(formulas, context.index.formulas.symbols, MAX_HIGHLIGHTED_FORMULAS, parts))
+
+
+def explain_post(
+    reranker: FeatureReranker, scoring: QueryScoring, located: LocatedPost, query: QueryParts
+) -> Explanation:
+    """Explain the score of a post for a scored query; the parts sum to the score."""
+    scored = reranker.score_more(scoring, np.array([located.thread]))
+    candidate = Candidate(0, located.position - 1 if located.position else None)
+    if located.kind != reranker.kind or scored.scores(reranker.kind)[candidate.answer or 0] <= 0:
+        raise PorismError(
+            f"post {located.id} is not a result of this query", fix="list the results with `porism search`"
+        )
+    found = reranker.index.snapshot.posts([located.id], query.parts.terms)
+    query.parts.use(found.parts)
+    post = found.posts[0].post
+    fields = [post.body] if located.position else [post.title, post.body]
+    return Explainer(scored, query.parts, query.highlighter).explain(candidate, fields)
 
 
 class Explainer:

@@ -14,15 +14,14 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FIELDS, View
 from porism.deadline import check
-from porism.search.answers.candidates import MOST_THREADS
-from porism.search.answers.context import USUAL_SHARE, CandidateBatch, Contexts, QueryContext
+from porism.records import Explanation
+from porism.search.answers.candidates import MOST_THREADS, ThreadRanking
+from porism.search.answers.context import USUAL_SHARE, CandidateBatch, QueryContext
 from porism.search.answers.model import Model
 from porism.search.answers.views import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
 from porism.search.features import all_features, formula_columns, unit_columns
 from porism.search.features.feature import Feature, Kind
-from porism.search.features.feedback import BEST, feedback_terms, needs_feedback
-from porism.search.features.formula_overlap import formulas_of
-from porism.search.formulas.overlap import THREADS_COMPARED, has_compared_formulas
+from porism.search.index import Index
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Reranker
 from porism.store.records import UNKNOWN, Filter
@@ -94,13 +93,36 @@ class QueryScoring:
     factors: Matrix
 
 
-@dataclass(frozen=True, slots=True)
-class RankedQuery:
-    """What further pages and explanations need of a scored query. It is small, so that many queries can be kept."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredRanking(Ranking):
+    """A ranking with what further pages and explanations need of its query. It is small, so that many can be kept."""
 
     scoring: QueryScoring
-    ranking: Ranking
     thread_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageRanking:
+    """The candidates as the features of earlier stages rank them (`RankingSoFar`)."""
+
+    table: FeatureTable
+    weights: Matrix
+    kind: Kind
+
+    @property
+    def values(self) -> Mapping[str, Matrix]:
+        """The values of these features by name."""
+        return self.table.values
+
+    def best_threads(self, kind: Kind, number: int) -> Ints:
+        """Return the positions of the threads with the best questions or answers, best first."""
+        batch = self.table.batch
+        factors = self.weights / self.table.scales(kind, batch.context.count(kind))
+        scores = self.table.matrix(kind)[: batch.ranked_count(kind)] @ factors
+        order = np.argsort(-scores, kind="stable")
+        threads = order if kind == "questions" else batch.thread_of_answer[order]
+        first = np.unique(threads, return_index=True)[1]
+        return np.asarray(threads[np.sort(first)[:number]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,16 +142,12 @@ class ScoredQuery:
         """The factor of each feature."""
         return self.scoring.factors
 
-    def ranked(self, kind: Kind, allow: Filter | None = None) -> RankedQuery:
-        """Rank the candidates, and return the query without their features."""
-        return RankedQuery(self.scoring, self.ranking(kind, allow), self.table.batch.thread_count)
-
     def scores(self, kind: Kind) -> Matrix:
         """Return the score of every question or answer of the batch."""
         scores: Matrix = self.table.matrix(kind) @ self.factors
         return scores
 
-    def ranking(self, kind: Kind, allow: Filter | None = None) -> Ranking:
+    def ranking(self, kind: Kind, allow: Filter | None = None) -> ScoredRanking:
         """Return all questions or answers with a positive score that a filter allows, best first."""
         batch, scores = self.table.batch, self.scores(kind)
         kept = scores > 0
@@ -137,7 +155,8 @@ class ScoredQuery:
         if allow:
             posts = batch.documents.starts if kind == "questions" else batch.answer_posts
             kept &= allow.passes(batch.documents.years[posts], batch.documents.accepted[posts])
-        return Ranking.sorted(batch.ids(kind)[kept], scores[kept])
+        found = Ranking.sorted(batch.ids(kind)[kept], scores[kept])
+        return ScoredRanking(found.ids, found.scores, self.scoring, batch.thread_count)
 
 
 class ChosenThreads(NamedTuple):
@@ -161,11 +180,10 @@ class FeatureReranker(Reranker):
 
     depth = MOST_THREADS
 
-    def __init__(self, contexts: Contexts, model: Model, kind: Kind, ranked: int | None = None) -> None:
+    def __init__(self, index: Index, model: Model, kind: Kind, ranked: int | None = None) -> None:
         """`ranked` is the number of candidates that are ranked, RERANKED unless another is given."""
         self._ranked = ranked
-        self.contexts = contexts
-        self.index = contexts.index
+        self.index = index
         self.model = model
         self.kind: Kind = kind
 
@@ -173,9 +191,39 @@ class FeatureReranker(Reranker):
         return f"FeatureReranker(kind={self.kind!r})"
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
-        """Return the answers or questions of the threads, best first."""
-        threads = self.index.snapshot.locate(ranking.ids).threads
-        return self.score(query, self.choose(np.asarray(threads[threads != UNKNOWN]))).ranking(self.kind)
+        """Return the answers or questions of the threads, best first. The posts that are ranked may be any posts of these threads."""
+        found = self._threads(query, ranking)
+        return self.score_threads(found.context, self.choose(found.numbers)).ranking(self.kind)
+
+    def _threads(self, query: ReadQuery, ranking: Ranking) -> ThreadRanking:
+        if isinstance(ranking, ThreadRanking):
+            return ranking
+        return ThreadRanking(self._threads_of(ranking.ids), QueryContext(query, self.index))
+
+    def _threads_of(self, ids: Ints) -> Ints:
+        threads = self.index.snapshot.locate(ids).threads
+        return np.asarray(list(dict.fromkeys(threads[threads != UNKNOWN].tolist())), np.int64)
+
+    def score(self, query: ReadQuery, ranking: Ranking, ids: Sequence[int]) -> Ranking:
+        """Rank given posts by the scores that a search gives them: units of features come from what the search finds."""
+        found = self._threads(query, ranking)
+        scoring = self.score_threads(found.context, self.choose(found.numbers)).scoring
+        threads = self._threads_of(np.array(ids, np.int64))
+        blocks = [threads[start : start + RERANKED] for start in range(0, len(threads), RERANKED)]
+        scored = [self.score_more(scoring, block) for block in blocks]
+        pairs = [(one.table.batch.ids(self.kind), one.scores(self.kind)) for one in scored]
+        if not pairs:
+            return Ranking.of({}).restricted(ids)
+        posts, scores = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
+        return Ranking.sorted(posts, scores).restricted(ids)
+
+    def explain(self, query: ReadQuery, id: int, found: Callable[[], Ranking]) -> Explanation:
+        """Explain the score of a post; the parts sum to it."""
+        from porism.search.answers.explain import explain_post, locate_post, query_parts
+
+        ranked = self._threads(query, found())
+        scoring = self.score_threads(ranked.context, self.choose(ranked.numbers)).scoring
+        return explain_post(self, scoring, locate_post(self.index.snapshot, id), query_parts(ranked.context))
 
     def choose(self, threads: Ints, hidden: HiddenText | None = None) -> ChosenThreads:
         """Return those of the candidate threads, best first, that are fetched: those that are ranked, and SAMPLED others. The thread with
@@ -189,21 +237,21 @@ class FeatureReranker(Reranker):
             sample = sample[sample != hidden.thread]
         return ChosenThreads(ranked, sample, weight)
 
-    def score(
-        self, query: ReadQuery, threads: ChosenThreads, *, every: bool = False, hidden: HiddenText | None = None
+    def score_threads(
+        self, context: QueryContext, threads: ChosenThreads, *, every: bool = False, hidden: HiddenText | None = None
     ) -> ScoredQuery:
         """Score threads by the features that have a weight, or by every feature (for training)."""
         weights = self.model.vector(self.kind)
         features = self._used(weights, every)
-        table = FeatureTable(self._batch(self.contexts.of(query), threads, features, hidden), {})
+        table = FeatureTable(self._batch(context, threads, features, hidden), {})
         if len(table.batch.context.terms["words"]) and "words" in table.batch.documents.terms:
             best = float(table.batch.term_scores("words", "thread").max(initial=0.0))
             table.batch.context = table.batch.context.with_best_match(best or 1.0)
         for stage in sorted({feature.stage for feature in features}):
-            if stage in PREPARATIONS:
-                table.batch.context = PREPARATIONS[stage](self, table, weights)
-            table.values.update(_values([one for one in features if one.stage == stage], table.batch))
-        factors = weights / table.scales(self.kind, self._size(self.kind))
+            own = [feature for feature in features if feature.stage == stage]
+            self._prepare(own, StageRanking(table, weights, self.kind))
+            table.values.update(_values(own, table.batch))
+        factors = weights / table.scales(self.kind, context.count(self.kind))
         return ScoredQuery(QueryScoring(table.batch.context, tuple(features), factors), table)
 
     def score_more(self, scoring: QueryScoring, threads: Ints) -> ScoredQuery:
@@ -236,40 +284,12 @@ class FeatureReranker(Reranker):
             return ANSWER_VIEWS
         return QUESTION_VIEWS if self.index.is_forum else DOCUMENT_VIEWS
 
-    def with_similar_formulas(self, table: FeatureTable, weights: Matrix) -> QueryContext:
-        """Return the context with the formulas of the best threads by the features so far that are similar to those of the query."""
-        batch = table.batch
-        if not has_compared_formulas(batch.context.query):
-            return batch.context
-        best = self._best_threads(table, weights, self.kind, THREADS_COMPARED)
-        return batch.context.with_similar_formulas(batch.documents, formulas_of(batch.documents, best))
-
-    def with_feedback(self, table: FeatureTable, weights: Matrix) -> QueryContext:
-        """Return the context with feedback terms from the best threads by the features so far, if the query needs them."""
-        context = table.batch.context
-        if not needs_feedback(table.batch, table.values):
-            return context
-        best = self._best_threads(table, weights, "questions", BEST)
-        return context.with_feedback(feedback_terms(context, table.batch.documents, best))
-
-    def _best_threads(self, table: FeatureTable, weights: Matrix, kind: Kind, number: int) -> Ints:
-        """Return the positions of the threads with the best questions or answers, best first."""
-        ranked = table.batch.ranked_count(kind)
-        scores = table.matrix(kind)[:ranked] @ (weights / table.scales(kind, self._size(kind)))
-        order = np.argsort(-scores, kind="stable")
-        threads = order if kind == "questions" else table.batch.thread_of_answer[order]
-        first = np.unique(threads, return_index=True)[1]
-        return np.asarray(threads[np.sort(first)[:number]])
-
-    def _size(self, kind: Kind) -> int:
-        return self.index.snapshot.info.count("question" if kind == "questions" else "answer")
-
-
-# What the features of a stage need of the stages before it.
-PREPARATIONS: Mapping[int, Callable[[FeatureReranker, FeatureTable, Matrix], QueryContext]] = {
-    1: FeatureReranker.with_similar_formulas,
-    2: FeatureReranker.with_feedback,
-}
+    def _prepare(self, features: Sequence[Feature], so_far: StageRanking) -> None:
+        """Add to the context of the batch what the features of a stage need of the ranking so far, each once."""
+        batch = so_far.table.batch
+        for feature in features:
+            if feature.prepares and feature.prepares not in batch.context.prepared:
+                batch.context = batch.context.with_prepared(feature.prepares, feature.prepare(batch, so_far))
 
 
 def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Matrix]:

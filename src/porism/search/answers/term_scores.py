@@ -1,4 +1,4 @@
-"""BM25 of a batch of threads and of their answers for the terms of a query, in several views. Compiled.
+"""Scores of a batch of threads and of their answers for the terms of a query, in several views. BM25 is compiled.
 
 The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then saturated.
 """
@@ -16,13 +16,13 @@ from porism.analysis.schema import FIELDS, Unit, View
 from porism.compiled import compiled
 from porism.store.protocols import StoreInfo
 from porism.store.records import TermRows, Threads
-from porism.store.weighting import BM25, length_factor, saturate, saturation
+from porism.store.weighting import BM25, TfIdfWeighting, length_factor, saturate
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes
 VIEWS_KEPT = 64  # combinations of views whose weights are kept
 DEFAULT = BM25()
 # A long answer is often a thorough one, so that the length of answers counts less (docs/results/answer-search.md).
-LENGTH_NORMALISATION: Mapping[Unit, float] = {"answer": 0.4}
+UNIT_WEIGHTINGS: Mapping[Unit, BM25] = {"answer": BM25(b=0.4)}
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -70,18 +70,23 @@ def span_positions(starts: Ints, ends: Ints) -> Ints:
 
 
 class ViewTable(NamedTuple):
-    """Weights of fields, mean length, and BM25's b of each view."""
+    """Weights of fields, mean length, and weighting of each view."""
 
     weights: npt.NDArray[np.float64]
     means: npt.NDArray[np.float64]
-    b: npt.NDArray[np.float64]
+    weightings: tuple[TfIdfWeighting, ...]
+
+    def one(self, view: int) -> ViewTable:
+        """Return the table of a single view."""
+        place = slice(view, view + 1)
+        return ViewTable(self.weights[place], self.means[place], self.weightings[place])
 
 
-def view_table(info: StoreInfo, family: str, views: Sequence[View]) -> ViewTable:
+def view_table(info: StoreInfo, family: str, views: Sequence[View], weighting: TfIdfWeighting = DEFAULT) -> ViewTable:
     """Return the table of some views in a family."""
     means = [info.lengths(family, view).mean_length for view in views]
-    normalisation = [LENGTH_NORMALISATION.get(view.unit, DEFAULT.b) for view in views]
-    return ViewTable(_field_weights(tuple(views)), np.array(means), np.array(normalisation))
+    weightings = tuple(UNIT_WEIGHTINGS.get(view.unit, DEFAULT) if weighting == DEFAULT else weighting for view in views)
+    return ViewTable(_field_weights(tuple(views)), np.array(means), weightings)
 
 
 @lru_cache(VIEWS_KEPT)
@@ -158,26 +163,54 @@ def score_batch(
     scores: Floats,
     views: ViewTable,
     posts: ViewTable,
-    k1: float = DEFAULT.k1,
 ) -> tuple[Floats, Floats]:
-    """Return BM25 of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
+    """Return the score of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
     weight x idf of the query terms with these keys."""
     out = np.zeros((len(views.means), len(batch.numbers)))
     out_posts = np.zeros(len(batch.post_ids), np.float32)
-    if len(keys):
-        table = make_lookup(keys)
+    weightings = (*views.weightings, *posts.weightings)
+    bm25 = [one for one in weightings if isinstance(one, BM25)]
+    if len(bm25) < len(weightings):
+        threads = np.repeat(np.arange(len(batch.numbers)), batch.ends - batch.starts)
+        for view in range(len(views.means)):
+            out[view] = _weigh(rows, keys, scores, views.one(view), threads, len(batch.numbers))
+        out_posts[:] = _weigh(rows, keys, scores, posts, np.arange(len(out_posts)), len(out_posts))
+    elif len(keys):
+        table, b = make_lookup(keys), np.array([one.b for one in bm25])
         _score(
-            batch.starts, batch.ends, *rows, table.starts, table.keys, table.places, scores.astype(np.float64), views.weights, views.means, views.b, posts.weights[0],
-            float(posts.means[0]), float(posts.b[0]), k1, out, out_posts,
+            batch.starts, batch.ends, *rows, table.starts, table.keys, table.places, scores.astype(np.float64), views.weights, views.means, b[:-1], posts.weights[0],
+            float(posts.means[0]), float(b[-1]), bm25[0].k1, out, out_posts,
         )  # fmt: skip
     return out.astype(np.float32), out_posts
+
+
+def _weigh(
+    rows: TermRows, keys: Ints, scores: Floats, view: ViewTable, unit_of_post: Ints, units: int
+) -> npt.NDArray[np.float64]:
+    """Return the scores of units, posts or whole threads, by any weighting. The table has one view."""
+    total = np.zeros(units)
+    weights, mean = view.weights[0], float(view.means[0])
+    if not len(keys) or mean <= 0:
+        return total
+    lengths: npt.NDArray[np.float64] = np.bincount(unit_of_post, rows.lengths @ weights, units).astype(np.float64)
+    unit_of_entry = np.repeat(unit_of_post, rows.ends - rows.starts)
+    entries = span_positions(rows.starts, rows.ends)
+    found = rows.keys[entries].astype(np.int64)
+    place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
+    counted = weights[rows.fields[entries]] * rows.counts[entries]
+    for term in range(len(keys)):
+        own = (place == term) & (keys[place] == found)
+        counts = np.bincount(unit_of_entry[own], counted[own], units).astype(np.float64)
+        has = counts > 0
+        total[has] += float(scores[term]) * view.weightings[0].strength(counts[has], lengths[has], mean)
+    return total
 
 
 def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
     """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `keys`. The
     table has one view."""
     found: dict[int, float] = {}
-    weights, mean, b = view.weights[0], float(view.means[0]), float(view.b[0])
+    weights, mean = view.weights[0], float(view.means[0])
     if not len(keys) or mean <= 0:
         return found
     counts = np.zeros(len(keys))
@@ -188,6 +221,8 @@ def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view
         known = keys[at] == rows.keys[entries]
         np.add.at(counts, at[known], weights[rows.fields[entries][known]] * rows.counts[entries][known])
         length += float(weights @ rows.lengths[post])
-    for place in np.flatnonzero(counts).tolist():
-        found[place] = float(scores[place]) * float(saturation(float(counts[place]), length, mean, DEFAULT.k1, b))
+    places = np.flatnonzero(counts)
+    strengths = view.weightings[0].strength(counts[places], np.full(len(places), length), mean)
+    for place, strength in zip(places.tolist(), strengths.tolist(), strict=True):
+        found[place] = float(scores[place]) * strength
     return found

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from porism.analysis.schema import View
 from porism.search.answers.context import QueryContext
 from porism.store.records import Filter, TermQuery
-from porism.store.weighting import BM25, Weighting
+from porism.store.weighting import Weighting
 
-DEFAULT = BM25()
 STRONGEST = 60  # terms of each family, by weight x idf, that are searched
 MOST_POSTINGS = 1_000_000  # threads in the lists of a search; the longest lists, of frequent terms, are left out first
 
@@ -22,7 +21,7 @@ class TermSearch:
     """Search the query's strongest terms of some families together; with `concepts` those that the query's concepts add."""
 
     families: tuple[str, ...]
-    weighting: Weighting = DEFAULT
+    weighting: Weighting | None = None  # by default, that of the context
     view: View | None = None  # by default, that of the index
     concepts: bool = False
 
@@ -33,7 +32,7 @@ class TermSearch:
         searched = [term for found in strongest for term in found.to_search()]
         kept = bounded(np.concatenate([found.documents for found in strongest])) if searched else []
         view = self.view or context.index.view
-        return TermQuery([searched[at] for at in kept], view, k, self.weighting, allow)
+        return TermQuery([searched[at] for at in kept], view, k, self.weighting or context.weighting, allow)
 
 
 def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from porism.search.query import ReadQuery
 from porism.search.query_features import query_features
 from porism.store.protocols import Snapshot
 from porism.store.records import UNKNOWN, Term, TermStatistics
-from porism.store.weighting import lucene_idf
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
 FIELD_WEIGHTS = {"title": 3.0, "body": 1.0}
@@ -103,12 +102,14 @@ def query_terms(query: ReadQuery) -> WeightedTerms:
     return WeightedTerms(weights, formulas)
 
 
-def known_terms(wanted: Sequence[WeightedTerms], snapshot: Snapshot) -> list[dict[str, QueryTerms]]:
+def known_terms(
+    wanted: Sequence[WeightedTerms], snapshot: Snapshot, idf_of: Callable[[Ints], Floats]
+) -> list[dict[str, QueryTerms]]:
     """Look up several sets of terms in one call; keep those that the index knows, the strongest of a family if they are too many."""
     families = [(family, found, one) for one in wanted for family, found in one.weights.items()]
     terms = [Term(family, text, weight) for family, found, _ in families for text, weight in found.items()]
     statistics = snapshot.statistics(terms)
-    idf = lucene_idf(snapshot.info.count("thread"), statistics.documents.astype(np.float64)).astype(np.float32)
+    idf = idf_of(statistics.documents)
     results: list[dict[str, QueryTerms]] = [{} for _ in wanted]
     result = {id(one): found for one, found in zip(wanted, results, strict=True)}
     start = 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
 
@@ -26,11 +29,30 @@ class Reason:
     formula: int = -1
 
 
+class RankingSoFar(Protocol):
+    """The candidates as the features of earlier stages rank them."""
+
+    @property
+    def kind(self) -> Kind:
+        """What is searched."""
+        ...
+
+    @property
+    def values(self) -> Mapping[str, Values]:
+        """The values of these features by name."""
+        ...
+
+    def best_threads(self, kind: Kind, number: int) -> npt.NDArray[np.int64]:
+        """Return the positions in the batch of the threads with the best questions or answers, best first."""
+        ...
+
+
 class Feature:
     """A number for every candidate. Subclasses set `name` and `level` and implement `compute`; `explain` may name finer reasons.
 
     `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage
-    depends on the ranking by the features of the stages before it: through `context.similar_formulas` (stage 1) or `context.feedback` (stage 2).
+    depends on the ranking by the features of the stages before it: `prepare` returns what it needs of that ranking, and `compute` finds it as
+    `context.prepared[prepares]`. Features that give it the same name share it.
     A feature is measured in its own standard deviation, for questions in that of the feature `unit_of`, if it names one: a title that hardly any
     document shares a word with would otherwise count for more than the whole text.
     A feature `of_formulas` compares formulas of the query; for answers it counts by their share of the query.
@@ -40,6 +62,7 @@ class Feature:
     name: str
     level: Level = "thread"
     stage: ClassVar[int] = 0
+    prepares: ClassVar[str] = ""
     families: Sequence[str] = ()
     vectors: Sequence[str] = ()
     of_formulas: bool = False
@@ -50,6 +73,10 @@ class Feature:
     def reads(self, context: QueryContext) -> Sequence[str]:
         """Return the families of which the feature reads terms of documents for a query; by default all of `families`."""
         return self.families
+
+    def prepare(self, batch: CandidateBatch, so_far: RankingSoFar) -> Any:
+        """Return what the feature needs of the ranking so far; called once for each name in `prepares`."""
+        raise NotImplementedError
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return a value of at least 0 for each thread of the batch, or for each answer if the level is `answer`."""

@@ -12,9 +12,8 @@ from porism.analysis.schema import FIELDS, THREAD
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import span_positions
 from porism.search.answers.terms import QueryTerms
-from porism.search.features.feature import Feature, Kind
+from porism.search.features.feature import Feature, Kind, RankingSoFar
 from porism.store.records import TermLookup, Threads
-from porism.store.weighting import BM25, saturation
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -23,14 +22,15 @@ MOST_TERMS = {"words": 60, "tuples": 120}
 TERM_BITS = 32
 NAMING = ("name.title", "name.defined", "title.identity")
 NAMED = 0.5  # of the best match: from this value of these features on, a thread is what the query names
-WEIGHTING = BM25()
+FEEDBACK = "feedback"
 TEXTS = {"words": "words that the best hits share: {}", "tuples": "formulas like those of the best hits"}
 
 
 class Feedback(Feature):
-    """BM25 of the feedback terms of one family."""
+    """Scores of the feedback terms of one family."""
 
     stage: ClassVar[int] = 2
+    prepares: ClassVar[str] = FEEDBACK
     # It did not help to find answers to topics of both years that it was not fitted on (docs/results).
     fitted_for: tuple[Kind, ...] = ("questions",)
 
@@ -39,14 +39,24 @@ class Feedback(Feature):
         self.families = (family,)
         self._family = family
 
+    def prepare(self, batch: CandidateBatch, so_far: RankingSoFar) -> dict[str, QueryTerms]:
+        """Return the terms of the best threads by family; none if the query does not need them."""
+        if not needs_feedback(batch, so_far.values):
+            return {}
+        return feedback_terms(batch.context, batch.documents, so_far.best_threads("questions", BEST))
+
     def compute(self, batch: CandidateBatch) -> Values:
         """Return BM25 for each thread; 0 until there is feedback."""
-        terms = batch.context.feedback.get(self._family)
+        terms = self._terms(batch)
         return np.zeros(batch.thread_count, np.float32) if terms is None else batch.thread_scores(terms)
+
+    def _terms(self, batch: CandidateBatch) -> QueryTerms | None:
+        terms: dict[str, QueryTerms] = batch.context.prepared.get(FEEDBACK, {})
+        return terms.get(self._family)
 
     def describe(self, batch: CandidateBatch) -> str:
         """Name the strongest words."""
-        terms = batch.context.feedback.get(self._family)
+        terms = self._terms(batch)
         named = () if terms is None else [text for text in terms.strongest(10).texts if text]
         return TEXTS[self._family].format(", ".join(named))
 
@@ -67,7 +77,7 @@ def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dic
 
 
 def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, family: str) -> QueryTerms:
-    """Return the terms with the largest sum of BM25 over the threads; a term of a single thread is not what they share."""
+    """Return the terms with the largest sum of strengths over the threads; a term of a single thread is not what they share."""
     rows, field_weights = documents.terms[family], np.array(THREAD.vector(FIELDS))
     posts = span_positions(documents.starts[best], documents.ends[best])
     thread_of_post = np.repeat(np.arange(len(best)), documents.ends[best] - documents.starts[best])
@@ -79,7 +89,7 @@ def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, famil
     counts = np.bincount(place, field_weights[rows.fields[entries]] * rows.counts[entries], len(pairs))
     lengths = np.bincount(thread_of_post, rows.lengths[posts] @ field_weights, len(best))[pairs >> TERM_BITS]
     mean = max(context.index.snapshot.info.lengths(family, THREAD).mean_length, 1e-9)
-    strengths = saturation(counts, lengths, mean, WEIGHTING.k1, WEIGHTING.b)
+    strengths = context.weighting.strength(np.asarray(counts, np.float64), lengths, mean)
     numbers, place = np.unique(pairs & ((1 << TERM_BITS) - 1), return_inverse=True)
     keys = distinct[numbers].astype(np.int64)
     shared = np.bincount(place, minlength=len(keys)) >= min(2, len(best))

@@ -12,10 +12,16 @@ from porism.analysis.schema import FIELDS, VISUAL_FAMILY
 from porism.compiled import compiled
 from porism.search.answers.context import CandidateBatch, ComparedFormulas, QueryContext, Values
 from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
-from porism.search.features.feature import Feature, Level
-from porism.search.formulas.overlap import SimilarFormulas
+from porism.search.features.feature import Feature, Level, RankingSoFar
+from porism.search.formulas.overlap import (
+    THREADS_COMPARED,
+    SimilarFormulas,
+    compare_formulas,
+    has_compared_formulas,
+)
 from porism.store.records import TermRows, Threads
 
+SIMILAR = "similar formulas"
 COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments quote the formulas of the post
 
 
@@ -54,9 +60,14 @@ def formulas_of(documents: Threads, threads: npt.NDArray[np.int64]) -> npt.NDArr
     return np.asarray(np.unique(rows.keys[compared]), np.int64)
 
 
+def _similar(batch: CandidateBatch) -> tuple[SimilarFormulas, ...]:
+    found: tuple[SimilarFormulas, ...] = batch.context.prepared.get(SIMILAR, ())
+    return found
+
+
 def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:
     """Return `best_similarity` for each formula of the query. The two features share it."""
-    similar = batch.context.similar_formulas
+    similar = _similar(batch)
     if batch.compared is None or batch.compared.similar is not similar:
         terms = batch.documents.terms
         batch.compared = ComparedFormulas(similar, [best_similarity(terms[VISUAL_FAMILY], found) for found in similar])
@@ -69,6 +80,7 @@ class FormulaOverlap(Feature):
     families = (VISUAL_FAMILY,)
     of_formulas = True
     stage: ClassVar[int] = 1
+    prepares: ClassVar[str] = SIMILAR
 
     def __init__(self, level: Level) -> None:
         self.name = f"formula_overlap.{level}"
@@ -78,11 +90,20 @@ class FormulaOverlap(Feature):
         """Return the family of formulas if the query has one."""
         return self.families if context.query.formulas else ()
 
+    def prepare(self, batch: CandidateBatch, so_far: RankingSoFar) -> tuple[SimilarFormulas, ...]:
+        """Return the formulas of the best threads that are similar to those of the query."""
+        context = batch.context
+        if not has_compared_formulas(context.query):
+            return ()
+        keys = formulas_of(batch.documents, so_far.best_threads(so_far.kind, THREADS_COMPARED))
+        bound = (found.similar for found in context.bound_formulas)
+        return (*bound, *compare_formulas(context.query, keys, batch.documents.lookup, context.index.formulas))
+
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the sum over the query's formulas."""
         size = len(batch.answer_posts) if self.level == "answer" else batch.thread_count
         total = np.zeros(size, np.float32)
-        for found, best in zip(batch.context.similar_formulas, _best_similarities(batch), strict=True):
+        for found, best in zip(_similar(batch), _best_similarities(batch), strict=True):
             if self.level == "answer":
                 own = best[batch.answer_posts]
             else:

@@ -10,8 +10,9 @@ from porism.analysis.schema import NAME_FAMILY, View
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import score_batch, view_table
 from porism.search.features.feature import Feature, Kind
+from porism.store.weighting import BM25
 
-PRESENCE = 0.0  # k1: a name counts once
+PRESENCE = BM25(k1=0.0)  # a name counts once
 TEXTS = {"title": "the title is what you search for", "question": "defines what you search for"}
 
 
@@ -36,9 +37,11 @@ class NameMatch(Feature):
         terms = batch.context.terms[NAME_FAMILY]
         if not len(terms):
             return np.zeros(batch.thread_count, np.float32)
-        views = view_table(batch.context.index.snapshot.info, NAME_FAMILY, [View("thread", ((self._field, 1.0),))])
+        views = view_table(
+            batch.context.index.snapshot.info, NAME_FAMILY, [View("thread", ((self._field, 1.0),))], PRESENCE
+        )
         rows, ones = batch.documents.terms[NAME_FAMILY], np.ones(len(terms), np.float32)
-        found = score_batch(batch.documents, rows, terms.keys, ones, views, views, PRESENCE)[0][0]
+        found = score_batch(batch.documents, rows, terms.keys, ones, views, views)[0][0]
         return np.where(found > 0, np.float32(batch.context.best_match), np.float32(0.0))
 
     def describe(self, batch: CandidateBatch) -> str:

@@ -10,8 +10,9 @@ from porism.analysis.schema import EVERY_FIELD, TAG_FAMILY
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
 from porism.search.answers.term_scores import score_batch, view_table
 from porism.search.features.feature import Feature
+from porism.store.weighting import BM25
 
-PRESENCE = 0.0  # k1: without saturation a term adds its idf once
+PRESENCE = BM25(k1=0.0)  # without saturation a term adds its idf once
 
 
 class TagMatch(Feature):
@@ -29,9 +30,9 @@ class TagMatch(Feature):
         terms = batch.context.terms[TAG_FAMILY]
         if not len(terms):
             return np.zeros(batch.thread_count, np.float32)
-        views = view_table(batch.context.index.snapshot.info, TAG_FAMILY, [EVERY_FIELD])
+        views = view_table(batch.context.index.snapshot.info, TAG_FAMILY, [EVERY_FIELD], PRESENCE)
         rows = batch.documents.terms[TAG_FAMILY]
-        return np.asarray(score_batch(batch.documents, rows, terms.keys, terms.idf, views, views, PRESENCE)[0][0])
+        return np.asarray(score_batch(batch.documents, rows, terms.keys, terms.idf, views, views)[0][0])
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""

@@ -26,7 +26,7 @@ from porism.models.encoder import BiEncoder, encode_query
 from porism.models.late import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
+from porism.search.answers.candidates import ThreadCandidates
 from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model
 from porism.search.answers.query_text import encoder_text, encoder_texts
@@ -186,7 +186,7 @@ class _Collector:
             for name, table in engine.model.weights.items()
         }
         self._contexts = Contexts(engine.index)
-        self._reranker = FeatureReranker(self._contexts, Model(weights), kind)
+        self._reranker = FeatureReranker(engine.index, Model(weights), kind)
         self._without = ThreadCandidates(self._contexts, encoded=False)
         self._with = ThreadCandidates(self._contexts, encoded=True) if candidates else None
         self._kind = kind
@@ -210,14 +210,11 @@ class _Collector:
                 yield self._topic(query, relevant, judged.name if several else str(number % FOLDS))
 
     def _topic(self, query: ReadQuery, relevant: set[int], fold: str) -> ProvedTopic:
-        scored = self._reranker.score(query, self._reranker.choose(self._without.find(query, MOST_THREADS)))
-        ranking = scored.ranking(self._kind)
+        ranking = (self._without >> self._reranker).rank(query)
         ids = ranking.ids
         if self._with:
-            other = self._reranker.score(query, self._reranker.choose(self._with.find(query, MOST_THREADS)))
-            values = [
-                _precision(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ranking(self._kind).ids)
-            ]
+            other = (self._with >> self._reranker).rank(query)
+            values = [_precision(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ids)]
             self._candidate_values.append((values[0], values[1]))
         began = time.perf_counter()
         signals = self._scorer(query, ids[: self._depth].tolist())

@@ -13,13 +13,13 @@ import numpy as np
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
+from porism.search.fusion import ScaledSum
 from porism.search.query import ReadQuery
-from porism.search.retriever import DEPTH, Ranking, Reranker, Retriever
+from porism.search.retriever import DEPTH, Fused, Ranking, Reranker, Retriever
 from porism.systems.approach0.documents import Instance, distinct_formulas, formula_instances
 from porism.systems.approach0.model_input import Marks, Numbers, SymbolFormat
 from porism.systems.approach0.queries import formulas_of
 from porism.systems.declared.context import SystemContext
-from porism.systems.fused import FusedSystems
 from porism.systems.lexical.documents import TextDocument, batched
 from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.dense import best_of
@@ -56,7 +56,7 @@ def fusion(
         late = FormulaLate(texts, context.queries, reads)
     members = (late, context.system(of[0]))
     names = (f"late interaction ({texts.use.directory})", of[0])
-    return FusedSystems(members, names, "minmax", (share, 1 - share), 0.0, depth)
+    return Fused(members, ScaledSum((share, 1 - share), 0.0), names, depth)
 
 
 def reranker(

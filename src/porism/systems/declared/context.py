@@ -17,6 +17,7 @@ from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.hashing import fingerprint
 from porism.progress import Progress, Silent
+from porism.search.features.feature import Kind
 from porism.search.index import Index
 from porism.systems.queries.hand_queries import HandQueries
 
@@ -39,6 +40,7 @@ class SystemContext:
     progress: Progress = field(default_factory=Silent)
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
+    kind: Kind = "answers"  # what the topics ask for
 
     @property
     def content(self) -> Content:

@@ -12,21 +12,17 @@ from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from porism.errors import PorismError
 
-Status = Literal["exact", "verified by values", "own reading", "needs model"]
-STATUSES = ("exact", "verified by values", "own reading", "needs model")
+Status = Literal["default engine", "exact", "verified by values", "own reading", "needs model"]
+STATUSES = get_args(Status)
 DATA = ("both", "text", "math", "links")
 MEASURES = {1: ("nDCG'", "MAP'", "P'@10"), 2: ("nDCG'", "MAP'", "P'@10"), 3: ("AR", "P@1", "LO", "CS", "MG", "UI")}
 AS_TASK3 = ("AR", "P@1")
 SHIPPED = "systems.toml"
 OWN_FILE = ".toml"
-
-
-class MissingModelError(PorismError):
-    """A system needs a model that is not at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +60,11 @@ class Declaration:
     file: str = SHIPPED
 
     @property
+    def is_published(self) -> bool:
+        """Whether it is a run of the published tables; the default engine is not."""
+        return bool(self.published)
+
+    @property
     def team(self) -> str:
         """The team: what is before the slash."""
         return self.name.partition("/")[0]
@@ -94,6 +95,11 @@ def shipped() -> tuple[Declaration, ...]:
     """Return the declarations that come with Porism, in the order of the tables."""
     text = files("porism.systems").joinpath(SHIPPED).read_text(encoding="utf-8")
     return tuple(parse_declarations(text, SHIPPED))
+
+
+def published_runs() -> tuple[Declaration, ...]:
+    """Return the declarations of the published runs, without the default engine."""
+    return tuple(one for one in shipped() if one.is_published)
 
 
 def read_declarations(path: str | Path) -> tuple[Declaration, ...]:
@@ -185,10 +191,9 @@ def _key(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter not in " ()-")
 
 
-def unknown_system(name: str, known: Sequence[Declaration], more: Sequence[str] = ()) -> PorismError:
+def unknown_system(name: str, known: Sequence[Declaration]) -> PorismError:
     """Return the error for a name that no system has, with a suggestion."""
     names = {**{_key(one.run): one.name for one in known}, **{_key(one.name): one.name for one in known}}
-    names |= {_key(one): one for one in more}
     near = get_close_matches(_key(name), names, 1)
     hint = f"did you mean {names[near[0]]}?" if near else "porism systems lists them; your own is my_module:MyRetriever"
     return PorismError(f"no system is named {name}", fix=hint)

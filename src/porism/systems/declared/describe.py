@@ -10,6 +10,7 @@ from dataclasses import asdict
 from porism.errors import PorismError
 from porism.evaluate.reports.table import Table, render
 from porism.systems.declared.declaration import MEASURES, Declaration, find_declaration, shipped
+from porism.systems.declared.drawing import drawing
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models
 from porism.systems.neural.named_models import named_models
@@ -41,18 +42,25 @@ def system_lines() -> str:
 
 def described(name: str, task: int | None = None) -> str:
     """Return the pages of a system: one for each task that it has."""
-    try:
-        found = [find_declaration(name, task)]
-    except PorismError:
-        found = []
-        for number in MEASURES if task is None else (task,):
-            try:
-                found.append(find_declaration(name, number))
-            except PorismError as error:
-                last = error
-        if not found:
-            raise last from None
-    return "\n".join("\n".join(_lines(one)) + "\n" for one in found)
+    return "\n".join("\n".join(_lines(one)) + "\n" for one in _named(name, task))
+
+
+def drawn(name: str, task: int | None = None) -> str:
+    """Return the pipeline of a system as SVG: that of its first task, unless `task` names another."""
+    return drawing(_named(name, task)[0])
+
+
+def _named(name: str, task: int | None) -> list[Declaration]:
+    """Return the declarations of a name: one for each task that it has."""
+    found: list[Declaration] = []
+    for number in MEASURES if task is None else (task,):
+        try:
+            found.append(find_declaration(name, number))
+        except PorismError as error:
+            last = error
+    if not found:
+        raise last from None
+    return found
 
 
 def _lines(one: Declaration) -> Iterator[str]:

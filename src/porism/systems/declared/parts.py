@@ -26,6 +26,10 @@ Part = Retriever | Reranker | Answerer
 Factory = Callable[..., Part]
 
 PARTS: Mapping[str, str] = {
+    "thread_candidates": "porism.search.default:thread_candidates",
+    "feature_reranker": "porism.search.default:feature_reranker",
+    "formula_search": "porism.search.default:formula_search",
+    "best_passage": "porism.systems.task3.best_passage:best_passage",
     "approach0_answers": "porism.systems.approach0.retriever:answer_search",
     "approach0_formulas": "porism.systems.approach0.retriever:formula_search",
     "approach0_fusion": "porism.systems.approach0.late:fusion",

@@ -1,136 +1,27 @@
-"""A declared system as a retriever: its parts in order. An error names the system and the part in which it happened."""
+"""Declared systems as pipelines: which parts and models a declaration needs, and how it is built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from porism.corpus.post import Formula
-from porism.errors import PorismError
-from porism.records import Explanation
-from porism.search.query import ReadQuery
-from porism.search.retriever import Ranking, Reranker, Retriever
+from porism.errors import MissingModelError, PorismError
+from porism.search.retriever import NamedPart, Pipeline, Reranker, Retriever, reported
 from porism.systems.declared.context import SystemContext
-from porism.systems.declared.declaration import Declaration, MissingModelError, PartUse, find_declaration
-from porism.systems.declared.parts import Part, make_part
-from porism.systems.neural.chosen_models import ModelUse, missing_model
+from porism.systems.declared.declaration import Declaration, PartUse, find_declaration
+from porism.systems.declared.parts import make_part
+from porism.systems.neural.chosen_models import missing_model
 from porism.systems.neural.named_models import MODEL_OPTIONS, OPTIONAL, directory_for, missing_models, named_models
 
 Overrides = Mapping[str, Mapping[str, Any]]  # part -> option -> value
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPart:
-    """A part of a pipeline with the name by which the declaration uses it."""
-
-    use: str
-    part: Part
-
-
-class System(Retriever):
-    """A declared system: a retriever, then re-rankers."""
-
-    def __init__(self, declaration: Declaration, parts: tuple[NamedPart, ...]) -> None:
-        self.declaration = declaration
-        self._parts = parts
-        self.finds = "formulas" if declaration.task == 2 else "posts"
-
-    @property
-    def retriever(self) -> Retriever:
-        """The first part."""
-        first = self._parts[0].part
-        assert isinstance(first, Retriever)
-        return first
-
-    @property
-    def rerankers(self) -> tuple[Reranker, ...]:
-        """The parts after the first."""
-        return tuple(named.part for named in self._parts[1:] if isinstance(named.part, Reranker))
-
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return at most k hits of the last part."""
-        if k < 1:
-            return Ranking.of({})
-        depth = self._parts[1].part.depth if len(self._parts) > 1 and isinstance(self._parts[1].part, Reranker) else k
-        with self._report(self._parts[0].use):
-            found = self.retriever.search(query, max(depth, k))
-        for named in self._parts[1:]:
-            assert isinstance(named.part, Reranker)
-            with self._report(named.use):
-                found = named.part.rerank(query, found)
-        return found.top(k)
-
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
-        """Explain the score of a hit by the last part, if that part explains its scores; else say score and rank."""
-        last = self._parts[-1]
-        own = getattr(last.part, "explain", None)
-        if own is None or (isinstance(last.part, Retriever) and type(last.part).explain is Retriever.explain):
-            return super().explain(query, id)
-        with self._report(last.use):
-            explanation: Explanation = own(query, id)
-            return explanation
-
-    @property
-    def names_instances(self) -> bool:
-        """Whether a part chooses the formula that represents a visual id in a run."""
-        return any(hasattr(named.part, "instances") for named in self._parts)
-
-    def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
-        """Return the formulas that represent visual ids in a run of this system, as far as the last part that chooses them does."""
-        for named in reversed(self._parts):
-            choose = getattr(named.part, "instances", None)
-            if choose is not None:
-                chosen: dict[int, Formula] = choose(visual_ids)
-                return chosen
-        return {}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the parts say of this run: which members a fusion has, from what a layout was made."""
-        return tuple(note for named in self._parts for note in getattr(named.part, "notes", ()))
-
-    @property
-    def models(self) -> tuple[ModelUse, ...]:
-        """The models that the parts use, each once."""
-        return tuple(dict.fromkeys(use for named in self._parts for use in getattr(named.part, "models", ())))
-
-    @contextmanager
-    def _report(self, part: str) -> Iterator[None]:
-        with reported(self.declaration.name, part):
-            yield
-
-
-@contextmanager
-def reported(system: str, part: str) -> Iterator[None]:
-    """Turn an error into one that names the system and its part."""
-    try:
-        yield
-    except MissingModelError:
-        raise
-    except PorismError as error:
-        if error.where.startswith(f"{system}, part "):
-            raise
-        place = f"{system}, part {part}"
-        raise PorismError(
-            error.message, where=f"{place}: {error.where}" if error.where else place, fix=error.fix
-        ) from error
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except Exception as error:
-        fact = f"{type(error).__name__}: {error}"
-        raise PorismError(
-            f"failed: {fact}", where=f"{system}, part {part}", fix="report it, with the command"
-        ) from error
-
-
-def build_system(name: str, context: SystemContext) -> System:
+def build_system(name: str, context: SystemContext) -> Pipeline:
     """Build the declared system with a name for the task of the context."""
     return build_declared(find_declaration(name, context.task), context)
 
 
-def build_declared(declaration: Declaration, context: SystemContext) -> System:
+def build_declared(declaration: Declaration, context: SystemContext) -> Pipeline:
     """Build a system from its declaration: the parts with their options, those of the context winning."""
     if not declaration.parts:
         raise not_runnable(declaration)
@@ -146,7 +37,7 @@ def build_declared(declaration: Declaration, context: SystemContext) -> System:
                 kind = "first part must be a retriever" if place == 0 else "later parts must be re-rankers"
                 raise PorismError(f"is a {type(built).__name__}: the {kind}", fix="change the order of the parts")
         made.append(NamedPart(part.use, built))
-    return System(declaration, tuple(made))
+    return Pipeline(made, declaration.name)
 
 
 def not_runnable(declaration: Declaration) -> PorismError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -57,7 +59,7 @@ class EditReranker(Reranker):
         operators = self._candidates.operator_query(trees).distances(positions, self._costs[1:])
         return _similarity(layout.values[:, 0]), _similarity(operators.values[:, 0])
 
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explain(self, query: ReadQuery, id: int, found: Callable[[], Ranking]) -> Explanation:
         """Return the parts of layout and operator trees."""
         layout, operators = (float(values[0]) for values in self._similarities(query, np.array([id])))
         parts = (

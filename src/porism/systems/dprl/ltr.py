@@ -5,7 +5,7 @@ The weights are those of the published model files; each column was identified b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -133,7 +133,7 @@ class SvmRank(Reranker):
             found[name] = self._vectors.cosines(query, representation)[positions]
         return found
 
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explain(self, query: ReadQuery, id: int, found: Callable[[], Ranking]) -> Explanation:
         """Return each feature times its weight."""
         formula = searched_formula(query, self._official)
         if formula is None:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from porism.errors import PorismError
+from porism.errors import MissingModelError, PorismError
 from porism.models.directory import ModelDirectory
-from porism.systems.declared.declaration import MissingModelError
 from porism.systems.neural.named_models import NamedModel, directory_for, named_models
 
 Role = Literal["original", "substitute"]

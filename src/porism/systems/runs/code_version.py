@@ -16,7 +16,7 @@ from porism.hashing import fingerprint
 from porism.systems.declared.declaration import find_declaration
 from porism.systems.declared.parts import PARTS
 from porism.systems.declared.pipeline import used_parts
-from porism.systems.loading import DEFAULT, is_declared
+from porism.systems.loading import is_declared
 
 ALWAYS = ("porism.systems.runs.rankings", "porism.search.fusion")
 # They find parts and check options, but shape no ranking; the parts themselves and their options are in the key of a run.
@@ -34,11 +34,13 @@ ENGINE = (
 def code_version(system: str, task: int) -> str:
     """Return a digest of the code of a system: for a class of the user's own, of its file and of the engine."""
     if not is_declared(system):
-        return fingerprint(ENGINE) + ("" if system == DEFAULT else _file_digest(system.partition(":")[0]))
+        return fingerprint(ENGINE) + _file_digest(system.partition(":")[0])
     modules = set(ALWAYS)
     others = ""
     for part in used_parts(find_declaration(system, task)):
         module = PARTS.get(part.use, part.use).partition(":")[0]
+        if module.startswith("porism.search."):
+            modules.update(ENGINE)
         if module.startswith("porism."):
             modules.add(module)
         else:

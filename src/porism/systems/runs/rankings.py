@@ -10,8 +10,7 @@ from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking
 from porism.records import Topic
-from porism.search.retriever import Retriever
-from porism.systems.declared.pipeline import System
+from porism.search.retriever import Pipeline, Retriever
 from porism.systems.queries.topic_query import topic_query
 
 SPARE = 2  # times as many formulas are searched as are needed, since those in comments only may not be returned
@@ -44,7 +43,7 @@ def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> R
     if not topic.latex:
         raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
     hits = retriever.search(topic_query(topic, 2), SPARE * k)
-    if isinstance(retriever, System) and retriever.names_instances:
+    if isinstance(retriever, Pipeline) and retriever.names_instances:
         places = retriever.instances(hits.ids.tolist())
     else:
         places = returnable_instances(content, hits.ids.tolist())

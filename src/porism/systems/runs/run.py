@@ -11,26 +11,26 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from porism import __version__
+from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
 from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Answer, Ranking, Run, write_answers, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.model import load_model
-from porism.search.engine import Engine
 from porism.search.features.feature import Kind
-from porism.search.retriever import Retriever
+from porism.search.index import Index
+from porism.search.retriever import Pipeline
 from porism.store import open_store
 from porism.systems.answerer import Cost, WrittenAnswer, total_cost
 from porism.systems.declared.context import CACHE, SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
-from porism.systems.declared.pipeline import System, used_models, used_parts
+from porism.systems.declared.pipeline import used_models, used_parts
 from porism.systems.loading import DEFAULT, is_declared, load_system
 from porism.systems.neural.chosen_models import ModelUse, model_digests
 from porism.systems.queries.hand_queries import HandQueries, read_hand_queries
@@ -40,13 +40,14 @@ from porism.systems.runs.rankings import TopicRanking, topic_ranking
 from porism.systems.runs.run_journal import FinishedTopic, RunJournal
 from porism.systems.task3.system import AnswerSystem, load_answerer
 
-Maker = Retriever | AnswerSystem  # what makes a run
+Maker = Pipeline | AnswerSystem  # what makes a run
+WEIGHTED = "feature_reranker"  # the part that takes a file of weights
 RunFormat = Literal["lab", "trec"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for the default system; `overrides` are options of parts;
+    """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for systems that rank by features; `overrides` are options of parts;
     `queries` is a file of hand-written queries; `models` are directories of named models; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
 
     system: str = DEFAULT
@@ -100,39 +101,40 @@ def run_topics(
 def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
     """Write a run and its record, and return the record."""
     name, model = options.system, options.model
-    if model is not None and (task != 1 or name != DEFAULT):
-        raise PorismError("only Task 1 of the system porism takes a model", fix="leave --model out")
-    if options.models and not is_declared(name):
+    declaration = find_declaration(name, task) if is_declared(name) else None
+    if model is not None and not _takes_model(declaration):
+        raise PorismError(f"{name} has no weights in Task {task}", fix="leave --model out")
+    if options.models and not (declaration and used_models(declaration, options.overrides, options.models)):
         raise PorismError(f"{name} uses no named model", where="--model", fix="name a system that does: porism systems")
-    engine = Engine.open(index, model)
+    snapshot = open_store(index).snapshot()
     titles_only = bool(topics) and all(_is_title_only(topic) for topic in topics)
     wanted: Kind = options.kind or ("questions" if titles_only else "answers")
-    fitted = load_model(None if model is None else Path(model))
+    overrides = (
+        {**options.overrides, WEIGHTED: {**options.overrides.get(WEIGHTED, {}), "model": str(model)}}
+        if model
+        else options.overrides
+    )
     queries = read_hand_queries(options.queries) if options.queries else None
     cache = Path(options.cache) if options.cache else index / CACHE
-    context = SystemContext(engine.index, task, cache, queries, options.progress, options.overrides, options.models)
-    retriever: Maker = (
-        load_answerer(name, engine, context)
-        if task == 3
-        else load_system(name, engine.index, task, wanted, fitted, context)
-    )
+    context = SystemContext(Index(snapshot), task, cache, queries, options.progress, overrides, options.models, wanted)
+    system: Maker = load_answerer(name, context) if task == 3 else load_system(name, context)
     began = time.perf_counter()
     journal = RunJournal(out, run_key(index, topics, task, options))
     with journal, options.progress.stage(run_tag(name), len(topics)) as advance:
         for topic in topics:
             if topic.id not in journal.finished:
-                journal.add(_search(retriever, engine, topic, task, options))
+                journal.add(_search(system, snapshot.content, topic, task, options))
             advance(1)
     done = [journal.finished[topic.id] for topic in topics]
     if topics and not any(one.ranking.items or (one.answer and one.answer.text) for one in done):
-        declaration = declaration_of(retriever)
         needs = declaration.needs if declaration else ()
         raise PorismError(
             f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
         )
-    record = _record(retriever, engine.content.digest, task, done, options, time.perf_counter() - began, queries)
-    encoder = engine.snapshot.learned.encoder
-    if name == DEFAULT and encoder:
+    made = _Made(system, declaration, snapshot.content.digest, queries)
+    record = _record(made, task, done, options, time.perf_counter() - began)
+    encoder = snapshot.learned.encoder
+    if encoder and _takes_model(declaration):
         record = replace(record, options={**record.options, "encoder": encoder.as_dict()})
     _write_run(out, task, done, record, options)
     _write_record(out, record)
@@ -153,7 +155,7 @@ def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunR
     write_rankings((TopicRanking(one.topic, one.ranking) for one in done), out, kind, tag, header)
 
 
-def _search(retriever: Maker, engine: Engine, topic: Topic, task: int, options: RunOptions) -> FinishedTopic:
+def _search(retriever: Maker, content: Content, topic: Topic, task: int, options: RunOptions) -> FinishedTopic:
     """Search one topic. An error names the topic, and the part of a named system in which it happened."""
     began = time.perf_counter()
     answer: WrittenAnswer | None = None
@@ -162,7 +164,7 @@ def _search(retriever: Maker, engine: Engine, topic: Topic, task: int, options: 
         if isinstance(retriever, AnswerSystem):
             answer = retriever.answer(topic)
         else:
-            ranking = topic_ranking(retriever, engine.content, topic, task, options.k)
+            ranking = topic_ranking(retriever, content, topic, task, options.k)
     except PorismError as error:
         place = f"topic {topic.id}, {error.where}" if error.where else f"topic {topic.id}"
         raise PorismError(error.message, where=place, fix=error.fix) from error
@@ -197,19 +199,23 @@ def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _record(
-    retriever: Maker,
-    collection: str,
-    task: int,
-    done: Sequence[FinishedTopic],
-    options: RunOptions,
-    seconds: float,
-    queries: HandQueries | None,
-) -> RunRecord:
+class _Made(NamedTuple):
+    """What a run was made with. `declaration` is None for a class of the user's own."""
+
+    system: Maker
+    declaration: Declaration | None
+    collection: str
+    queries: HandQueries | None
+
+
+def _takes_model(declaration: Declaration | None) -> bool:
+    return declaration is not None and any(part.use == WEIGHTED for part in declaration.parts)
+
+
+def _record(made: _Made, task: int, done: Sequence[FinishedTopic], options: RunOptions, seconds: float) -> RunRecord:
     each = [one.seconds for one in done] or [0.0]
     middle, slow = np.percentile(each, (50, 95)).tolist()
-    declaration = declaration_of(retriever)
-    models: tuple[ModelUse, ...] = getattr(retriever, "models", ())
+    declaration, models = made.declaration, made.system.models
     tag = run_tag(options.system) + (SUBSTITUTE_TAG if any(one.role == "substitute" for one in models) else "")
     model = None if options.model is None else digest_file(options.model)
     return RunRecord(
@@ -217,13 +223,13 @@ def _record(
         task=task,
         options={"k": options.k, "kind": options.kind, "model": model},
         overrides=options.overrides,
-        collection=collection,
+        collection=made.collection,
         topics=len(done),
         seconds=round(seconds, 3),
         query_seconds=(round(middle, 4), round(slow, 4)),
-        notes=run_notes(retriever, queries),
+        notes=run_notes(made.system, declaration, made.queries),
         models=models,
-        ir_metadata=run_metadata(tag, declaration, options.system, task, collection, options.overrides, models),
+        ir_metadata=run_metadata(tag, declaration, options.system, task, made.collection, options.overrides, models),
         cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
     )
 
@@ -239,16 +245,9 @@ def run_tag(name: str) -> str:
     return name.rpartition(":")[2].replace(" ", "_")
 
 
-def declaration_of(system: Maker) -> Declaration | None:
-    """Return the declaration of a named system; None for the default engine and a class of the user's own."""
-    return system.declaration if isinstance(system, (System, AnswerSystem)) else None
-
-
-def run_notes(retriever: Maker, queries: HandQueries | None) -> tuple[str, ...]:
+def run_notes(system: Maker, declaration: Declaration | None, queries: HandQueries | None) -> tuple[str, ...]:
     """Return what a reader of the run must know: how queries were made, which members a fusion has."""
-    notes = [use.note() for use in getattr(retriever, "models", ())]
-    notes += retriever.notes if isinstance(retriever, (System, AnswerSystem)) else ()
-    declaration = declaration_of(retriever)
+    notes = [*(use.note() for use in system.models), *system.notes]
     if declaration is None:
         return tuple(notes)
     if declaration.manual and queries is None:

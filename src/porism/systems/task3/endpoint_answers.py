@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from porism.errors import PorismError
+from porism.errors import MissingModelError, PorismError
 from porism.search.generation.answer_text import MAX_LENGTH, fitting_text
 from porism.search.generation.endpoint import (
     KEY_VARIABLE,
@@ -27,7 +27,6 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
 from porism.systems.declared.context import SystemContext
-from porism.systems.declared.declaration import MissingModelError
 from porism.systems.neural.chosen_models import ModelUse
 from porism.systems.queries.topic_query import topic_of
 from porism.systems.task3.posts import topic_texts

@@ -6,34 +6,25 @@ from dataclasses import replace
 
 from porism.errors import PorismError
 from porism.evaluate.task3.overlap import DOLLAR
-from porism.records import Query, Topic
-from porism.search.engine import Engine
+from porism.records import Topic
 from porism.search.generation.answer_text import MAX_LENGTH
-from porism.search.query import ReadQuery
-from porism.search.retriever import Ranking
+from porism.search.retriever import Pipeline, Ranking, reported
 from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.parts import make_part
-from porism.systems.declared.pipeline import (
-    System,
-    build_declared,
-    check_overrides,
-    needed_models,
-    not_runnable,
-    reported,
-)
-from porism.systems.loading import DEFAULT, is_declared, own_object
+from porism.systems.declared.pipeline import build_declared, check_overrides, needed_models, not_runnable
+from porism.systems.loading import is_declared, own_object
 from porism.systems.neural.chosen_models import ModelUse, missing_model
 from porism.systems.neural.named_models import missing_models
-from porism.systems.queries.topic_query import topic_of, topic_query
+from porism.systems.queries.topic_query import topic_query
 
 
 class AnswerSystem:
-    """Answers topics. `declaration` is None for the default engine and for a class of the user's own."""
+    """Answers topics. `declaration` is None for a class of the user's own."""
 
     def __init__(
-        self, name: str, answerer: Answerer, finder: System | None = None, declaration: Declaration | None = None
+        self, name: str, answerer: Answerer, finder: Pipeline | None = None, declaration: Declaration | None = None
     ) -> None:
         self.name = name
         self.declaration = declaration
@@ -92,31 +83,14 @@ def build_answer_system(declaration: Declaration, context: SystemContext) -> Ans
     return AnswerSystem(declaration.name, made, finder, declaration)
 
 
-def load_answerer(name: str, engine: Engine, context: SystemContext) -> AnswerSystem:
-    """Return the Task 3 system with a name: the default engine, a declared one, or an answerer of the user's own, `my_module:MyAnswerer`."""
-    if name == DEFAULT:
-        return AnswerSystem(name, BestPassage(engine))
+def load_answerer(name: str, context: SystemContext) -> AnswerSystem:
+    """Return the Task 3 system with a name: a declared one, or an answerer of the user's own, `my_module:MyAnswerer`."""
     if is_declared(name):
         declaration = find_declaration(name, 3)
         check_overrides(declaration, context.overrides)
         return build_answer_system(declaration, context)
-    made = own_object(name, engine.index)
+    made = own_object(name, context.index)
     if not isinstance(made, Answerer):
         fix = "derive it from porism.systems.answerer.Answerer"
         raise PorismError(f"{name.rpartition(':')[2]} is not an Answerer", where=name, fix=fix)
     return AnswerSystem(name, made)
-
-
-class BestPassage(Answerer):
-    """The default engine in Task 3: the best passage of the best answer."""
-
-    depth = 0
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
-        """Return the passage that the Ask tab shows."""
-        topic = topic_of(query)
-        found = self._engine.ask(Query(topic.question, topic.title, topic.tags))
-        return WrittenAnswer(found.text, ", ".join(str(source.post_id) for source in found.sources))

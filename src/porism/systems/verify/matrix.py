@@ -13,7 +13,6 @@ from porism.files import atomic_file
 from porism.progress import Progress
 from porism.systems.declared.declaration import Declaration, find_declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_models
-from porism.systems.loading import DEFAULT
 from porism.systems.verify.measure import MEASURES, SUBSTITUTE, Cell, measured
 from porism.systems.verify.sets import SETS, TestSet, Workplace
 
@@ -31,13 +30,11 @@ class Outcome:
 
 
 def systems_of(test: TestSet, names: Sequence[str] = (), models: Mapping[str, str] | None = None) -> list[str]:
-    """Return the systems to run on a set: the default engine and every declared one that can run with these models, or those named."""
+    """Return the systems to run on a set: every declared one that can run with these models, or those named."""
     declared = [one for one in shipped() if one.task == test.task and one.name != NO_LINKS]
     runnable = [one.name for one in declared if is_runnable(one, models)]
-    if not names:
-        return [DEFAULT, *runnable]
-    wanted = {name if name == DEFAULT else _declared(name).name for name in names}
-    return [name for name in (DEFAULT, *runnable) if name in wanted]
+    wanted = {_declared(name).name for name in names}
+    return [name for name in runnable if not names or name in wanted]
 
 
 def _declared(name: str) -> Declaration:
@@ -51,8 +48,6 @@ def _declared(name: str) -> Declaration:
 
 def with_models(test: TestSet, system: str, models: Mapping[str, str]) -> Mapping[str, str]:
     """Return the models that a system uses; none for one that needs none."""
-    if system == DEFAULT or not models:
-        return {}
     return used_models(find_declaration(system, test.task), {}, models)
 
 
@@ -116,7 +111,7 @@ def stored_cells() -> Cells:
 def store_cells(cells: Cells) -> Path:
     """Store figures beside the declarations, where an installed package may not be written."""
     path = Path(str(files("porism.systems").joinpath(EXPECTED)))
-    known = {one.name for one in shipped()} | {DEFAULT}
+    known = {one.name for one in shipped()}
     rows = {
         test: {name: asdict(cell) for name, cell in sorted(systems.items()) if name.removesuffix(SUBSTITUTE) in known}
         for test, systems in cells.items()

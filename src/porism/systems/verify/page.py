@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from porism.errors import PorismError
 from porism.evaluate.comparison.correlation import kendall
 from porism.systems.declared.declaration import MEASURES, Declaration, shipped
+from porism.systems.declared.drawing import file_name
 from porism.systems.declared.pipeline import all_models, is_runnable
-from porism.systems.loading import DEFAULT
 from porism.systems.verify.matrix import Cells
 from porism.systems.verify.measure import MEASURES as SCORES
 from porism.systems.verify.measure import SUBSTITUTE, Cell
@@ -72,11 +72,6 @@ def _score_table(task: int, cells: Cells) -> Iterator[str]:
     head += [f"ours: {test.title}" for test in tests] + ["fidelity", "time", "command", "reason for a gap"]
     yield _table_row(head)
     yield _table_row(["---"] * len(head))
-    yield _table_row(
-        [f"{DEFAULT} (default engine)", "", *[""] * len(YEARS[task])]
-        + [_scores_of(cells.get(test.name, {}).get(DEFAULT)) for test in tests]
-        + ["", _time_of(DEFAULT, tests, cells), f"`porism run --task {task}`", ""]
-    )
     for one in shipped():
         if one.task == task:
             yield _table_row(_cells_of(one, tests, cells))
@@ -92,7 +87,7 @@ def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]
     )
     reason = one.gap or ("" if is_runnable(one) else _why_not(one))
     return [
-        _escaped(one.name),
+        _linked(one),
         one.status,
         *published,
         *ours,
@@ -101,6 +96,11 @@ def _cells_of(one: Declaration, tests: list[TestSet], cells: Cells) -> list[str]
         _command(one),
         _escaped(reason),
     ]
+
+
+def _linked(one: Declaration) -> str:
+    """Return the name of a system, with a link to the drawing of its pipeline (`make docs`)."""
+    return f"[{_escaped(one.name)}](../images/systems/{file_name(one)})" if one.parts else _escaped(one.name)
 
 
 def _command(one: Declaration) -> str:
@@ -130,9 +130,11 @@ def _order(task: int, cells: Cells) -> Iterator[str]:
     yield f"Order of the systems, ours by MAP with unjudged hits as not relevant, published by {measure} of the same year:"
     yield ""
     for test in (test for test in SETS if test.task == task):
-        ours = {name: cell.scores["MAP"] for name, cell in cells.get(test.name, {}).items() if name != DEFAULT}
+        ours = {name: cell.scores["MAP"] for name, cell in cells.get(test.name, {}).items()}
         theirs = {
-            one.name: one.published[test.year][measure] for one in shipped() if one.task == task and one.name in ours
+            one.name: one.published[test.year][measure]
+            for one in shipped()
+            if one.is_published and one.task == task and one.name in ours
         }
         names = list(theirs)
         if len(names) < 3:
@@ -164,9 +166,9 @@ def _task3_table() -> Iterator[str]:
     yield _table_row(head)
     yield _table_row(["---"] * len(head))
     for one in shipped():
-        if one.task == 3:
+        if one.task == 3 and one.is_published:
             scores = [f"{value:.3f}" for value in one.published[2022].values()]
-            yield _table_row([_escaped(one.name), one.status, *scores, _command(one), _escaped(_why_not(one))])
+            yield _table_row([_linked(one), one.status, *scores, _command(one), _escaped(_why_not(one))])
 
 
 def _approximations() -> Iterator[str]:
