@@ -11,7 +11,7 @@ from typing import NamedTuple
 from porism.text.entities import unescape
 from porism.text.render import escape_text
 from porism.text.sanitize import ATTRIBUTES, SCHEMES, TAGS
-from porism.text.segment import Segment, Text
+from porism.text.segment import DISPLAY, STORED, TAG, WORDS, Segment, StoredPiece, Text, stored_formula
 
 # A formula keeps the sign that follows it on its line.
 FOLLOWING = re.compile(r"[.,;:!?)\]]+")
@@ -20,6 +20,8 @@ CLOSING = re.compile(r"</([a-z0-9]+)>")
 ATTRIBUTE = re.compile(r' ([a-z]+)="([^"<>]*)"')
 SAFE_ADDRESS = re.compile(rf"(?:{'|'.join(sorted(SCHEMES))}):|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 VOID = frozenset(("br", "hr", "img"))
+# Tags without attributes, which are shown as they are; nearly all are of this kind. What a link or a picture shows is the renderer's choice.
+PLAIN = frozenset((*(f"<{name}>" for name in TAGS - {"a", "img"}), *(f"</{name}>" for name in TAGS - VOID)))
 # Elements that are a block of their own; anything between them becomes a paragraph.
 BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"])
 
@@ -27,25 +29,20 @@ BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6
 MOST_MATH = 8_000_000  # characters of HTML that the formulas of a page may take
 
 
-class Inline(NamedTuple):
-    """A piece of a line as HTML, and whether it is a formula."""
-
-    html: str
-    formula: bool = False
+Inline = tuple[str, bool]  # a piece of a line as HTML, and whether it is a formula
 
 
 def flow(pieces: Iterable[Inline]) -> str:
     """Join pieces of HTML; a formula and the sign that follows it stay on one line."""
     out: list[str] = []
     after_formula = False
-    for piece in pieces:
-        text = piece.html
-        sign = FOLLOWING.match(text) if after_formula and not piece.formula else None
+    for text, is_formula in pieces:
+        sign = FOLLOWING.match(text) if after_formula and not is_formula else None
         if sign:
             out[-1] = f'<span class="kept">{out[-1]}{sign[0]}</span>'
             text = text[sign.end() :]
         out.append(text)
-        after_formula = piece.formula
+        after_formula = is_formula
     return "".join(out)
 
 
@@ -110,7 +107,7 @@ class PageRenderer:
 
     def render(self, text: Text) -> str:
         """Return a text as HTML."""
-        return self._html(text.segments, self.budget())
+        return self._html(STORED.findall(text.stored), self.budget())
 
     def blocks(self, text: Text) -> list[str]:
         """Return the top-level blocks of a text (paragraphs, lists, ...); anything between them becomes paragraphs."""
@@ -118,16 +115,16 @@ class PageRenderer:
         html_of = [(self._html(group, budget), loose) for group, loose in _top_level(text)]
         return [f"<p>{block}</p>" if loose else block for block, loose in html_of]
 
-    def _html(self, segments: Iterable[Segment], budget: MathBudget) -> str:
-        return flow(self._inline(segment, budget) for segment in segments)
+    def _html(self, pieces: Iterable[StoredPiece], budget: MathBudget) -> str:
+        return flow(self._inline(mark, content, budget) for mark, content in pieces)
 
-    def _inline(self, segment: Segment, budget: MathBudget) -> Inline:
-        if segment.kind == "text":
-            return Inline(self.words(segment.text))
-        if segment.kind == "tag":
-            return Inline(self._tag(segment.text))
-        shown = budget.shown(segment, self.formula)
-        return Inline(f'<span class="display">{shown}</span>') if segment.display else Inline(shown, True)
+    def _inline(self, mark: str, content: str, budget: MathBudget) -> Inline:
+        if mark == TAG:
+            return content if content in PLAIN else self._tag(content), False
+        if mark == WORDS:
+            return self.words(content), False
+        shown = budget.shown(stored_formula(mark, content), self.formula)
+        return (f'<span class="display">{shown}</span>', False) if mark == DISPLAY else (shown, True)
 
     def _tag(self, tag: str) -> str:
         """Write a tag anew from its allowed name and attributes: a page trusts no stored mark-up."""
@@ -146,40 +143,39 @@ class PageRenderer:
 
 
 class _Group(NamedTuple):
-    """Segments of a top-level block, or loose ones between blocks."""
+    """Pieces of a top-level block, or loose ones between blocks."""
 
-    segments: list[Segment]
+    pieces: list[StoredPiece]
     loose: bool
 
 
 def _top_level(text: Text) -> list[_Group]:
     """Split a text into its top-level blocks; blocks without any text are left out."""
     groups: list[_Group] = []
-    current: list[Segment] = []
+    current: list[StoredPiece] = []
     depth = 0
-    for segment in text.segments:
-        name, step = _step(segment)
+    for piece in STORED.findall(text.stored):
+        name, step = STEPS.get(piece[1]) or _step(piece[1]) if piece[0] == TAG else ("", 0)
         if depth == 0 and step > 0 and name in BLOCKS:
             groups.append(_Group(current, True))
-            current, depth = [segment], 1
+            current, depth = [piece], 1
             continue
-        current.append(segment)
+        current.append(piece)
         if depth:
             depth += step
             if depth == 0:
                 groups.append(_Group(current, False))
                 current = []
     groups.append(_Group(current, depth == 0))
-    return [group for group in groups if any(s.is_formula or s.text.strip() for s in group.segments if s.kind != "tag")]
+    return [group for group in groups if any(mark != TAG and content.strip() for mark, content in group.pieces)]
 
 
-def _step(segment: Segment) -> tuple[str, int]:
-    """Return the element of a tag, and +1 where it opens, -1 where it closes, 0 for anything else."""
-    if segment.kind != "tag":
-        return "", 0
-    if closing := CLOSING.fullmatch(segment.text):
+def _step(tag: str) -> tuple[str, int]:
+    """Return the element of a tag, and +1 where it opens, -1 where it closes, 0 if it has no content."""
+    if closing := CLOSING.fullmatch(tag):
         return closing[1], -1
-    opening = OPENING.fullmatch(segment.text)
-    if opening is None or opening[1] in VOID:
-        return "", 0
-    return opening[1], 1
+    opening = OPENING.fullmatch(tag)
+    return ("", 0) if opening is None or opening[1] in VOID else (opening[1], 1)
+
+
+STEPS = {tag: _step(tag) for tag in PLAIN}

@@ -69,14 +69,15 @@ def escape_text(text: str) -> str:
 
 def official_html(text: Text) -> str:
     """Return the official HTML form: each formula is a `math-container` span with its id and escaped LaTeX."""
-    return "".join(_official(segment) for segment in text.segments)
+    return "".join(_official(mark, content) for mark, content in STORED.findall(text.stored))
 
 
-def _official(segment: Segment) -> str:
-    if segment.kind == "tag":
-        return segment.text
-    if segment.kind == "text":
-        return escape_text(segment.text)
+def _official(mark: str, content: str) -> str:
+    if mark == TAG:
+        return content
+    if mark == WORDS:
+        return escape_text(content)
+    segment = stored_formula(mark, content)
     return math_span(segment.text, segment.formula_id, segment.display)
 
 

@@ -38,6 +38,7 @@ class Segment(NamedTuple):
 # `FORMULA_ID EXPRESSION_ID LATEX`. The marks are control characters that no text of a person contains.
 TAG, WORDS, INLINE, DISPLAY = "\x1c", "\x1d", "\x1e", "\x1f"
 MARK = re.compile("[\x1c-\x1f]")
+StoredPiece = tuple[str, str]
 STORED = re.compile("([\x1c-\x1f])([^\x1c-\x1f]*)")
 FORMULA = re.compile("([\x1e\x1f])([0-9]+) ([0-9]+) ([^\x1c-\x1f]*)")
 
@@ -64,7 +65,14 @@ class Text:
     @property
     def segments(self) -> list[Segment]:
         """Return the segments in order."""
-        return [_segment(mark, content) for mark, content in STORED.findall(self.stored)]
+        return [
+            Segment("tag", content)
+            if mark == TAG
+            else Segment("text", content)
+            if mark == WORDS
+            else stored_formula(mark, content)
+            for mark, content in STORED.findall(self.stored)
+        ]
 
     @property
     def formulas(self) -> list[Segment]:
@@ -135,12 +143,6 @@ def without_marks(text: str) -> str:
 def _written(segment: Segment) -> str:
     mark = DISPLAY if segment.display else INLINE
     return f"{mark}{segment.formula_id} {segment.expression_id} {without_marks(segment.text)}"
-
-
-def _segment(mark: str, content: str) -> Segment:
-    if mark == WORDS:
-        return Segment("text", content)
-    return Segment("tag", content) if mark == TAG else stored_formula(mark, content)
 
 
 def stored_formula(mark: str, content: str) -> Segment:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from porism.formula import parse
 from porism.formula.mathml.highlight import highlight
-from porism.text.page import Inline, flow
+from porism.text.page import flow
 
 if TYPE_CHECKING:
     from porism.search.display.results import HighlightedSegment
@@ -22,9 +22,7 @@ def segments_html(
     `formula(latex, mathml)` may wrap each formula.
     """
     return flow(
-        Inline(_formula(piece, formula), True)
-        if piece.kind == "formula"
-        else Inline(_text(piece.text, piece.highlighted))
+        (_formula(piece, formula), True) if piece.kind == "formula" else (_text(piece.text, piece.highlighted), False)
         for piece in pieces
     )
 
