@@ -26,7 +26,6 @@ LEVELS = (
     "hashing",
     "caching",
     "progress",
-    "values",
     "limits",
     "locks",
     "unpacking",

@@ -9,13 +9,12 @@ import pytest
 
 import porism
 from porism.analysis.schema import ANSWER
-from porism.errors import PorismError
 from porism.evaluate.fusion import ScoredIds
 from porism.search.conformance import check_retriever
 from porism.search.default import porism as default_system
 from porism.search.default import porism_formulas
 from porism.search.engine import Engine
-from porism.search.fusion import RRF, CombMNZ, CombSum, Convex, Fusion, ScoreRRF, parse_fusion
+from porism.search.fusion import RRF, CombMNZ, CombSum, Convex, Fusion, ScoreRRF
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.retriever import Ranking, Reranker, Retriever, fuse
@@ -97,8 +96,8 @@ def test_a_reranker_orders_what_the_retriever_finds(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "method", [RRF(), RRF(k=10, weights=(2.0, 1.0)), ScoreRRF(), CombSum(), CombMNZ(), Convex()], ids=str
 )
-def test_a_fusion_prints_as_itself_and_parses_back(method: Fusion) -> None:
-    assert parse_fusion(str(method)) == method
+def test_a_fusion_prints_as_itself(method: Fusion) -> None:
+    assert eval(str(method)) == method
     one, other = ScoredIds(np.array([1, 2]), np.array([3.0, 1.0])), ScoredIds(np.array([2]), np.array([5.0]))
     assert set(method.fuse([one, other]).ids.tolist()) == {1, 2}
 
@@ -106,8 +105,6 @@ def test_a_fusion_prints_as_itself_and_parses_back(method: Fusion) -> None:
 def test_a_fusion_needs_one_weight_for_each_ranking() -> None:
     with pytest.raises(ValueError, match="2 weights for 1 rankings; give one for each"):
         RRF(weights=(1.0, 2.0)).fuse([ScoredIds(np.array([1]), np.array([1.0]))])
-    with pytest.raises(PorismError, match="no fusion is named RRG"):
-        parse_fusion("RRG()")
     with pytest.raises(ValueError, match="fuse needs at least one retriever"):
         fuse()
 

@@ -1,4 +1,4 @@
-"""Weightings are values: they print as themselves, parse back, reject invalid parameters, and compute the formulas of the literature."""
+"""Weightings are values: they print as themselves, reject invalid parameters, and compute the formulas of the literature."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from porism.errors import PorismError
 from porism.store.weighting import (
     BM25,
     BM25Plus,
@@ -16,7 +15,6 @@ from porism.store.weighting import (
     TfIdf,
     ViewCounts,
     Weighting,
-    parse_weighting,
 )
 
 VIEW = ViewCounts(documents=100, length=1000.0)
@@ -37,39 +35,27 @@ EVERY: list[Weighting] = [
 
 
 @pytest.mark.parametrize("weighting", EVERY, ids=str)
-def test_a_weighting_prints_as_itself_and_parses_back(weighting: Weighting) -> None:
-    assert parse_weighting(str(weighting)) == weighting
-    assert hash(parse_weighting(repr(weighting))) == hash(weighting)
+def test_a_weighting_prints_as_itself(weighting: Weighting) -> None:
+    assert eval(str(weighting)) == weighting
+    assert hash(eval(repr(weighting))) == hash(weighting)
 
 
-def test_a_bare_name_has_the_defaults() -> None:
-    assert parse_weighting("BM25") == BM25(1.2, 0.75)
+def test_a_weighting_without_options_has_the_defaults() -> None:
+    assert BM25() == BM25(1.2, 0.75)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("BM26()", "no weighting is named BM26\n  fix: did you mean BM25?"),
-        (
-            "BM25(k1=-1)",
-            "'BM25(k1=-1)' is not a weighting: k1 must be at least 0.0, not -1\n  fix: its options are those of BM25",
-        ),
-        (
-            "BM25(b=2)",
-            "'BM25(b=2)' is not a weighting: b must be from 0.0 to 1.0, not 2\n  fix: its options are those of BM25",
-        ),
-        ("BM25(k=1)", "unexpected keyword argument 'k'"),
+        ("BM25(k1=-1)", "k1 must be at least 0.0, not -1"),
+        ("BM25(b=2)", "b must be from 0.0 to 1.0, not 2"),
         ("TfIdf(tf='big')", "tf must be one of raw, log, binary, robertson, not 'big'"),
         ("QueryLikelihood('x')", "smoothing must be dirichlet or jelinek-mercer, not 'x'"),
-        ("1 + 1", "'1 + 1' is not a weighting\n  fix: write one of BM25, BM25Plus, QueryLikelihood, TfIdf"),
-        ("BM25(", "'BM25(' is not a weighting"),
-        ("__import__('os')", "no weighting is named __import__"),
     ],
 )
 def test_an_invalid_weighting_is_reported(text: str, message: str) -> None:
-    with pytest.raises(PorismError) as caught:
-        parse_weighting(text)
-    assert message in str(caught.value)
+    with pytest.raises(ValueError, match=message):
+        eval(text)
 
 
 def test_bm25_by_hand() -> None:

@@ -13,7 +13,6 @@ from typing import Protocol
 from porism.analysis.features import LEVEL_PREFIX, Features
 from porism.analysis.words import FORMULA, stopwords
 from porism.formula.canonical import LEVELS, Level
-from porism.values import parse_value
 
 BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they distinguish none
 
@@ -119,14 +118,3 @@ FORMULA_ANALYSERS: Mapping[str, FormulaAnalyser] = {
     "paths": OperatorPaths(),
     "parts": SubExpressions(("commutative", "renamed")),
 }
-ANALYSERS: tuple[type, ...] = (Words, WordPairs, LayoutTuples, OperatorPaths, SubExpressions)
-
-
-def parse_analyser(text: str) -> TextAnalyser | FormulaAnalyser:
-    """Return the analyser that an expression describes.
-
-    >>> parse_analyser("SubExpressions(('renamed',))")
-    SubExpressions(levels=('renamed',))
-    """
-    found: TextAnalyser | FormulaAnalyser = parse_value(text, ANALYSERS, "analyser")
-    return found

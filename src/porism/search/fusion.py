@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from porism.evaluate.fusion import ScoredIds, comb_mnz, comb_sum, convex, raw_sum, rrf, score_rrf, weighted_sum
-from porism.values import parse_value
 
 
 class Fusion(Protocol):
@@ -103,16 +102,3 @@ class RawSum:
     def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
         """Return the fused ranking."""
         return raw_sum(rankings, _checked(self.weights, rankings))
-
-
-FUSIONS: tuple[type, ...] = (RRF, ScoreRRF, CombSum, CombMNZ, Convex, ScaledSum, RawSum)
-
-
-def parse_fusion(text: str) -> Fusion:
-    """Return the fusion that an expression describes.
-
-    >>> parse_fusion("RRF(k=10)")
-    RRF(k=10, weights=())
-    """
-    found: Fusion = parse_value(text, FUSIONS, "fusion")
-    return found

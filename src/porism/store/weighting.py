@@ -15,8 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.errors import PorismError
-from porism.values import parse_value
 
 Floats = npt.NDArray[np.float64]
 
@@ -244,20 +242,3 @@ class QueryLikelihood:
         if self.smoothing != "dirichlet":
             return np.zeros(len(lengths))
         return np.asarray(query_length * np.log(self.parameter / (self.parameter + lengths)), np.float64)
-
-
-WEIGHTINGS: tuple[type, ...] = (BM25, BM25Plus, TfIdf, QueryLikelihood)
-
-
-def parse_weighting(text: str) -> Weighting:
-    """Return the weighting that an expression describes.
-
-    >>> parse_weighting("BM25(k1=0.9, b=0.4)")
-    BM25(k1=0.9, b=0.4)
-    >>> parse_weighting("TfIdf(tf='robertson', idf='terrier')")
-    TfIdf(tf='robertson', idf='terrier', k1=1.2, b=0.75)
-    """
-    found = parse_value(text, WEIGHTINGS, "weighting")
-    if not hasattr(found, "weigh"):  # pragma: no cover - the table holds weightings only
-        raise PorismError(f"{text} is not a weighting")
-    return found  # type: ignore[no-any-return]
