@@ -28,11 +28,11 @@ def parsers(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, a
 
 def commands_page() -> str:
     """Return the page of commands: the help of each, as a terminal shows it."""
-    from porism.cli import make_parser
+    from porism.cli import COMMANDS, make_parser
 
     os.environ["COLUMNS"] = WIDTH
     pages = ["# Commands\n\n`make docs` writes this page from the commands' own help.\n"]
-    for path, parser in parsers(make_parser(), "porism"):
+    for path, parser in parsers(make_parser(COMMANDS), "porism"):
         pages.append(f"## {path}\n\n```text\n{parser.format_help().rstrip()}\n```\n")
     return "\n".join(pages)
 

@@ -20,6 +20,7 @@ LEVELS = (
     "safe_path",
     "limited_process",
     "errors",
+    "plugins",
     "deadline",
     "records",
     "compiled",

@@ -26,8 +26,9 @@ from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.lab.judging.storage.journal import Journal
 from porism.store.changes.applying import LogApplier
-from porism.store.changes.beside import log_path, open_log, rejected_path
+from porism.store.changes.change_log import open_log
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.state import State
 
 WELL_SECONDS = 20.0  # until all is well again after the bytes are
 Hits = list[tuple[int, float]] | None
@@ -166,13 +167,13 @@ def flip_log(stage: Stage, record: Record) -> None:
 
 
 def _damage_log(index: Path, rng: Random) -> None:
-    server, applier = open_log(index), LogApplier(index)
+    server, applier = open_log(State(index)), LogApplier(State(index))
     acknowledged: list[tuple[int, int]] = []  # numbers of records, and of what they say
     for at in range(rng.randint(2, 6)):
         acknowledged.append((server.append([_change(at)]), at))
         if rng.random() < 0.2:
             applier.step()
-    done = _damage(log_path(index), rng)
+    done = _damage(State(index).log, rng)
     refused = False
     try:
         if rng.random() < 0.7:
@@ -182,7 +183,7 @@ def _damage_log(index: Path, rng: Random) -> None:
             if not applier.has_changes():
                 break
             applier.step()
-        acknowledged.append((open_log(index).append([_change(60)]), 60))  # as the next start of the server does
+        acknowledged.append((open_log(State(index)).append([_change(60)]), 60))  # as the next start of the server does
         for _ in range(10):
             if not applier.has_changes():
                 break
@@ -193,7 +194,7 @@ def _damage_log(index: Path, rng: Random) -> None:
         return
     from porism.store import open_content
 
-    rejected = rejected_path(index).read_text("utf-8") if rejected_path(index).exists() else ""
+    rejected = State(index).rejected.read_text("utf-8") if State(index).rejected.exists() else ""
     numbers = {json.loads(line)["sequence"] for line in rejected.splitlines()}
     there = open_content(index).known_posts([9_000 + at for _, at in acknowledged])
     for sequence, at in acknowledged:

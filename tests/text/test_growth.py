@@ -96,14 +96,8 @@ def test_a_tag_with_few_attributes_stays() -> None:
     assert "&lt;a" in clean(f"<a {few} {few.replace('a', 'b')}>t</a>")
 
 
-def test_many_tags_are_shown_at_once() -> None:
+def test_plain_tags_are_not_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A comment of 200,000 asterisks has 160,000 tags; a page read each of them anew, which took 0.7 seconds."""
+    monkeypatch.delattr(PageRenderer, "_tag")
     text = make_field("*" * 200_000, "text", compat=False).text
-    page = PageRenderer(lambda segment: segment.text)
-
-    def seconds() -> float:
-        began = time.process_time()
-        assert page.render(text).count("<") == "".join(page.blocks(text)).count("<") - 2 == 160_000
-        return time.process_time() - began
-
-    assert min(seconds() for _ in range(3)) < 0.35
+    assert PageRenderer(lambda segment: segment.text).render(text).count("<") == 160_000

@@ -19,8 +19,8 @@ from porism.errors import PorismError
 from porism.store import open_content
 from porism.store.changes import change_log
 from porism.store.changes.applying import LogApplier
-from porism.store.changes.beside import merge_request, rejected_path
 from porism.store.embedded.build import build_index
+from porism.store.state import State
 from porism.web.server.app import create_app
 from porism.web.server.following import switch_to_newest
 from porism.web.writing import calls
@@ -55,7 +55,7 @@ class Api:
         return answer.status_code, answer.json()
 
     def apply(self) -> None:
-        applier = LogApplier(self.index)
+        applier = LogApplier(State(self.index))
         while applier.has_changes():
             applier.step()
         switch_to_newest(self.client.app)  # type: ignore[arg-type]
@@ -240,7 +240,7 @@ def test_few_large_batches_are_read_at_the_same_time(api: Api) -> None:
 
 def test_of_a_long_list_of_rejected_changes_only_the_end_is_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     line = json.dumps({"sequence": 3, "change": {"delete": 1}, "why": "because"})
-    rejected_path(api.index).write_text(f"{line}\n" * 1000)
+    State(api.index).rejected.write_text(f"{line}\n" * 1000)
     monkeypatch.setattr(calls, "SHOWN_BYTES", 10 * len(line))
     assert len(api.call("GET", "/v1/log")[1]["data"]["rejected"]) == 9
 
@@ -258,7 +258,7 @@ def test_a_full_disk_is_reported(api: Api, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_merge_is_requested(api: Api) -> None:
     assert api.call("POST", "/v1/merge")[0] == 202
-    assert merge_request(api.index).exists()
+    assert State(api.index).merge_request.exists()
     assert api.call("GET", "/v1/log")[1]["data"]["merge_requested"]
 
 

@@ -10,15 +10,17 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
-from porism import __version__
+from porism import __version__, plugins
 from porism.errors import PorismError
 from porism.safe_path import protect_process
 
 # The commands by use, as `porism --help` lists them. Each is a module of this package with HELP (one line), EXAMPLE (tested),
 # arguments(parser) and run(args) -> exit code, and perhaps EXAMPLES (an example for each of its actions). A command whose work can be continued after Ctrl-C sets `resume`
-# (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant.
+# (parser.set_defaults): how to continue it. Modules import nothing heavy at the top, so that `porism --help` is instant. A plug-in is such a
+# module, too.
 GROUPS = {
     "search": ("demo", "search", "formulas", "ask", "explain", "serve", "users", "tokens", "editor", "mcp"),
     "collections and indexes": (
@@ -93,30 +95,45 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
 
-def make_parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Build the parser of the whole command line, or of some commands. Shell completion and the generated reference read it too."""
+def added_commands() -> dict[str, plugins.Plugin]:
+    """Return the commands of plug-ins by name. A name that Porism has itself stays Porism's."""
+    return {name: one for name, one in plugins.plugins(plugins.COMMANDS).items() if name not in COMMANDS}
+
+
+def make_parser(names: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Build the parser of the whole command line, with plug-ins, or of some commands. Shell completion and the generated reference read it too."""
+    added = added_commands() if names is None or not set(names) <= set(COMMANDS) else {}
     parser = Parser(
         prog="porism",
         description="A math-aware search engine and the lab that measures it.",
         epilog="porism COMMAND --help explains a command and gives an example.",
     )
-    parser.groups = GROUPS
+    parser.groups = {**GROUPS, "plug-ins": tuple(added)}
     parser.add_argument("--version", action="version", version=f"porism {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for name in names:
-        module = importlib.import_module(f"porism.cli.{name}")
-        sub = commands.add_parser(
-            name,
-            help=module.HELP,
-            description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
-            epilog=f"example:\n  {module.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.arguments(sub)
-        sub.set_defaults(run=module.run)
-        for action, example in getattr(module, "EXAMPLES", {}).items():
-            _add_example(sub, action, example)
+    for name in (*COMMANDS, *added) if names is None else names:
+        try:
+            module = added[name].load() if name in added else importlib.import_module(f"porism.cli.{name}")
+        except PorismError:
+            commands.add_parser(name, help="cannot be imported; porism doctor says why")
+        else:
+            _add_command(commands, name, module)
     return parser
+
+
+def _add_command(commands: argparse._SubParsersAction[Parser], name: str, module: ModuleType) -> None:
+    """Add the parser of a command."""
+    parser = commands.add_parser(
+        name,
+        help=module.HELP,
+        description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
+        epilog=f"example:\n  {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.arguments(parser)
+    parser.set_defaults(run=module.run)
+    for action, example in getattr(module, "EXAMPLES", {}).items():
+        _add_example(parser, action, example)
 
 
 def _add_example(parser: argparse.ArgumentParser, action: str, example: str) -> None:
@@ -140,12 +157,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_command(argv: Sequence[str]) -> int:
     """Run one command of these arguments; see `main`."""
-    parser = make_parser(argv[:1] if argv and argv[0] in COMMANDS else COMMANDS)
-    args = parser.parse_args(argv)
-    if args.command is None:
-        parser.print_help(sys.stderr)
-        return 2
+    args: argparse.Namespace | None = None
     try:
+        parser = make_parser(_typed(argv[:1]))
+        args = parser.parse_args(argv)
+        if args.command is None:
+            parser.print_help(sys.stderr)
+            return 2
         code = int(args.run(args) or 0)
         sys.stdout.flush()
         return code
@@ -167,6 +185,15 @@ def run_command(argv: Sequence[str]) -> int:
         resume = getattr(args, "resume", "")
         print(f"porism: interrupted{resume and f'; {resume}'}", file=sys.stderr)
         return 130
+
+
+def _typed(words: Sequence[str]) -> Sequence[str] | None:
+    """Return the command that was typed, so that no other is imported; None if there is none with this name."""
+    if words and words[0] not in COMMANDS:
+        if words[0] not in added_commands():
+            return None
+        added_commands()[words[0]].load()
+    return words or None
 
 
 def _is_unreadable(error: Exception) -> bool:

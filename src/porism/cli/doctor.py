@@ -25,9 +25,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings. Return 1 if one needs action."""
     from dataclasses import asdict
 
+    from porism.cli import COMMANDS
     from porism.doctor.checkup import checkup
 
-    found = list(checkup(Path(args.index) if args.index else None, args.verify))
+    found = list(checkup(Path(args.index) if args.index else None, args.verify, COMMANDS))
     needs_action = any(finding.state == "action" for finding in found)
     if args.json:
         import json

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porism.cli.values import add_state_option
+
 if TYPE_CHECKING:
     from porism.models.directory import ModelDirectory
     from porism.store.protocols import Encoder
@@ -47,6 +49,7 @@ def encoder_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
         help="export the model with 8-bit weights first, as MODEL-int8 beside the index, and use that: without a graphics card more than "
         "twice as fast, and as good at ranking (default: if the model can be exported)",
     )
+    add_state_option(parser, "exported models")
     parser.add_argument(
         "--default-ranking",
         action="store_true",
@@ -79,9 +82,14 @@ def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
     from porism.models.directory import ModelDirectory
     from porism.models.export import int8_of
     from porism.store import maintenance
+    from porism.store.state import State
 
     directory = ModelDirectory.open(args.encoder)
-    exported = int8_of(directory, index.parent) if _wants_int8(index, directory, args.int8) else directory
+    exported = (
+        int8_of(directory, State.of(index, args.state).models)
+        if _wants_int8(index, directory, args.int8)
+        else directory
+    )
     if exported is directory:
         return maintenance.load_encoder(args.encoder, args.fields, args.tokens)
     if not args.quiet:

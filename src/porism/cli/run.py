@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from porism.cli.values import positive
+from porism.cli.values import add_state_option, positive
 
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -81,6 +81,7 @@ def _system_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache", metavar="DIR", help="where named systems keep what they prepare (default: in the index)"
     )
+    add_state_option(parser, "what named systems prepare")
     parser.add_argument(
         "--model",
         action="append",
@@ -212,6 +213,7 @@ def make_run(args: argparse.Namespace) -> int:
         return 2
     from porism.corpus.topics.files import read_topics
     from porism.progress import for_terminal
+    from porism.store.state import State
     from porism.systems.declared.options import parse_overrides, task_of
     from porism.systems.loading import DEFAULT
     from porism.systems.neural.named_models import split_models
@@ -227,14 +229,14 @@ def make_run(args: argparse.Namespace) -> int:
         chosen.weights,
         parse_overrides(args.set),
         args.queries,
-        args.cache,
+        args.cache or State.of(args.index, args.state).systems,
         for_terminal(),
         args.format,
         args.header,
         chosen.directories,
     )
     task = task_of(args.task, options.system, topics)
-    record = write(Path(args.index), topics, task, Path(args.output), options)
+    record = write(args.index, topics, task, Path(args.output), options)
     for note in record.notes:
         print(f"note: {note}", file=sys.stderr)
     return 0

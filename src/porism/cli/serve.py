@@ -9,7 +9,7 @@ from porism.cli.endpoint_options import add_endpoint_options
 from porism.cli.operations_options import add_operations_options, operations
 from porism.cli.server_options import add_server_options
 from porism.cli.site_options import add_site_options, site_settings
-from porism.cli.values import not_negative, port, positive_seconds
+from porism.cli.values import add_state_option, not_negative, port, positive_seconds
 from porism.errors import PorismError
 
 HELP = "serve the search page and the HTTP API of an index (on this machine only, unless --host says otherwise)"
@@ -65,6 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="take changes of posts over HTTP from programs that have a token (porism tokens)",
     )
     parser.add_argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)")
+    add_state_option(parser, "the change log and tokens")
     parser.add_argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     )
@@ -116,6 +117,6 @@ def _serve(args: argparse.Namespace) -> int:
         print(f"porism: warning: {warning}", file=sys.stderr)
     for problem in checked.problems:
         raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
-    writing = WriteSettings.of(args.index, args.tokens) if args.writable else None
+    writing = WriteSettings.of(args.index, args.tokens, args.state) if args.writable else None
     serve(Settings(args.index, site, operations=operations(args), writing=writing))
     return 0

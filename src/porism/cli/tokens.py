@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from porism.cli.values import add_state_option
+
 HELP = "create, list and revoke the tokens of programs that change an index over HTTP (porism serve --writable)"
 EXAMPLE = "porism tokens create demo/index --name sync --scope write --scope delete"
 EXAMPLES = {
@@ -43,17 +45,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for action in (create, show, revoke):
         action.add_argument("index", metavar="INDEX", help="an index")
         action.add_argument("--file", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)")
+        add_state_option(action, "tokens")
     revoke.add_argument("token", metavar="TOKEN", help="the name or id of the token")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do the action."""
     from porism.store import open_store
-    from porism.web.writing.tokens import TokenFile, tokens_path
+    from porism.store.state import State
+    from porism.web.writing.tokens import TokenFile
 
-    index = Path(args.index)
-    open_store(index).status()
-    tokens = TokenFile(Path(args.file) if args.file else tokens_path(index))
+    open_store(args.index).status()
+    tokens = TokenFile(Path(args.file) if args.file else State.of(args.index, args.state).tokens)
     if args.action == "create":
         print(tokens.create(args.name, args.scope or ("write",)).text)
         print(f"stored as a hash in {tokens.path}; the token is not shown again", file=sys.stderr)

@@ -52,6 +52,15 @@ def bias(text: str) -> float:
     return value
 
 
+def add_state_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that names the state folder of a store, for a command that keeps or reads something there."""
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        help=f"the state folder, which keeps {what} (default: beside or in a folder INDEX; needed for any other address)",
+    )
+
+
 def _at_least(text: str, least: int, example: str) -> int:
     try:
         number = int(text)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from porism.doctor.environment import compiled, disk, interpreter, machine, packages, versions
 from porism.doctor.findings import Check, Finding, run_checks
+from porism.doctor.plugins import plugin_checks
 
 
-def checkup(index: Path | None = None, verify: bool = False) -> Iterator[Finding]:
-    """Look over the installation, and an index if one is named. With `verify`, every file of it is read."""
+def checkup(index: Path | None = None, verify: bool = False, commands: Collection[str] = ()) -> Iterator[Finding]:
+    """Look over the installation, and an index if one is named. With `verify`, every file of it is read. `commands` are names that no plug-in
+    can take."""
     own: list[tuple[str, Check]] = [
         ("version", versions),
         ("interpreter", interpreter),
         ("packages", packages),
         ("compiled modules", compiled),
         ("machine", machine),
+        *plugin_checks(commands),
     ]
     yield from run_checks(own)
     if index is None:

@@ -13,6 +13,7 @@ from porism.integrity import leftovers
 from porism.locks import is_locked, lock_of
 from porism.search.answers.adaptation import Adaptation
 from porism.store import open_content, open_store
+from porism.store.state import State
 
 MANY_SEGMENTS = 16  # from which searches are noticeably slower
 OLD_DAYS = 30
@@ -59,8 +60,8 @@ class IndexCheckup:
 
     def log(self) -> Iterator[Finding]:
         """Report changes that wait in the log of a writable server, and those that could not be applied."""
-        log = self.index.with_name(f"{self.index.name}.log")
-        rejected = self.index.with_name(f"{self.index.name}.log.rejected")
+        state = State(self.index)
+        log, rejected = state.log, state.rejected
         if log.is_file():
             size = log.stat().st_size
             fix = "they are applied while a writable server runs: porism serve --writable"

@@ -106,7 +106,7 @@ class Reranker(Part):
     """Orders the hits of another retriever anew. Subclasses implement `rerank`. It may return other items than it was given: the default
     engine receives threads, named by their questions, and returns answers."""
 
-    depth: int = DEPTH  # hits that it reads at most
+    depth: int = DEPTH  # hits that it reads, or as many as are asked for
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the hits in a new order."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from porism.errors import PorismError
+from porism.plugins import STORES, plugins
 
 if TYPE_CHECKING:
     from porism.corpus.content import Content
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from porism.store.protocols import Store
 
 MEMORY = "memory:"
-PLUGINS = "porism.stores"  # entry points: the scheme of an address, and a function of the address that returns a store
 
 
 def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> Store:
-    """Open a store: a folder, `memory:`, or an address such as `opensearch://host:9200/name` of a store that a package adds.
+    """Open a store: a folder, `memory:`, or an address such as `opensearch://host:9200/name` of a store that a plug-in adds.
 
     `verify` and `encoder` concern a folder: what is compared with checksums before it is read, and where the model of its vectors is now ("none"
     leaves them out).
@@ -34,12 +33,11 @@ def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Pat
         from porism.store.embedded.store import open_folder
 
         return open_folder(address, verify, encoder)
-    found = next(iter(entry_points(group=PLUGINS, name=scheme)), None)
-    if found is None:
-        known = ", ".join(sorted(one.name for one in entry_points(group=PLUGINS))) or "none"
-        fix = f"install the package that opens such addresses (schemes that are installed: {known}), or name a folder"
+    known = plugins(STORES)
+    if scheme not in known:
+        fix = f"install the package that opens such addresses (schemes that are installed: {', '.join(known) or 'none'}), or name a folder"
         raise PorismError(f"no store has addresses that begin with {scheme}://", where=str(address), fix=fix)
-    store: Store = found.load()(str(address))
+    store: Store = known[scheme].load()(str(address))
     return store
 
 
@@ -53,11 +51,16 @@ def store_of_texts(texts: Iterable[str]) -> Store:
 
 def open_content(address: str | Path, verify: Verify = "quick") -> Content:
     """Open what people read of a collection: by the folder of the collection itself, or by the address of an index of it."""
-    if "://" in str(address) or str(address) == MEMORY:
+    if not is_folder(address):
         return open_store(address).snapshot().content
     from porism.store.embedded.store import open_folder_content
 
     return open_folder_content(address, verify)
+
+
+def is_folder(address: str | Path) -> bool:
+    """Return whether an address names a folder, which need not exist."""
+    return "://" not in str(address) and str(address) != MEMORY
 
 
 def explained(store: Store | None) -> AbstractContextManager[None]:

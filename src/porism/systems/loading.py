@@ -14,7 +14,8 @@ from porism.safe_path import import_own
 from porism.search.index import Index
 from porism.search.retriever import NamedPart, Pipeline, Retriever
 from porism.store import open_store
-from porism.systems.declared.context import CACHE, SystemContext
+from porism.store.state import State
+from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import OWN_FILE, find_declaration, shipped
 from porism.systems.declared.pipeline import build_declared, check_overrides
 from porism.systems.queries.hand_queries import HandQueries
@@ -35,11 +36,10 @@ def open_system(
 ) -> Pipeline:
     """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration; `models` are
     the directories of named models."""
-    place = Path(index)
     context = SystemContext(
         Index(open_store(index).snapshot()),
         task or system_task(name) or 1,
-        Path(cache) if cache else place / CACHE,
+        Path(cache) if cache else State(index).systems,
         queries,
         progress or Silent(),
         options or {},

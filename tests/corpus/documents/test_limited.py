@@ -17,7 +17,7 @@ from porism.corpus.sources.raw import Dropped, RawPost
 
 from ..small import built, examples, tally
 
-GRID = "+-+\n|a|\n" * 10_000  # docutils takes time with the square of it
+GRID = "+-+\n|a|\n" * 20_000  # docutils takes time with the square of it
 
 
 def test_a_document_is_the_same_as_read_here() -> None:

@@ -21,11 +21,11 @@ from porism.corpus.sources.raw import RawComment, RawLink, RawPost
 from porism.corpus.update import threads
 from porism.store.changes import applying
 from porism.store.changes.applying import Batch, LogApplier
-from porism.store.changes.beside import attempts_path, open_log, rejected_path
-from porism.store.changes.change_log import LogRecord
+from porism.store.changes.change_log import LogRecord, open_log
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.state import State
 from porism.store.updating import update_from_lines
 from store.segments.answers import TOLERANCE, answers_of
 from store.segments.site import Site, index_site, make_site
@@ -45,7 +45,7 @@ def found(index: Path, query: str) -> list[int]:
 
 
 def apply_all(index: Path) -> int:
-    applier, commits = LogApplier(index), 0
+    applier, commits = LogApplier(State(index)), 0
     while applier.has_changes():
         applier.step()
         commits += 1
@@ -53,7 +53,7 @@ def apply_all(index: Path) -> int:
 
 
 def test_records_become_one_commit_and_are_applied_once(index: Path) -> None:
-    log = open_log(index)
+    log = open_log(State(index))
     for number in range(3):
         log.append([note(900 + number, f"zeppelin {number}")])
     assert apply_all(index) == 1
@@ -66,15 +66,15 @@ def test_records_become_one_commit_and_are_applied_once(index: Path) -> None:
 
 
 def test_a_kill_between_commit_and_removal_applies_nothing_twice(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = open_log(index)
+    log = open_log(State(index))
     log.append([note(900, "zeppelin")])
     with monkeypatch.context() as patch:
         patch.setattr("porism.store.changes.change_log.ChangeLog.trim", lambda self, applied, least=0: False)
-        LogApplier(index).step()
+        LogApplier(State(index)).step()
     with IndexWriter(index) as writer:  # `porism update` beside the server deletes it
         writer.delete([900])
         writer.commit()
-    assert not LogApplier(index).has_changes()
+    assert not LogApplier(State(index)).has_changes()
     log.append([note(901, "balloon")])
     apply_all(index)
     assert found(index, "zeppelin") == []
@@ -82,7 +82,7 @@ def test_a_kill_between_commit_and_removal_applies_nothing_twice(index: Path, mo
 
 
 def test_a_merge_keeps_the_position(index: Path) -> None:
-    open_log(index).append([note(900, "zeppelin")])
+    open_log(State(index)).append([note(900, "zeppelin")])
     apply_all(index)
     before = read_manifest(index, SEARCH).log_position
     merge(index, everything=True)
@@ -90,23 +90,23 @@ def test_a_merge_keeps_the_position(index: Path) -> None:
 
 
 def test_a_new_log_beside_an_old_index_is_applied(index: Path) -> None:
-    open_log(index).append([note(900, "zeppelin")])
+    open_log(State(index)).append([note(900, "zeppelin")])
     apply_all(index)
     index.with_name("index.log").unlink()
-    assert open_log(index).append([note(901, "balloon")]) == 1
+    assert open_log(State(index)).append([note(901, "balloon")]) == 1
     apply_all(index)
     assert found(index, "balloon") == [901]
 
 
 def test_an_older_copy_of_the_index_is_reported(index: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.copytree(index, tmp_path / "copy")
-    log = open_log(index)
+    log = open_log(State(index))
     log.append([note(900, "zeppelin")])
     apply_all(index)
     shutil.rmtree(index)
     shutil.copytree(tmp_path / "copy", index)
     with caplog.at_level("WARNING"):
-        assert not LogApplier(index).has_changes()
+        assert not LogApplier(State(index)).has_changes()
     assert "lacks changes 1 to 1" in caplog.text
     log.append([note(901, "balloon")])
     apply_all(index)
@@ -130,7 +130,7 @@ def test_a_second_writer_waits(index: Path) -> None:
 
 def test_the_applier_says_whether_records_are_left(index: Path) -> None:
     """Then the next commit follows at once: changes of one post in turn must not delay those of others."""
-    log, applier = open_log(index), LogApplier(index)
+    log, applier = open_log(State(index)), LogApplier(State(index))
     for change in (note(900, "zeppelin"), {"delete": 900}, note(900, "balloon")):
         log.append([change])
     assert (applier.step(), applier.has_more) == (2, True)
@@ -167,7 +167,7 @@ def test_a_batch_ends_where_the_order_matters(records: list[list[dict[str, Any]]
 
 
 def test_what_cannot_be_applied_is_set_aside(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = open_log(index)
+    log = open_log(State(index))
     log.append([note(900, "zeppelin")])
     log.append([{"id": 905, "parent_id": 77_777, "body": "no such question"}])
     log.append([note(901, "poison")])
@@ -182,7 +182,7 @@ def test_what_cannot_be_applied_is_set_aside(index: Path, monkeypatch: pytest.Mo
         return commit(self, position)
 
     monkeypatch.setattr(IndexWriter, "commit", fail)
-    applier = LogApplier(index)
+    applier = LogApplier(State(index))
     for _ in range(20):
         if applier.has_changes():
             try:
@@ -191,7 +191,7 @@ def test_what_cannot_be_applied_is_set_aside(index: Path, monkeypatch: pytest.Mo
                 continue
     assert not applier.has_changes()
     assert (found(index, "zeppelin"), found(index, "balloon"), found(index, "poison")) == ([900], [902], [])
-    lines = [json.loads(line) for line in rejected_path(index).read_text().splitlines()]
+    lines = [json.loads(line) for line in State(index).rejected.read_text().splitlines()]
     assert [(one["sequence"], one["why"]) for one in lines] == [
         (2, "an answer whose question is not in the collection"),
         (3, "KeyError('a bug')"),
@@ -211,7 +211,7 @@ def hostile(text: str, form: Any, compat: bool) -> Field:
 def test_a_slow_change_is_left_out_and_the_others_are_made(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "CHANGE_SECONDS", 0.3)
     monkeypatch.setattr(fields, "make_field", hostile)
-    log = open_log(index)
+    log = open_log(State(index))
     log.append([note(900, "zeppelin")])
     log.append([note(901, "endless")])
     log.append([{"id": 905, "parent_id": 901, "body": "an answer to it"}])
@@ -219,7 +219,7 @@ def test_a_slow_change_is_left_out_and_the_others_are_made(index: Path, monkeypa
     log.append([note(902, "balloon")])
     assert apply_all(index) == 1
     assert (found(index, "zeppelin"), found(index, "balloon"), found(index, "endless")) == ([900], [902], [])
-    lines = [json.loads(line) for line in rejected_path(index).read_text().splitlines()]
+    lines = [json.loads(line) for line in State(index).rejected.read_text().splitlines()]
     assert sorted((one["sequence"], one["change"], one["why"][:33]) for one in lines) == [
         (2, "posts 901", "takes more than 0.3 seconds of pr"),
         (3, "posts 905", "an answer whose question is left "),
@@ -234,7 +234,7 @@ def apply_hostile(index: Path) -> None:
 
 
 def test_a_change_with_which_the_applier_dies_is_set_aside(index: Path) -> None:
-    log = open_log(index)
+    log = open_log(State(index))
     for number, title in enumerate(("zeppelin", "deadly", "balloon"), 900):
         log.append([note(number, title)])
     deaths = 0
@@ -248,15 +248,15 @@ def test_a_change_with_which_the_applier_dies_is_set_aside(index: Path) -> None:
         assert deaths < 20
     assert deaths == 4  # one with all three changes, then three with the deadly one alone
     assert (found(index, "zeppelin"), found(index, "balloon"), found(index, "deadly")) == ([900], [902], [])
-    (rejected,) = (json.loads(line) for line in rejected_path(index).read_text().splitlines())
+    (rejected,) = (json.loads(line) for line in State(index).rejected.read_text().splitlines())
     assert (rejected["sequence"], rejected["why"]) == (2, "3 processes died while they applied it")
     assert rejected["change"] == note(901, "deadly")
-    assert not attempts_path(index).exists()
+    assert not State(index).attempts.exists()
 
 
 def apply_without_end(index: Path) -> None:
     applying.MOST_RECORDS = 3
-    applier = LogApplier(index)
+    applier = LogApplier(State(index))
     while True:
         if applier.has_changes():
             applier.step()
@@ -294,7 +294,7 @@ def test_killed_appliers_give_what_a_build_gives(tmp_path: Path) -> None:
     """Six kills at random moments while changes come; then the index equals one that is built from the last state."""
     site = make_site(5, 8)
     index = index_site(site, tmp_path / "live")
-    fork, chance, log = multiprocessing.get_context("fork"), random.Random(2), open_log(index)
+    fork, chance, log = multiprocessing.get_context("fork"), random.Random(2), open_log(State(index))
     for _ in range(6):
         process = fork.Process(target=apply_without_end, args=(index,))
         process.start()
@@ -307,7 +307,7 @@ def test_killed_appliers_give_what_a_build_gives(tmp_path: Path) -> None:
         process.kill()
         process.join()
     apply_all(index)
-    assert not rejected_path(index).exists()
+    assert not State(index).rejected.exists()
     merge(index, everything=True)
     live, fresh = (answers_of(porism.open(path)) for path in (index, index_site(site, tmp_path / "fresh")))
     for query, hits in live.items():

@@ -59,7 +59,7 @@ def test_an_interrupted_encoding_continues(context: SystemContext) -> None:
     again = Counting()
     encoded(context, again)
     assert again.seen == len(TEXTS) - 8  # two blocks of four were written
-    assert not list(context.cache.glob("*.blocks"))
+    assert not list(context.prepared.glob("*.blocks"))
 
 
 def test_nothing_is_encoded_twice(context: SystemContext) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +15,14 @@ from porism.corpus.sources.raw import Source
 from porism.corpus.sources.sevenzip import SevenZip
 from porism.corpus.sources.slice import Slice
 from porism.errors import PorismError
+from porism.plugins import SOURCES, Plugin, or_repair, working
 
 SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
 
 
 class SourceKind(NamedTuple):
-    """A kind of source: its description, its test of a path, and its reader."""
+    """A kind of source: its description, its test of a path, and its reader. A plug-in names one; the name of the entry point is the `kind`
+    of the sources that it opens."""
 
     description: str
     detect: Callable[[Path], bool]
@@ -70,24 +72,36 @@ KINDS = {
 INSIDE = ("slice", "dump")
 
 
+def all_kinds() -> Iterator[tuple[str, SourceKind]]:
+    """Yield the names and kinds of Porism, and after them those of plug-ins, which are imported only then."""
+    yield from KINDS.items()
+    yield from (found for found in working(SOURCES, plugin_kind) if found[0] not in KINDS)
+
+
+def plugin_kind(plugin: Plugin) -> tuple[str, SourceKind]:
+    """Return the name and the kind of source that a plug-in adds."""
+    return plugin.name, plugin.load()
+
+
 def open_source(path: Path, kind: str = "") -> Source:
     """Return the source at a path; `kind` overrides what is detected."""
     if not path.exists():
         raise PorismError("no such file or folder", where=str(path), fix="check the path")
-    if kind and kind not in KINDS:
-        raise PorismError(f"unknown kind of source {kind!r}", fix=f"write --source-kind {{{','.join(KINDS)}}}")
-    if kind:
-        return KINDS[kind].open(path)
-    found = next((name for name, one in KINDS.items() if one.detect(path)), "")
-    if found in ("folder", ""):
+    if kind and kind not in dict(all_kinds()):
+        raise PorismError(f"unknown kind of source {kind!r}", fix=f"write {_choices()}")
+    found = kind or next((name for name, one in all_kinds() if one.detect(path)), "")
+    if not kind and found in ("folder", ""):
         _refuse_parent_folder(path, found)
     if not found and path.is_dir():
         fix = f"name the folder of a dump, or put documents into it ({', '.join(READERS)})"
         raise PorismError("the folder has neither a dump nor documents", where=str(path), fix=fix)
     if not found:
-        fix = f"name the kind: --source-kind {{{','.join(KINDS)}}}"
-        raise PorismError("not a source that Porism knows", where=str(path), fix=fix)
-    return KINDS[found].open(path)
+        raise PorismError("not a source that Porism knows", where=str(path), fix=f"name the kind: {_choices()}")
+    return dict(all_kinds())[found].open(path)
+
+
+def _choices() -> str:
+    return f"--source-kind {{{','.join(dict(all_kinds()))}}}{or_repair(SOURCES, plugin_kind)}"
 
 
 def _refuse_parent_folder(path: Path, found: str) -> None:
@@ -103,4 +117,5 @@ def _refuse_parent_folder(path: Path, found: str) -> None:
 
 def describe(source: Source) -> str:
     """Return the path of a source and its kind in words."""
-    return f"{source.path}: {KINDS[source.kind].description}"
+    known = dict(all_kinds())
+    return f"{source.path}: {known[source.kind].description if source.kind in known else source.kind}"

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.files import atomic_file
+from porism.plugins import FEATURES, or_repair
 from porism.search.answers.adaptation import Adaptation
-from porism.search.features import feature_names
+from porism.search.features import feature_names, plugin_features
 from porism.search.features.feature import KINDS, Kind
 
 SHIPPED = "model.toml"
@@ -58,7 +59,8 @@ def load_model(path: Path | None = None) -> Model:
         fact = (
             f"names unknown features: {', '.join(unknown[:20])}" if unknown else "has no table for answers or questions"
         )
-        raise PorismError(fact, where=where, fix="make a new one: porism train")
+        repair = or_repair(FEATURES, plugin_features) if unknown else ""
+        raise PorismError(fact, where=where, fix=f"make a new one: porism train{repair}")
     return Model(raw)
 
 

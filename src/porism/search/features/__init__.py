@@ -1,4 +1,4 @@
-"""Features: one file per idea. Each module of this package with a tuple FEATURES adds its features to the engine.
+"""Features: one file per idea. Each module of this package with a tuple FEATURES adds its features to the engine, and so do plug-ins.
 
 A feature is an object with a name, a level and two methods: `compute` returns a value for every candidate, `explain` says what a value is
 made of. To add one, write a module here and give it a weight in the model (`porism train` fits it); nothing else needs to change.
@@ -13,16 +13,33 @@ from importlib import import_module
 import numpy as np
 import numpy.typing as npt
 
+from porism.plugins import FEATURES, Plugin, working
 from porism.search.features.feature import Feature
 
 
 @lru_cache(1)
 def all_features() -> tuple[Feature, ...]:
-    """Return the features of threads and answers that the modules of this package declare, in the order of their names."""
-    found: list[Feature] = []
-    for module in pkgutil.iter_modules(__path__):
-        found += getattr(import_module(f"{__name__}.{module.name}"), "FEATURES", ())
-    return tuple(sorted(found, key=lambda feature: feature.name))
+    """Return the features of threads and answers that the modules of this package and plug-ins declare, in the order of their names."""
+    found = {feature.name: feature for feature in own_features()}
+    for added in working(FEATURES, plugin_features):
+        found = {feature.name: feature for feature in added} | found
+    return tuple(found[name] for name in sorted(found))
+
+
+def own_features() -> list[Feature]:
+    """Return the features of this package."""
+    modules = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    return [feature for module in modules for feature in getattr(module, "FEATURES", ())]
+
+
+def plugin_features(plugin: Plugin) -> tuple[Feature, ...]:
+    """Return the features of a plug-in, which names a feature, a tuple of features, or a module with a tuple FEATURES."""
+    found = plugin.load()
+    found = getattr(found, "FEATURES", found)
+    features = found if isinstance(found, tuple) else (found,)
+    if not all(isinstance(one, Feature) for one in features):
+        raise plugin.broken(f"{plugin.entry.value} is no Feature object, no tuple of them, and no module with FEATURES")
+    return features
 
 
 def feature_names() -> tuple[str, ...]:

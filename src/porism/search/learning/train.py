@@ -18,10 +18,11 @@ import numpy.typing as npt
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
+from porism.plugins import FEATURES, check_plugins
 from porism.records import Topic
 from porism.search.answers.model import Model, save_model
 from porism.search.engine import Engine
-from porism.search.features import all_features
+from porism.search.features import all_features, plugin_features
 from porism.search.features.feature import Kind
 from porism.search.query import ReadQuery, read_query
 
@@ -218,6 +219,7 @@ def train_files(
     The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted on the other files (for a
     single file, on its other topics) and on `further` topics, and that of the new model.
     """
+    check_plugins(FEATURES, plugin_features)
     sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
     if not any(sets):
         raise PorismError(

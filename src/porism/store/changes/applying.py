@@ -21,9 +21,9 @@ from porism.corpus.update.lines import take_record
 from porism.errors import PorismError
 from porism.files import make_private, sync_folder
 from porism.store import open_store
-from porism.store.changes.beside import attempts_path, open_log, rejected_path
-from porism.store.changes.change_log import LogRecord
+from porism.store.changes.change_log import LogRecord, open_log
 from porism.store.protocols import LogPosition, Writer
+from porism.store.state import State
 
 LOG = logging.getLogger("porism.store")
 MOST_BYTES = 4 << 20  # of the log in one commit
@@ -141,12 +141,12 @@ class Attempts:
 
 
 class LogApplier:
-    """Applies the change log of an index. One process does so at a time; a second one waits for the lock of the index."""
+    """Applies the change log of a store. One process does so at a time; a second one waits for the lock of the index."""
 
-    def __init__(self, index: Path) -> None:
-        self._index = index
-        self.log = open_log(index)
-        self._store = open_store(index)
+    def __init__(self, places: State) -> None:
+        self._places = places
+        self.log = open_log(places)
+        self._store = open_store(places.address)
         state, position = self.log.state(), self._store.status().log_position
         first = position.sequence if position.log == state.log else 0
         if first < state.removed:  # the index was built again, or is an older copy
@@ -154,7 +154,7 @@ class LogApplier:
         self.has_more = False  # whether the last batch left records that were there
         self._idle = (0, 0, 0)  # the state of the file when all its records were applied
         self._single = 0  # up to this record, one at a time
-        self._attempts = Attempts(attempts_path(index), state.log)
+        self._attempts = Attempts(self._places.attempts, state.log)
 
     def has_changes(self) -> bool:
         """Return whether a record waits. Takes no lock of the index."""
@@ -215,7 +215,7 @@ class LogApplier:
         except Exception as error:
             if len(batch.records) > 1:  # find the record that fails
                 self._single = batch.last
-                raise PorismError(f"a batch of changes failed: {error!r}", where=str(self._index)) from error
+                raise PorismError(f"a batch of changes failed: {error!r}", where=str(self._places.address)) from error
             LOG.exception("change %s cannot be applied", batch.last)
             writer.commit(position)  # without changes: it took them
             rejected += [Rejected(batch.last, change, repr(error)) for change in batch.records[0].changes]
@@ -225,7 +225,7 @@ class LogApplier:
     def _report(self, rejected: list[Rejected]) -> None:
         for one in rejected:
             LOG.warning("change %s is left out: %s", one.sequence, one.why)
-        path = rejected_path(self._index)
+        path = self._places.rejected
         make_private(path)
         with open(path, "a", encoding="utf-8") as out:
             out.writelines(json.dumps(one._asdict()) + "\n" for one in rejected)

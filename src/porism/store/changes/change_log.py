@@ -24,7 +24,9 @@ from xxhash import xxh3_64_hexdigest
 
 from porism.errors import PorismError
 from porism.files import disk_error, sync_folder
+from porism.store import open_store
 from porism.store.protocols import LogPosition
+from porism.store.state import State
 
 LOG = logging.getLogger("porism.store")
 KIND = "porism-log-1"
@@ -275,3 +277,8 @@ def _write(handle: int, data: bytes, offset: int) -> None:
     while view:
         written = os.pwrite(handle, view, offset)
         view, offset = view[written:], offset + written
+
+
+def open_log(places: State) -> ChangeLog:
+    """Open the change log of a store, or create it."""
+    return ChangeLog(places.log, open_store(places.address).status().log_position)

@@ -19,12 +19,12 @@ from porism.hashing import fingerprint
 from porism.progress import Progress, Silent
 from porism.search.features.feature import Kind
 from porism.search.index import Index
+from porism.store.state import no_place
 from porism.systems.queries.hand_queries import HandQueries
 
 if TYPE_CHECKING:
     from porism.search.retriever import Retriever
 
-CACHE = "systems"  # folder in the index
 FUSE = "fuse"  # the part that fuses other systems
 
 
@@ -35,7 +35,7 @@ class SystemContext:
 
     index: Index
     task: int
-    cache: Path
+    cache: Path | None  # none where the store has no place for it
     queries: HandQueries | None = None
     progress: Progress = field(default_factory=Silent)
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -46,6 +46,13 @@ class SystemContext:
     def content(self) -> Content:
         """The posts that parts read."""
         return self.index.content
+
+    @property
+    def prepared(self) -> Path:
+        """The folder of what parts prepare once."""
+        if self.cache is None:
+            raise no_place()
+        return self.cache
 
     def system(self, name: str, task: int | None = None) -> Retriever:
         """Build another system on the same index, for the same task unless `task` names another one. Options that override those of a fusion
@@ -61,12 +68,12 @@ class SystemContext:
         The folder belongs to the collection, to `key` (anything that JSON can write), and to the code that makes it: the module of `build`,
         the modules and packages of `code`, and the parser of formulas. When one of them changes, it is built anew. Two processes may call it at once: the second waits.
         """
-        target = self.cache / f"{name}-{self._digest(name, key, build, code)}"
+        target = self.prepared / f"{name}-{self._digest(name, key, build, code)}"
         if target.is_dir():
             return target
         try:
-            self.cache.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.cache / f".{target.name}.lock"):
+            self.prepared.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.prepared / f".{target.name}.lock"):
                 if not target.is_dir():
                     with atomic_directory(target) as folder:
                         build(folder)

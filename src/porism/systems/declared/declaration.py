@@ -1,4 +1,4 @@
-"""Declarations of systems: what `systems.toml`, or a file of the user's own, says of a run.
+"""Declarations of systems: what `systems.toml`, that of a plug-in, or a file of the user's own says of a run.
 
 A declaration lists the parts of the pipeline with their options, what the run needs, its published scores, and what is approximated.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from porism.errors import PorismError
+from porism.plugins import SYSTEMS, Plugin, or_repair, working
 
 Status = Literal["default engine", "exact", "verified by values", "own reading", "needs model"]
 STATUSES = get_args(Status)
@@ -102,6 +103,28 @@ def published_runs() -> tuple[Declaration, ...]:
     return tuple(one for one in shipped() if one.is_published)
 
 
+@lru_cache
+def declared() -> tuple[Declaration, ...]:
+    """Return the declarations that come with Porism, and after them those of plug-ins. The first with a name and a task wins."""
+    found: dict[tuple[str, int], Declaration] = {}
+    for declarations in (shipped(), *working(SYSTEMS, plugin_declarations)):
+        for one in declarations:
+            found.setdefault((one.name, one.task), one)
+    return tuple(found.values())
+
+
+def plugin_declarations(plugin: Plugin) -> tuple[Declaration, ...]:
+    """Return the declarations of a plug-in: it names a package that has a file `systems.toml`, as `porism.systems` has."""
+    package = plugin.load()
+    try:
+        text = files(package).joinpath(SHIPPED).read_text(encoding="utf-8")
+        return tuple(parse_declarations(text, f"{package.__name__}/{SHIPPED}"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise plugin.broken(f"has no {SHIPPED} that can be read ({error})") from None
+    except PorismError as error:
+        raise plugin.broken(f"is declared wrongly ({error.where}: {error.message})") from None
+
+
 def read_declarations(path: str | Path) -> tuple[Declaration, ...]:
     """Read the declarations of a file of the user's own."""
     try:
@@ -163,7 +186,7 @@ def find_declaration(name: str, task: int | None = None) -> Declaration:
     Blanks, brackets, hyphens and case do not matter. A run of two tasks needs `task`.
     """
     path, separator, rest = name.partition(f"{OWN_FILE}:")
-    known = read_declarations(path + OWN_FILE) if separator else shipped()
+    known = read_declarations(path + OWN_FILE) if separator else declared()
     wanted = rest if separator else name
     found = [one for one in known if one.name == wanted] or [one for one in known if _is_named(one, wanted)]
     if not found:
@@ -196,4 +219,4 @@ def unknown_system(name: str, known: Sequence[Declaration]) -> PorismError:
     names = {**{_key(one.run): one.name for one in known}, **{_key(one.name): one.name for one in known}}
     near = get_close_matches(_key(name), names, 1)
     hint = f"did you mean {names[near[0]]}?" if near else "porism systems lists them; your own is my_module:MyRetriever"
-    return PorismError(f"no system is named {name}", fix=hint)
+    return PorismError(f"no system is named {name}", fix=f"{hint}{or_repair(SYSTEMS, plugin_declarations)}")

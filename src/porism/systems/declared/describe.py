@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from porism.errors import PorismError
-from porism.evaluate.reports.table import Table, render
-from porism.systems.declared.declaration import MEASURES, Declaration, find_declaration, shipped
+from porism.evaluate.reports.table import Cell, Table, render
+from porism.systems.declared.declaration import MEASURES, Declaration, declared, find_declaration, shipped
 from porism.systems.declared.drawing import drawing
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models
 from porism.systems.neural.named_models import named_models
 
+COLUMNS = ("system", "task", "data", "runtype", "eval", "status", "2022")
+
 
 def system_table() -> str:
-    """Return the list of systems as a table."""
-    rows = tuple(
-        (one.name, one.task, one.data, _run_type(one), "P" if one.primary else "A", one.status, _main_score(one))
-        for one in shipped()
-    )
-    columns = ("system", "task", "data", "runtype", "eval", "status", "2022")
+    """Return the list of systems as a table; those of plug-ins have one of their own."""
     note = "2022: the published nDCG' (Task 3: AR) on the whole collection; porism systems show NAME tells more"
-    return render([Table("systems", columns, rows, "Systems of the ARQMath-3 tables", (note,))], "table")
+    tables = [Table("systems", COLUMNS, _rows(shipped()), "Systems of the ARQMath-3 tables", (note,))]
+    if added := declared()[len(shipped()) :]:
+        tables.append(Table("plug-ins", COLUMNS, _rows(added), "Systems of plug-ins"))
+    return render(tables, "table")
+
+
+def _rows(systems: Sequence[Declaration]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        (one.name, one.task, one.data, _run_type(one), "P" if one.primary else "A", one.status, _main_score(one))
+        for one in systems
+    )
 
 
 def _run_type(one: Declaration) -> str:
@@ -37,7 +44,7 @@ def _main_score(one: Declaration) -> float | None:
 
 def system_lines() -> str:
     """Return one JSON object per system."""
-    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in shipped())
+    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in declared())
 
 
 def described(name: str, task: int | None = None) -> str:

@@ -93,7 +93,7 @@ def encoded_documents(
 
 def _build(context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, folder: Path) -> None:
     part = hashlib.sha256(f"{key} {context.content.digest}".encode()).hexdigest()[:16]
-    blocks = context.cache / f"{name}-{part}.blocks"
+    blocks = context.prepared / f"{name}-{part}.blocks"
     try:
         digests = _write_blocks(context, name, key, documents, encode, blocks)
     except PorismError:  # of the model: to continue makes no sense
@@ -110,7 +110,7 @@ def _write_blocks(
 ) -> list[str]:
     """Write the blocks that are missing; return the names of all, in their order."""
     blocks.mkdir(parents=True, exist_ok=True)
-    earlier = _earlier_blocks(context.cache, name, key)
+    earlier = _earlier_blocks(context.prepared, name, key)
     total = sum(1 for _ in documents())
     digests = []
     with context.progress.stage(f"{name}: encoding {total:,} documents", total) as advance:

@@ -27,8 +27,9 @@ from porism.search.features.feature import Kind
 from porism.search.index import Index
 from porism.search.retriever import Pipeline
 from porism.store import open_store
+from porism.store.state import State
 from porism.systems.answerer import Cost, WrittenAnswer, total_cost
-from porism.systems.declared.context import CACHE, SystemContext
+from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.pipeline import used_models, used_parts
 from porism.systems.loading import DEFAULT, is_declared, load_system
@@ -84,7 +85,7 @@ class RunRecord:
 
 
 def run_topics(
-    index: Path,
+    index: str | Path,
     topics: Sequence[Topic],
     task: int,
     out: Path,
@@ -98,7 +99,7 @@ def run_topics(
     make_run(index, topics, task, out, RunOptions(system or DEFAULT, k, kind, model))
 
 
-def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
+def make_run(index: str | Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
     """Write a run and its record, and return the record."""
     name, model = options.system, options.model
     declaration = find_declaration(name, task) if is_declared(name) else None
@@ -115,7 +116,7 @@ def make_run(index: Path, topics: Sequence[Topic], task: int, out: Path, options
         else options.overrides
     )
     queries = read_hand_queries(options.queries) if options.queries else None
-    cache = Path(options.cache) if options.cache else index / CACHE
+    cache = Path(options.cache) if options.cache else State(index).systems
     context = SystemContext(Index(snapshot), task, cache, queries, options.progress, overrides, options.models, wanted)
     system: Maker = load_answerer(name, context) if task == 3 else load_system(name, context)
     began = time.perf_counter()
@@ -178,7 +179,7 @@ def _search(retriever: Maker, content: Content, topic: Topic, task: int, options
     return FinishedTopic(topic.id, ranking, seconds, answer)
 
 
-def run_key(index: Path, topics: Sequence[Topic], task: int, options: RunOptions) -> str:
+def run_key(index: str | Path, topics: Sequence[Topic], task: int, options: RunOptions) -> str:
     """Return a digest of everything that shapes a run: system, parts, options, topics, index, code."""
     declared = find_declaration(options.system, task) if is_declared(options.system) else None
     status = open_store(index).status()

@@ -158,7 +158,7 @@ def _state(file: StoredFile) -> _State | None:
     return _State(found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def is_small(index: Path) -> bool:
+def is_small(index: str | Path) -> bool:
     """Return whether an index and its collection are verified before they are served."""
     return sum(file.expected.size for file in open_store(index).files()) <= SMALL_BYTES
 

@@ -77,7 +77,7 @@ def warm_up_rest(engine: Engine) -> None:
 
 def open_engine(settings: Settings) -> Engine:
     """Open the index as an engine that is ready to answer."""
-    engine = Engine.open(settings.index, verify="all" if is_small(Path(settings.index)) else "quick")
+    engine = Engine.open(settings.index, verify="all" if is_small(settings.index) else "quick")
     model = settings.site.endpoint
     if model.url:
         key = os.environ.get("PORISM_ENDPOINT_KEY", "")
@@ -88,7 +88,7 @@ def open_engine(settings: Settings) -> Engine:
 
 def make_app(engine: Engine, settings: Settings, verification: SharedVerification | None = None) -> Starlette:
     """Create the application around an engine. A large index is verified in the background, by one process for all."""
-    check = IntegrityCheck(None if is_small(Path(settings.index)) else Path(settings.index), verification)
+    check = IntegrityCheck(None if is_small(settings.index) else Path(settings.index), verification)
     check.start()
     writing = WriteAccess(settings.writing) if settings.writing else None
     running = settings.running
@@ -131,7 +131,7 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
         return ()
     from porism.web.writing.processes import run_applier, run_merger
 
-    return (Job("applier", run_applier, (writing.index,)), Job("merger", run_merger, (writing.index,)))
+    return (Job("applier", run_applier, (writing.state,)), Job("merger", run_merger, (writing.state,)))
 
 
 def operator_listener(operations: Operations, site_port: int) -> socket.socket:

@@ -25,17 +25,14 @@ from porism.integrity import DamageError, FileChecksum, describe_file, seal
 from porism.lab.judging.storage.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
-from porism.store.changes.beside import log_path, rejected_path
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.verify import collection_of
+from porism.store.state import State
 from porism.web.site.archive import Archive, FolderArchive, TarArchive
-from porism.web.writing.tokens import tokens_path
 
 KIND, FORMAT = "porism backup", 1
 LIST = "backup.json"
 DATA, JOURNALS, SITE = "data", "journals", "site"
-# Files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of programs.
-BESIDE = (log_path, rejected_path, tokens_path)
 ATTEMPTS = 3
 WRITER_SECONDS = 600.0  # that the last attempt waits for a writer
 VERIFY = "porism verify {} names the damaged part"
@@ -198,7 +195,9 @@ def _index_items(index: Path, root: Path) -> Iterator[Item]:
 
 
 def _beside(index: Path) -> Iterator[Path]:
-    yield from (path for place in BESIDE if (path := place(index)).is_file())
+    """Yield files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of programs."""
+    state = State(index)
+    yield from (path for path in (state.log, state.rejected, state.tokens) if path.is_file())
 
 
 def _journal_items(journals: Sequence[Path], place: Path) -> Iterator[Item]:

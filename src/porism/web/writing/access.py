@@ -11,13 +11,13 @@ from starlette.requests import Request
 
 from porism.errors import PorismError
 from porism.store import open_store
-from porism.store.changes.beside import open_log
-from porism.store.changes.change_log import ChangeLog
+from porism.store.changes.change_log import ChangeLog, open_log
 from porism.store.protocols import LogPosition
+from porism.store.state import State
 from porism.web.api.errors import LOG, BadRequest
 from porism.web.api.run_view import busy
 from porism.web.writing.served import ServedPositions
-from porism.web.writing.tokens import Token, TokenFile, tokens_path
+from porism.web.writing.tokens import Token, TokenFile
 
 MOST_BULK_REQUESTS = 2  # with many changes each, that a process reads and checks at the same time
 READ_ONLY = BadRequest(
@@ -31,17 +31,17 @@ READ_ONLY = BadRequest(
 class WriteSettings:
     """The settings of a server that takes changes. Made before its processes are forked."""
 
-    index: Path
+    state: State
     tokens: Path
     served: ServedPositions
 
     @classmethod
-    def of(cls, index: str | Path, tokens: str | Path = "") -> WriteSettings:
-        """Return the settings of an index; without a file of tokens, the one beside it is used. Wrong files are errors here."""
-        place = Path(index)
-        found = cls(place, Path(tokens) if tokens else tokens_path(place), ServedPositions())
+    def of(cls, index: str | Path, tokens: str | Path = "", state: str | Path | None = None) -> WriteSettings:
+        """Return the settings of an index; without a file of tokens, that of its state is used. Wrong files are errors here."""
+        places = State.of(index, state)
+        found = cls(places, Path(tokens) if tokens else places.tokens, ServedPositions())
         TokenFile(found.tokens).tokens()
-        open_log(place)
+        open_log(places)
         return found
 
 
@@ -49,9 +49,9 @@ class WriteAccess:
     """The change log and the tokens of an index, opened in a serving process."""
 
     def __init__(self, settings: WriteSettings) -> None:
-        self.index = settings.index
-        self.store = open_store(settings.index)
-        self.log: ChangeLog = open_log(settings.index)
+        self.state = settings.state
+        self.store = open_store(settings.state.address)
+        self.log: ChangeLog = open_log(settings.state)
         self.tokens = TokenFile(settings.tokens)
         self.served = settings.served
         self._log = self.log.state().log

@@ -18,7 +18,6 @@ from porism.corpus.update.changes import Changes
 from porism.corpus.update.lines import LINE, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
-from porism.store.changes.beside import merge_request, rejected_path
 from porism.store.changes.change_log import LogFullError, LogWriteError
 from porism.web.api.errors import BadRequest
 from porism.web.api.run_view import busy
@@ -104,7 +103,7 @@ async def change_posts(request: Request, access: WriteAccess, token: Token, wait
 
 async def request_merge(request: Request, access: WriteAccess, token: Token) -> MergeRequested:
     """Merge all segments of the index in the background, and learn vectors, concepts and spelling anew."""
-    merge_request(access.index).touch(0o600)
+    access.state.merge_request.touch(0o600)
     return MergeRequested(access.store.status().parts)
 
 
@@ -118,7 +117,7 @@ def _status(access: WriteAccess) -> LogStatus:
     applied = access.position().sequence
     rejected = tuple(
         RejectedChange(one["sequence"], json.dumps(one["change"])[:500], one["why"])
-        for one in map(json.loads, last_lines(rejected_path(access.index)))
+        for one in map(json.loads, last_lines(access.state.rejected))
     )
     return LogStatus(
         state.last,
@@ -127,7 +126,7 @@ def _status(access: WriteAccess) -> LogStatus:
         state.waiting(status.log_position),
         state.size,
         status.parts,
-        merge_request(access.index).exists(),
+        access.state.merge_request.exists(),
         rejected,
     )
 

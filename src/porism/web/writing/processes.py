@@ -14,8 +14,8 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.store import open_store
 from porism.store.changes.applying import PASSING, LogApplier
-from porism.store.changes.beside import merge_request
 from porism.store.protocols import Store
+from porism.store.state import State
 from porism.web.server.integrity import FileWatch
 from porism.web.server.supervisor import BEAT_SECONDS, Beats
 from porism.web.writing.warming import warm_up_segments
@@ -28,16 +28,16 @@ MERGER_NICENESS = 5
 MANY_PARTS = 8  # of a store; more wait for a merge
 
 
-def run_applier(beats: Beats, index: Path) -> None:
+def run_applier(beats: Beats, state: State) -> None:
     """Apply the change log as it grows."""
     _beat(beats, "applier")
     applier: list[LogApplier] = []
-    store = open_store(index)
+    store = open_store(state.address)
     watch = _Watch(store)
 
     def step() -> float:
         if not applier:
-            applier.append(LogApplier(index))
+            applier.append(LogApplier(state))
         watch.check()
         if not applier[0].has_changes():
             return LOOK_SECONDS
@@ -53,19 +53,19 @@ def run_applier(beats: Beats, index: Path) -> None:
     _repeat(step, "the change log cannot be applied")
 
 
-def run_merger(beats: Beats, index: Path) -> None:
+def run_merger(beats: Beats, state: State) -> None:
     """Merge segments when there are too many, and all of them when that is requested."""
     os.nice(MERGER_NICENESS)
     _beat(beats, "merger")
     with suppress(*PASSING):
         warm_up_segments()
     seen = [-1]
-    store = open_store(index)
+    store = open_store(state.address)
     watch = _Watch(store)
 
     def step() -> float:
         watch.check()
-        request = merge_request(index)
+        request = state.merge_request
         if request.exists():
             before = request.stat().st_mtime_ns
             store.maintain(everything=True)

@@ -50,11 +50,6 @@ class NewToken(NamedTuple):
     text: str
 
 
-def tokens_path(index: Path) -> Path:
-    """Return the file of the tokens of an index, beside it."""
-    return index.with_name(f"{index.name}.tokens")
-
-
 class TokenFile:
     """The tokens in a file. A changed file is read again, so that a token is valid, or revoked, from the next request on."""
 
