@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,10 +11,23 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parent / "example"
-SAMPLE = Path(__file__).resolve().parents[2] / "sample"
+from doc_pages import blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample"
+PAGE = ROOT / "docs" / "how-to" / "plugins.md"  # shows the package whole
 QUESTIONS = "Is $\\sqrt{2}$ irrational?\nWhich primes divide $2^n-1$?\nWhat is the sum of angles of a triangle?\n"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def write_example(folder: Path) -> Path:
+    """Write the package that the page shows, and return its folder."""
+    for block in blocks(PAGE):
+        if block.file:
+            file = folder / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, "utf-8")
+    return folder / "porism-example"
 
 
 def install(source: Path, target: Path) -> None:
@@ -28,8 +40,7 @@ def install(source: Path, target: Path) -> None:
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugins")
-    shutil.copytree(EXAMPLE, folder / "source")
-    install(folder / "source", folder / "packages")
+    install(write_example(folder), folder / "packages")
     return folder / "packages"
 
 
@@ -81,13 +92,13 @@ def test_a_source_of_a_package_is_built(run: Run, tmp_path: Path) -> None:
     done = run("build", "exam.quiz", "-o", "collection")
     assert done.returncode == 0, done.stderr
     assert "a file of questions" in done.stdout + done.stderr
-    shown = run("show", "post", "1", "--collection", "collection")
+    shown = run("show", "collection", "post", "1")
     assert "irrational" in shown.stdout, shown.stderr
 
 
 def test_a_store_of_a_package_opens_by_its_address(run: Run, tmp_path: Path) -> None:
     (tmp_path / "exam.quiz").write_text(QUESTIONS, "utf-8")
-    done = run("search", "angles of a triangle", "--index", f"quiz://{tmp_path / 'exam.quiz'}")
+    done = run("search", f"quiz://{tmp_path / 'exam.quiz'}", "angles of a triangle")
     assert done.returncode == 0, done.stderr
     assert "triangle" in done.stdout
 
@@ -108,8 +119,7 @@ def test_the_doctor_lists_what_packages_add(run: Run) -> None:
 
 
 def test_a_broken_package_breaks_nothing_else(run: Run, packages: Path, tmp_path: Path, demo: Path) -> None:
-    broken = tmp_path / "source"
-    shutil.copytree(EXAMPLE, broken)
+    broken = write_example(tmp_path)
     for name in ("pyproject.toml", "porism_example/__init__.py"):
         text = (broken / name).read_text("utf-8").replace("porism-example", "broken-example")
         (broken / name).write_text(text.replace("porism_example", "broken_example"), "utf-8")
@@ -130,7 +140,7 @@ def test_a_broken_package_breaks_nothing_else(run: Run, packages: Path, tmp_path
         )
 
     assert "greet" in call("--help").stdout
-    assert call("search", "triangle", "--index", str(demo / "index")).returncode == 0
+    assert call("search", str(demo / "index"), "triangle").returncode == 0
     failed = call("greet")
     assert failed.returncode == 1
     assert "cannot be imported (RuntimeError: no)" in failed.stderr
