@@ -58,8 +58,8 @@ def write_dump(folder: Path, threads: int = 8) -> Path:
 
 def build_collection(dump: Path, target: Path) -> Path:
     """Build a collection in this process."""
-    from porism.corpus.build.options import Options
     from porism.corpus.build.pipeline import build
+    from porism.corpus.build.select import Options
     from porism.corpus.sources.detect import open_source
     from porism.progress import Silent
 

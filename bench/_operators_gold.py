@@ -7,8 +7,7 @@ import unicodedata
 
 from lxml import etree
 
-from porism.formula.mathml.content_operators import applied
-from porism.formula.mathml.content_reader import read_element
+from porism.formula.mathml.content_reader import applied, read_element
 from porism.formula.mathml.content_writer import READ
 from porism.formula.operators.nary import InfixOperator, nary_node
 from porism.formula.operators.table import REL, SYMBOLS

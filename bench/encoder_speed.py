@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bench._judged import SLICE, collection, is_missing
-from porism.analysis.model_texts import post_texts
+from porism.analysis.pieces import post_texts
 from porism.corpus.topics.files import read_topics
+from porism.models.conversion import export_onnx
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.models.export import export_onnx
 from porism.models.libraries import library
 from porism.search.answers.query_text import encoder_text
 from porism.search.learning.train import read_grades

@@ -15,8 +15,8 @@ from xml.etree.ElementTree import iterparse
 import porism
 from bench._data import DATA, SHARED
 from bench._judged import folder
+from porism.corpus.build.ledger import report_lines
 from porism.corpus.build.pipeline import build
-from porism.corpus.build.report import report_lines
 from porism.corpus.sources.detect import open_source
 from porism.store import open_content
 from porism.store.maintenance import build_index

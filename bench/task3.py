@@ -18,8 +18,17 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.runs.run import Run, read_run
-from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, local_tokenizer, overlap, reference_text
-from porism.evaluate.task3.similarity import Encoder, local_encoder, similarity
+from porism.evaluate.task3.text_measures import (
+    OWN,
+    Encoder,
+    Tokenizer,
+    answer_text,
+    local_encoder,
+    local_tokenizer,
+    overlap,
+    reference_text,
+    similarity,
+)
 from porism.store import open_content
 from porism.systems.declared.declaration import find_declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_models

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench._judged import FORMULA_SETS, SOURCES, folder, is_missing, scores, write_formula_run
-from porism.corpus.build.options import Options, TreesFrom
 from porism.corpus.build.pipeline import build
+from porism.corpus.build.select import Options, TreesFrom
 from porism.corpus.sources.detect import open_source
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.store import open_content, open_store

@@ -72,7 +72,7 @@ def settings_page() -> str:
 def drawings() -> dict[str, str]:
     """Return the drawing of every named system that has parts, by the name of its file."""
     from porism.systems.declared.declaration import shipped
-    from porism.systems.declared.drawing import drawing, file_name
+    from porism.systems.declared.describe import drawing, file_name
 
     return {file_name(one): drawing(one) for one in shipped() if one.parts}
 

@@ -105,7 +105,7 @@ def _site(stage: Stage, threads: int = 20) -> Path:
 
 def _write_with_library(arguments: list[str], lines: Path) -> int:
     """Change an index as a program does, by the library."""
-    from porism.corpus.update.lines import read_json_lines
+    from porism.corpus.update.changes import read_json_lines
     from porism.errors import PorismError
     from porism.store.embedded.segments.writer import IndexWriter
 

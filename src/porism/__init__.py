@@ -9,7 +9,7 @@ from pathlib import Path  # noqa: E402
 from typing import TYPE_CHECKING  # noqa: E402
 
 if TYPE_CHECKING:
-    from porism.datasets.dataset import Dataset
+    from porism.datasets import Dataset
     from porism.integrity import Verify
     from porism.search.engine import Engine
 
@@ -39,6 +39,6 @@ def memory(texts: Iterable[str]) -> "Engine":
 
 def dataset(name: str, folder: str | Path = ".") -> "Dataset":
     """Return an edition of ARQMath, such as "arqmath/2022/task1", over a folder with the official files."""
-    from porism.datasets.dataset import open_dataset
+    from porism.datasets import open_dataset
 
     return open_dataset(name, folder)

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from porism.errors import PorismError
+from porism.limits import unpacked
 from porism.locks import is_locked, lock_of, only_writer
-from porism.unpacking import unpacked
 
 UNFINISHED = ".unfinished-"  # in the names of files and directories that are being written
 JUST_CREATED = 60.0  # seconds within which a new file may not be locked yet

@@ -17,8 +17,7 @@ from porism.records import Topic, TopicFormula
 from porism.search.query import ReadQuery, read_query
 from porism.search.retriever import Retriever
 from porism.systems.loading import open_system
-from porism.systems.queries.hand_queries import read_hand_queries
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.topic_queries import read_hand_queries, topic_query
 from porism.text.read import read_official, read_plain
 
 if TYPE_CHECKING:

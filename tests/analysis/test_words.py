@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porism.analysis.concepts import find_names, log_likelihood_ratio
+from porism.analysis.learned import find_names, log_likelihood_ratio
 from porism.analysis.terms import form_term, formula_terms, text_terms, whole_form
 from porism.analysis.words import FORMULA, WORD, stems, stems_of
 from porism.formula import parse

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from porism.corpus.build.options import Options
 from porism.corpus.build.pipeline import build
+from porism.corpus.build.select import Options
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 

@@ -31,7 +31,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "limits.md"
 
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("porism.unpacking.FREE_BYTES", 100_000)
+    monkeypatch.setattr("porism.limits.FREE_BYTES", 100_000)
 
 
 @pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
@@ -72,7 +72,7 @@ def test_an_archive_that_understates_its_size_is_refused_while_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = bomb(tmp_path / "bomb.7z", 5_000_000)
-    monkeypatch.setattr("porism.unpacking.Expansion.check", _check_only_what_is_counted)
+    monkeypatch.setattr("porism.limits.Expansion.check", _check_only_what_is_counted)
     with pytest.raises(PorismError, match="too much"):
         built(tmp_path / "c", archive)
 
@@ -101,15 +101,15 @@ def test_a_long_line_of_a_table_is_left_out(tmp_path: Path, monkeypatch: pytest.
 BUILD = """
 import sys, time
 from pathlib import Path
-from porism.corpus.sources import sevenzip
+from porism.corpus.sources import dump
 from porism.corpus.sources.detect import open_source
-unpack = sevenzip.SevenZip._unpack
+unpack = dump.SevenZip._unpack
 def slow(self, member, file):
     found = unpack(self, member, file)
     print("unpacked", flush=True)
     time.sleep(60)
     return found
-sevenzip.SevenZip._unpack = slow
+dump.SevenZip._unpack = slow
 list(open_source(Path(sys.argv[1])).parts()[0].read())
 """
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from porism.corpus.build import staging
-from porism.corpus.build.options import Options
 from porism.corpus.build.pipeline import build
+from porism.corpus.build.select import Options
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from porism.cli import main
-from porism.corpus.build.options import parse_years
+from porism.corpus.build.select import parse_years
 from porism.errors import PorismError
 
 from .small import answer, comment, question, write_dump

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build.given_mathml import EMPTY, ERROR, ILL_FORMED, read_given
-from porism.corpus.build.options import Options
+from porism.corpus.build.parsing import EMPTY, ERROR, ILL_FORMED, read_given
+from porism.corpus.build.select import Options
 from porism.corpus.sources.arqmath import V1
 from porism.formula import Parsed, tangent
 from porism.formula.binary import unpack

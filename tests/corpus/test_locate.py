@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.corpus.build.locate import insert_spans
+from porism.corpus.build.given import insert_spans
 from porism.corpus.build.work import KnownFormula
 from porism.text.delimiters import math_span
 

@@ -11,7 +11,7 @@ import pytest
 
 from porism.corpus.sources.raw import OWN_IDS
 from porism.errors import PorismError
-from porism.text.entities import decode_latex
+from porism.text.markup import decode_latex
 
 from .small import built, examples, tally
 

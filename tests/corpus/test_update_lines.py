@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost
-from porism.corpus.update.lines import read_json_lines
+from porism.corpus.update.changes import read_json_lines
 from porism.errors import PorismError
 
 KEYS = ("id", "kind", "parent_id", "title", "body", "tags", "score", "created", "owner_id", "accepted_id", "views")
@@ -90,7 +90,7 @@ def test_a_record_with_too_many_values_is_refused_before_it_is_built(
     def parsed(text: str) -> None:
         raise AssertionError("the line was parsed")
 
-    monkeypatch.setattr("porism.corpus.update.lines.json.loads", parsed)
+    monkeypatch.setattr("porism.corpus.update.changes.json.loads", parsed)
     with pytest.raises(PorismError, match="a record with more than 1,000 strings, numbers or brackets"):
         read_json_lines([line], "here")
 

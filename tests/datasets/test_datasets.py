@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.datasets.catalogue import PUBLISHED, names
-from porism.datasets.dataset import AnswerDoc, FormulaDoc, FormulaQuery, Qrel, TopicQuery
+from porism.datasets import PUBLISHED, AnswerDoc, FormulaDoc, FormulaQuery, Qrel, TopicQuery, names
 from porism.errors import PorismError
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
@@ -94,7 +93,7 @@ def test_names() -> None:
 
 def test_registration_in_ir_datasets(official: Path) -> None:
     ir_datasets = pytest.importorskip("ir_datasets")
-    from porism.datasets.register import register
+    from porism.datasets import register
 
     assert "arqmath/2022/task1" in register(official)
     dataset = ir_datasets.load("arqmath/2022/task1")
@@ -107,7 +106,7 @@ def test_registration_in_ir_datasets(official: Path) -> None:
 def test_registration_without_ir_datasets(official: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from porism.datasets.register import register
+    from porism.datasets import register
 
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(PorismError, match="pip install ir_datasets"):

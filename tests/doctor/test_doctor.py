@@ -14,7 +14,7 @@ import pytest
 from porism.cli import main
 from porism.doctor import environment
 from porism.doctor.checkup import checkup
-from porism.doctor.findings import Finding, run_checks
+from porism.doctor.environment import Finding, run_checks
 from porism.web.server.serving import warn_of_holes
 
 

@@ -12,22 +12,23 @@ from scipy import stats
 
 from porism.corpus.topics.info import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.comparison.correlation import correlations, kendall, pearson
-from porism.evaluate.comparison.coverage import judged_rates, leave_team_out, relevant_found
-from porism.evaluate.comparison.significance import (
+from porism.evaluate.measures.definitions import precision_by_depth, recall_by_depth
+from porism.evaluate.measures.measure import parse, parse_all
+from porism.evaluate.measures.score import score, score_subsets, topic_subsets
+from porism.evaluate.reliability import judged_rates, leave_team_out, relevant_found
+from porism.evaluate.runs.run import Ranking, Run
+from porism.evaluate.significance import (
     bootstrap,
     compare,
     compare_all,
+    correlations,
     differences,
     holm,
+    kendall,
+    pearson,
     randomisation,
     t_test,
 )
-from porism.evaluate.comparison.subsets import score_subsets, topic_subsets
-from porism.evaluate.measures.curves import precision_by_depth, recall_by_depth
-from porism.evaluate.measures.measure import parse, parse_all
-from porism.evaluate.measures.score import score
-from porism.evaluate.runs.run import Ranking, Run
 
 from .random_runs import random_case
 

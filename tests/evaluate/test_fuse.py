@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from porism.errors import PorismError
 from porism.evaluate.fusion import FUSIONS, ScoredIds, rrf
-from porism.evaluate.runs.fuse import fuse
+from porism.evaluate.runs.derive import fuse
 from porism.evaluate.runs.run import Ranking, Run
 
 ONE = Run("one", "trec", {"A.1": Ranking(["a", "b", "c"], [3.0, 2.0, 1.0])})

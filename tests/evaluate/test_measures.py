@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.comparison import significance
+from porism.evaluate import significance
 from porism.evaluate.measures import definitions
 from porism.evaluate.measures import measure as measures
 from porism.evaluate.measures.measure import FAMILIES, LAB, Measure, parse, parse_all

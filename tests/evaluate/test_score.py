@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from porism.errors import PorismError
 from porism.evaluate.measures import definitions
 from porism.evaluate.measures.measure import Measure, parse, parse_all
-from porism.evaluate.measures.prime import prime_filter
-from porism.evaluate.measures.score import AVERAGES, Average, score
+from porism.evaluate.measures.score import AVERAGES, Average, prime_filter, score
 from porism.evaluate.qrels import judged_only, read_qrels, write_qrels
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_rankings
 

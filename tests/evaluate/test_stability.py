@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from porism.errors import PorismError
-from porism.evaluate.comparison.correlation import kendall
-from porism.evaluate.comparison.stability import Stability, StabilityPoint, _taus, stability
 from porism.evaluate.measures.measure import parse
+from porism.evaluate.reliability import Stability, StabilityPoint, _taus, stability
 from porism.evaluate.runs.run import Ranking, Run
+from porism.evaluate.significance import kendall
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
 

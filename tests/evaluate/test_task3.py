@@ -10,19 +10,34 @@ import pytest
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import Answer, Ranking, Run
-from porism.evaluate.task3.overlap import OWN, answer_text, local_tokenizer, overlap, reference_text, token_f1, tokenize
-from porism.evaluate.task3.references import Reference, task1_references, task3_references, without_team
 from porism.evaluate.task3.scores import (
     FlagShares,
+    Reference,
     best_possible,
     flag_shares,
     read_answer_map,
     read_flags,
     score_answers,
     score_as_task3,
+    task1_references,
+    task3_references,
+    without_team,
 )
-from porism.evaluate.task3.similarity import Encoded, Encoder, bert_score_f1, local_encoder, similarity
 from porism.evaluate.task3.table import TextMeasures, answer_table, is_task3
+from porism.evaluate.task3.text_measures import (
+    OWN,
+    Encoded,
+    Encoder,
+    answer_text,
+    bert_score_f1,
+    local_encoder,
+    local_tokenizer,
+    overlap,
+    reference_text,
+    similarity,
+    token_f1,
+    tokenize,
+)
 
 
 @pytest.mark.shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.formula.mathml.highlight import coverage, highlight
+from porism.formula.mathml.presentation import coverage, highlight
 
 # math 0, mfrac 1, mrow 2, a 3, + 4, b 5, 2 6, = 7, c 8
 FRACTION = "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac><mo>=</mo><mi>c</mi></math>"

@@ -11,7 +11,7 @@ from porism.formula import latex_to_mathml, parse, parse_mathml, tangent
 from porism.formula.binary import pack, unpack
 from porism.formula.latex.convert import to_mathml
 from porism.formula.mathml.clean import clean, clean_converted, read
-from porism.formula.mathml.highlight import add_class
+from porism.formula.mathml.presentation import add_class
 
 
 @pytest.mark.parametrize(

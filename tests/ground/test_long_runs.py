@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from porism.formula import parse
-from porism.formula.mathml.highlight import _TAG
+from porism.formula.mathml.presentation import _TAG
 from porism.search.analytics.privacy import _PERSONAL
 from porism.search.display.page_math import page_math
 from porism.search.generation.citations import CITATION
 from porism.search.reading.box import read_box
 from porism.search.reading.runs import _OPERATOR, _WORD_WITH_POINTS
 from porism.search.reading.wording import _EDGES
-from porism.store.memory.texts import split_title
-from porism.systems.dprl.amr import _GRAPH
-from porism.text.entities import decode_latex
+from porism.store.memory.records import split_title
+from porism.systems.dprl.math_amr import _GRAPH
+from porism.text.markup import decode_latex
 from porism.text.render import terminal_text
 from porism.text.segment import Segment, Text
 

@@ -10,7 +10,7 @@ import pytest
 from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.evaluate.runs.name import RunName
+from porism.evaluate.runs.lines import RunName
 from porism.lab.submissions import RECEIPTS, CheckResult, Submissions, _one_of_few_checks, topic_ids
 
 

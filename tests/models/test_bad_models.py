@@ -13,12 +13,12 @@ import pytest
 from porism.cli import main
 from porism.errors import PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
+from porism.models.conversion import export_onnx
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.models.export import export_onnx
-from porism.models.late import LateInteraction
 from porism.models.token_vectors import TokenEncoder
+from porism.models.tokens import LateInteraction
 
 Tiny = Callable[[str], Path]
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"

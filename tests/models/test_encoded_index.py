@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.analysis.model_texts import FIELDS
+from porism.analysis.pieces import FIELDS
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.search.engine import Engine
@@ -101,7 +101,7 @@ def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
 def test_an_interrupted_run_continues(
     place: Path, tiny: Tiny, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("porism.store.embedded.encoded.writing.BLOCK", 50)
+    monkeypatch.setattr("porism.store.embedded.encoded.adding.BLOCK", 50)
     own = encoder(tiny)
     encode = IndexEncoder.encode
 

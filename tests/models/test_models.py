@@ -13,8 +13,8 @@ from porism.models.causal import CausalGenerator, GenerationSettings
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelRecord
 from porism.models.encoder import BiEncoder
-from porism.models.late import LateInteraction, maxsim
 from porism.models.sparse import SparseEncoder
+from porism.models.tokens import LateInteraction, maxsim
 
 Tiny = Callable[[str], Path]
 QUERY = "why is $\\sqrt{2}$ irrational"

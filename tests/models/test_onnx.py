@@ -12,9 +12,9 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
+from porism.models.conversion import export_onnx
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.models.export import export_onnx
 from porism.store.embedded.encoded.record import EncoderEntry
 from porism.store.embedded.manifest import SEARCH, read_manifest
 

@@ -12,8 +12,8 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
+from porism.models.conversion import convert_pickles
 from porism.models.encoder import BiEncoder
-from porism.models.pickles import convert_pickles
 
 TEXTS = ["a proof", "every bounded sequence"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.analysis.model_texts import FIELDS
+from porism.analysis.pieces import FIELDS
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features.encoder_similarity import same_question

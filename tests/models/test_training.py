@@ -20,10 +20,9 @@ from porism.errors import PorismError
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.models.late import LateInteraction
-from porism.models.training.loop import Training
-from porism.models.training.settings import TrainingExample, TrainingSettings
-from porism.models.training.trainees import BiEncoderTrainee
+from porism.models.tokens import LateInteraction
+from porism.models.trainees import BiEncoderTrainee, TrainingExample, TrainingSettings
+from porism.models.training_loop import Training
 from porism.search.learning.model_pairs import collection_pairs
 from porism.search.learning.model_training import train_model
 
@@ -160,7 +159,7 @@ def test_one_text_is_no_negative_of_itself(tiny: Callable[[str], Path]) -> None:
 
 def test_a_vocabulary_from_scratch_is_always_the_same() -> None:
     """A training that was killed continues in another process, with weights for this vocabulary."""
-    code = "import sys; from porism.models.training.scratch import vocabulary; print(vocabulary(sys.argv[1:]))"
+    code = "import sys; from porism.models.trainees import vocabulary; print(vocabulary(sys.argv[1:]))"
     texts = [text for example in EXAMPLES for text in example]
     one, two = [subprocess.check_output([sys.executable, "-c", code, *texts]) for _ in range(2)]
     assert one == two
@@ -184,7 +183,7 @@ def test_a_wrong_line_of_excluded_ids(tmp_path: Path, capsys: pytest.CaptureFixt
 KILLED = """
 import os, signal, sys
 from porism.cli import main
-from porism.models.training.loop import Training
+from porism.models.training_loop import Training
 
 step = Training._step
 

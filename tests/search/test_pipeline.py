@@ -19,7 +19,7 @@ from porism.search.terms import TermRetriever
 from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import find_declaration, published_runs, shipped
-from porism.systems.declared.drawing import drawing
+from porism.systems.declared.describe import drawing
 from porism.systems.loading import DEFAULT, load_system
 
 QUERY = read_query(r"proof that $\sqrt{2}$ is irrational")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.analysis.vocabulary import Vocabulary
+from porism.analysis.learned import Vocabulary
 from porism.corpus.post import Post
 from porism.search.engine import Engine
 from porism.search.reading.box import Box, read_box

@@ -16,8 +16,8 @@ from porism.formula import parse
 from porism.store.embedded.formulas.codes import CodesWriter, FormulaCodes, encode_expressions
 from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.store.embedded.terms.blocks import LocalRows
 from porism.store.embedded.terms.dictionary import DictionaryWriter, hash_terms
+from porism.store.embedded.workers import LocalRows
 from porism.text.read import read_plain
 
 ROWS = """  <row Id="1" PostTypeId="1" CreationDate="2020-01-01T00:00:00" Score="1" Title="Sum of squares $x+y$" Body="&lt;p&gt;Prove $x^2+y^2$&lt;/p&gt;" Tags="&lt;number-theory&gt;" OwnerUserId="1" />

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows, RowsWriter, fold_documents, fold_rows
-from porism.store.embedded.terms import inversion
-from porism.store.embedded.terms.blocks import Vocabulary, rows_of_codes
+from porism.store.embedded.terms import postings
 from porism.store.embedded.terms.dictionary import Dictionary, DictionaryWriter, hash_terms
-from porism.store.embedded.terms.encoding import decode, encode_lists
-from porism.store.embedded.terms.inversion import PostingLists, write_postings
+from porism.store.embedded.terms.postings import PostingLists, decode, encode_lists, write_postings
 from porism.store.embedded.terms.scoring import best
+from porism.store.embedded.workers import Vocabulary, rows_of_codes
 
 Entry = tuple[int, int, int]  # row, field, count
 
@@ -139,14 +138,14 @@ def write_rows(folder: Path, documents: list[list[str]]) -> DictionaryWriter:
 def test_posting_lists_are_the_rows_inverted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sorted_together: int
 ) -> None:
-    monkeypatch.setattr(inversion, "SORTED", sorted_together)
+    monkeypatch.setattr(postings, "SORTED", sorted_together)
     documents = [["a", "b", "a"], [], ["b", "c"], ["a"]]
     dictionary = write_rows(tmp_path, documents)
     write_postings(Rows(tmp_path, "words"), dictionary.size, tmp_path / "words")
     lists = PostingLists(tmp_path / "words")
     found = [decoded(lists.data[slice(*lists.span(number))].tobytes()) for number in range(len(lists))]
     assert found == [[(0, 0, 2), (3, 0, 1)], [(0, 0, 1), (2, 0, 1)], [(2, 0, 1)]]
-    assert inversion.document_frequencies(lists, np.array([0, 0, 1, 1], np.int32)).tolist() == [2, 2, 1]
+    assert postings.document_frequencies(lists, np.array([0, 0, 1, 1], np.int32)).tolist() == [2, 2, 1]
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(1, 45))

@@ -6,7 +6,7 @@ import pytest
 
 from porism.formula import parse
 from porism.formula.binary import pack
-from porism.store.embedded.formulas.trees import compress_trees, expand_trees
+from porism.store.embedded.formulas.store import compress_trees, expand_trees
 
 
 @pytest.mark.parametrize("latex", ["", "x", r"\frac{a+b}{\sqrt{2}}", r"\sum_{n=1}^\infty \frac{1}{n^2}", "∰\ud800"])

@@ -21,10 +21,9 @@ from porism.systems.declared.declaration import (
     published_runs,
 )
 from porism.systems.declared.describe import described
-from porism.systems.declared.options import parse_overrides, task_of
 from porism.systems.declared.parts import PARTS, checked_options, part_factory
-from porism.systems.queries.hand_queries import read_hand_queries
-from porism.systems.queries.topic_query import presentation, query_formula, topic_of, topic_query
+from porism.systems.loading import parse_overrides, task_of
+from porism.systems.topic_queries import presentation, query_formula, read_hand_queries, topic_of, topic_query
 
 
 @pytest.fixture(scope="module")

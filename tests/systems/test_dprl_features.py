@@ -10,10 +10,8 @@ import pytest
 from porism.formula import Node, from_tangent, tangent
 from porism.systems.dprl.edit_distance import Costs, edit_distances, symbol_ids, type_of
 from porism.systems.dprl.layout import with_plain_brackets
-from porism.systems.tangent.forest import make_forest
-from porism.systems.tangent.labels import Labels
-from porism.systems.tangent.text import read_operators
-from porism.systems.verify.values import LTR_FILE, feature_values, ltr_values
+from porism.systems.tangent.forest import Labels, make_forest
+from porism.systems.verify.values import LTR_FILE, feature_values, ltr_values, read_operators
 
 from .tangent_cases import first_topics
 

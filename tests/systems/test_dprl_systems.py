@@ -14,11 +14,11 @@ from porism.formula.binary import Trees
 from porism.progress import Silent
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
-from porism.systems.dprl.embedding import Training, query_vector, read_vectors, write_vectors
-from porism.systems.dprl.words import Alphabet, represented, spell_words, word_rows
+from porism.systems.dprl.cft import Training, query_vector, read_vectors, write_vectors
+from porism.systems.dprl.tuples import Alphabet, represented, spell_words, word_rows
 from porism.systems.loading import open_system
-from porism.systems.queries.topic_query import topic_query
 from porism.systems.tangent.trees import CollectionTrees, VisualTrees, make_trees
+from porism.systems.topic_queries import topic_query
 
 pytest.importorskip("gensim")
 TOPICS = Path(__file__).resolve().parents[2] / "sample" / "topics"

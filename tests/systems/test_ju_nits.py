@@ -10,11 +10,10 @@ from porism.corpus.topics.files import read_topics
 from porism.formula import parse
 from porism.search.formulas.retriever import formula_query
 from porism.search.query import read_query
-from porism.systems.ju_nits.retriever import TokenSearch
-from porism.systems.ju_nits.tokens import latex_tokens, layout_tokens, operator_tokens
+from porism.systems.ju_nits import TokenSearch, latex_tokens, layout_tokens, operator_tokens
 from porism.systems.lexical.inverted import Document, invert
 from porism.systems.loading import open_system
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.topic_queries import topic_query
 
 TOPICS = Path(__file__).resolve().parents[2] / "sample" / "topics"
 

@@ -15,13 +15,13 @@ from porism.corpus.topics.files import read_topics
 from porism.records import Topic
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
+from porism.systems.baselines import TerrierTfIdf, spell_symbols, terrier_retriever, terrier_tokens
 from porism.systems.declared.parts import part_options
 from porism.systems.lexical.documents import latex_text
 from porism.systems.lexical.inverted import Document, InvertedIndex, invert
 from porism.systems.loading import open_system
 from porism.systems.msm import CosineWeights, PlusWeights, document_norms, simple_words
-from porism.systems.queries.topic_query import topic_query
-from porism.systems.terrier import TerrierTfIdf, spell_symbols, terrier_retriever, terrier_tokens
+from porism.systems.topic_queries import topic_query
 from porism.text.read import read_official
 
 DOCUMENTS = (Document(5, ["a", "b", "a"]), Document(3, ["b"]), Document(9, ["c", "c", "c", "d"]))

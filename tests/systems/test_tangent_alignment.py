@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.formula import parse
-from porism.systems.tangent.text import read_operators
-from porism.systems.verify.values import TANGENT_FILE, alignment_values, tangent_values
+from porism.systems.verify.values import TANGENT_FILE, alignment_values, read_operators, tangent_values
 
 from .tangent_cases import first_topics, vector
 

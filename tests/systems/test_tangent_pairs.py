@@ -10,9 +10,9 @@ from porism.formula import from_tangent, parse
 from porism.formula.binary import Trees
 from porism.systems.tangent.forest import MAX_NODES, MAX_OPERANDS, ForestBuilder
 from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes
-from porism.systems.tangent.search import TangentSearch, regression
-from porism.systems.tangent.text import read_operators
+from porism.systems.tangent.retriever import TangentSearch, regression
 from porism.systems.tangent.trees import VisualTrees, make_trees
+from porism.systems.verify.values import read_operators
 
 LAYOUT = "[V!x[+[N!1[=[V!y]]]],a[N!2]]"
 OPERATORS = "[U!eq,0[U!plus,0[O!SUP,0[V!x],1[N!2]],1[N!1]],1[V!y]]"

@@ -13,8 +13,8 @@ from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.store import open_content
 from porism.systems.loading import open_system
-from porism.systems.queries.topic_query import topic_query
-from porism.systems.tangent.query import largest_formula, searched_formula
+from porism.systems.tangent.trees import largest_formula, searched_formula
+from porism.systems.topic_queries import topic_query
 
 TOPICS = Path(__file__).resolve().parents[2] / "sample" / "topics"
 

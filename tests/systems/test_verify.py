@@ -15,11 +15,10 @@ from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
 from porism.systems.declared.declaration import shipped
 from porism.systems.loading import DEFAULT
-from porism.systems.runs.code_version import code_version, used_modules
-from porism.systems.verify.fidelity import compare_runs, rank_biased_overlap, same_order
+from porism.systems.runs.provenance import code_version, used_modules
 from porism.systems.verify.fusion import TopicScores, YearScores, best_fusions, grid
 from porism.systems.verify.matrix import stored_cells, systems_of, with_models
-from porism.systems.verify.measure import MEASURES, Cell
+from porism.systems.verify.measure import MEASURES, Cell, compare_runs, rank_biased_overlap, same_order
 from porism.systems.verify.page import matrix_page
 from porism.systems.verify.sets import SETS, Workplace
 

@@ -14,12 +14,10 @@ from porism.formula import parse
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.systems.loading import open_system
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.topic_queries import topic_query
 from porism.systems.xyphoc import mathjax
-from porism.systems.xyphoc.glyphs import glyph, glyphs_of
-from porism.systems.xyphoc.index import count_bits, symbol_bits
-from porism.systems.xyphoc.phoc import Levels
-from porism.systems.xyphoc.typeset import GlyphBox, typeset
+from porism.systems.xyphoc.index import Levels, count_bits, symbol_bits
+from porism.systems.xyphoc.typeset import GlyphBox, glyph, glyphs_of, typeset
 
 TOPICS = Path(__file__).resolve().parents[2] / "sample" / "topics"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.text.codeblocks import code_blocks
+from porism.text.find import code_blocks
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.text.entities import decode_entities, decode_latex, unescape
+from porism.text.markup import decode_entities, decode_latex, unescape
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.text.find import find_formulas
-from porism.text.lab import lab_formulas
+from porism.text.find import find_formulas, lab_formulas
 from porism.text.sanitize import PLACEHOLDER, without_placeholders
 
 SPAN = '<span class="math-container">'

@@ -12,7 +12,7 @@ from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown
 from porism.corpus.sources.documents.page import read_page
 from porism.search.reading.parts import split_query
-from porism.text.elements import limit_depth
+from porism.text.markup import limit_depth
 from porism.text.page import PageRenderer
 from porism.text.sanitize import clean
 

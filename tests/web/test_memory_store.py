@@ -16,7 +16,7 @@ from porism.search.engine import Engine
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import shipped
 from porism.systems.declared.pipeline import build_declared
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.topic_queries import topic_query
 from porism.web.server.app import create_app
 from porism.web.site.settings import Limits, SiteSettings
 from store.stores import SAMPLE, sample_in_memory

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from porism.store.embedded.segments import formulas, posts
+from porism.store.embedded.segments import formulas, reading
 from porism.web.writing.warming import warm_up_segments
 
 
 def test_loops_over_segments_are_compiled_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     warm_up_segments()
-    for compiled in (posts._copy_entries, formulas._copy_labels, formulas._copy_spans):
+    for compiled in (reading._copy_entries, formulas._copy_labels, formulas._copy_spans):
         assert compiled.signatures  # type: ignore[attr-defined]
     assert not list(tmp_path.iterdir())

@@ -18,9 +18,8 @@ from xxhash import xxh3_128
 
 from attack.fuzz.reader import Reader, Wrong
 from attack.small import write_dump
-from porism.corpus.sources.dump import Dump
+from porism.corpus.sources.dump import Dump, SevenZip
 from porism.corpus.sources.raw import Source
-from porism.corpus.sources.sevenzip import SevenZip
 from porism.errors import PorismError
 from porism.integrity import seal
 from porism.web.site.archive import BadTar, tar_files

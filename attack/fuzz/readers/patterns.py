@@ -23,7 +23,7 @@ EXCEPTIONS = {
     ("porism.corpus.sources.documents.folder", "TAG"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.sanitize", "TAG_OR_PLACEHOLDER"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.find", "HTML"): "searches text in which every < has a > behind it",
-    ("porism.text.lab", "PATTERNS"): "searches text up to the last closing sign",
+    ("porism.text.find", "PATTERNS"): "searches text up to the last closing sign",
     ("porism.corpus.sources.documents.page", "HEADING"): "searches sanitised HTML, in which headings are closed",
     ("porism.formula.layout.build", ""): "searches MathML that was cleaned or that a converter wrote",
     ("porism.formula.latex.convert", "_MESSAGES"): "is matched with messages of the converter",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attack.fuzz.grammar import ODD, Grammar
 from attack.fuzz.reader import Reader, Wrong, to_text
-from porism.corpus.update.lines import read_json_lines
+from porism.corpus.update.changes import read_json_lines
 from porism.integrity import seal
 from porism.web.site.backup import FORMAT, KIND, LIST
 from porism.web.site.reading import read_settings

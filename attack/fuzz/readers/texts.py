@@ -23,8 +23,7 @@ from porism.corpus.sources.documents.images import image_kind
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.dump import FILES, read_rows
 from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, RowError
-from porism.corpus.update.changes import Changes
-from porism.corpus.update.lines import take_record
+from porism.corpus.update.changes import Changes, take_record
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.unmarked import with_unmarked

@@ -1,18 +1,17 @@
-"""The text of a thread in pieces: title, headings above it, body, tags, comments, titles of linked questions and answers, each with its terms and
-formulas."""
+"""What is read of a post: its text in pieces, each with its terms and formulas, and the texts that a model reads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
 
-from porism.analysis.names import defined_terms, name_keys
 from porism.analysis.schema import HEADING_FIELDS
 from porism.analysis.terms import stem_terms
-from porism.analysis.words import FORMULA, WORD, stems_of
+from porism.analysis.words import FORMULA, WORD, defined_terms, name_keys, stems_of
+from porism.corpus.content import Content
 from porism.corpus.post import LEVEL, Comment, Thread
-from porism.text.render import ends_line
+from porism.text.render import ends_line, plain_text
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 
 # A comment that points to another question, by its address or as its duplicate.
@@ -103,3 +102,45 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
 
 def _has_link(comment: Comment) -> bool:
     return POINTER.search(comment.body.stored) is not None
+
+
+EncodedField = Literal["titles", "questions", "answers"]
+FIELDS: tuple[EncodedField, ...] = get_args(EncodedField)
+OPTION = "encoder"  # the option of the manifest that describes the vectors of posts
+FORMAT = (
+    "titles: <title>; questions: <title> newline <body>; answers: <body>; formulas as $LaTeX$; white space collapsed"
+)
+BATCH = 500  # threads that are read from the collection at once
+
+
+class PostText(NamedTuple):
+    """The text of a post in one field."""
+
+    id: int
+    text: str
+
+
+def model_text(text: Text) -> str:
+    """Return a text as models read it."""
+    return " ".join(plain_text(text).split())
+
+
+def question_text(title: Text, body: Text) -> str:
+    """Return title and body of a question as models read them."""
+    return f"{model_text(title)}\n{model_text(body)}".strip()
+
+
+def post_texts(content: Content, field: EncodedField, questions: Sequence[int]) -> Iterator[PostText]:
+    """Yield the texts of a field of the threads of these questions, in their order."""
+    for start in range(0, len(questions), BATCH):
+        batch = [int(number) for number in questions[start : start + BATCH]]
+        if field == "answers":
+            answers = content.answers_by_question(batch)
+            own = (answer for number in batch for answer in answers.get(number, ()))
+            yield from (PostText(answer.id, model_text(answer.body)) for answer in own)
+            continue
+        posts = content.posts_by_id(batch)
+        for number in batch:
+            post = posts[number]
+            text = model_text(post.title) if field == "titles" else question_text(post.title, post.body)
+            yield PostText(post.id, text)

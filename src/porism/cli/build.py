@@ -59,9 +59,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the collection and report how many rows were read, kept and left out."""
-    from porism.corpus.build.options import Options, parse_years
+    from porism.corpus.build.ledger import report_lines
     from porism.corpus.build.pipeline import build
-    from porism.corpus.build.report import report_lines
+    from porism.corpus.build.select import Options, parse_years
     from porism.corpus.sources.detect import describe, open_source
     from porism.progress import Bars, Silent
     from porism.store import open_content

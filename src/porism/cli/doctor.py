@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.doctor.findings import Finding
+    from porism.doctor.environment import Finding
 
 HELP = "check the installation and an index, and say what to do; exit code 1 if something needs action"
 EXAMPLE = "porism doctor demo/index"

@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
     """Load the model that the options name, or its export with 8-bit weights."""
+    from porism.models.conversion import int8_of
     from porism.models.directory import ModelDirectory
-    from porism.models.export import int8_of
     from porism.store import maintenance
     from porism.store.state import State
 
@@ -100,7 +100,7 @@ def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
 
 def _wants_int8(index: Path, directory: ModelDirectory, chosen: bool | None) -> bool:
     """Return what the user chose; else, whether a model can be exported and the index has no vectors of the model itself."""
-    from porism.models.export import is_exportable
+    from porism.models.conversion import is_exportable
 
     return is_exportable(directory) and not _has_vectors_of(index, directory) if chosen is None else chosen
 

@@ -26,8 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the match; exit with 1 if there is none."""
     from porism.formula import parse
     from porism.formula.match.matcher import find
-    from porism.formula.match.report import match_json, match_lines
     from porism.formula.operators.parse import operator_tree
+    from porism.formula.report import match_json, match_lines
 
     pattern = operator_tree(parse(args.pattern, wildcards=True).layout)
     target = operator_tree(parse(args.target).layout)

@@ -61,8 +61,8 @@ def _show(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from porism.models.conversion import export_onnx
     from porism.models.directory import ModelDirectory
-    from porism.models.export import export_onnx
 
     _print(export_onnx(ModelDirectory.open(args.model), Path(args.output), args.precision))
     return 0
@@ -71,7 +71,7 @@ def _export(args: argparse.Namespace) -> int:
 def _convert(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from porism.models.pickles import convert_pickles
+    from porism.models.conversion import convert_pickles
 
     for path in convert_pickles(Path(args.model)):
         print(path)

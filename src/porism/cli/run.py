@@ -173,7 +173,7 @@ def check_files(args: argparse.Namespace) -> int:
 
 def fix_file(args: argparse.Namespace) -> int:
     """Write the corrected run."""
-    from porism.evaluate.runs.fix import fix_file
+    from porism.evaluate.runs.submission import fix_file
 
     fixed = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
     print(fixed.message, file=sys.stderr)
@@ -183,7 +183,7 @@ def fix_file(args: argparse.Namespace) -> int:
 
 def fuse_files(args: argparse.Namespace) -> int:
     """Write the fused run."""
-    from porism.evaluate.runs.fuse import fuse
+    from porism.evaluate.runs.derive import fuse
     from porism.evaluate.runs.run import read_run, write_run
 
     fused = fuse([read_run(path) for path in args.files], args.method, args.weights, args.constant, tag=args.tag)
@@ -197,7 +197,7 @@ def fuse_files(args: argparse.Namespace) -> int:
 
 def convert_file(args: argparse.Namespace) -> int:
     """Write the run in another format."""
-    from porism.evaluate.runs.convert import convert_run
+    from porism.evaluate.runs.derive import convert_run
 
     print(convert_run(args.files[0], args.converted, args.to, args.collection), file=sys.stderr)
     return 0
@@ -214,8 +214,7 @@ def make_run(args: argparse.Namespace) -> int:
     from porism.corpus.topics.files import read_topics
     from porism.progress import for_terminal
     from porism.store.state import State
-    from porism.systems.declared.options import parse_overrides, task_of
-    from porism.systems.loading import DEFAULT
+    from porism.systems.loading import DEFAULT, parse_overrides, task_of
     from porism.systems.neural.named_models import split_models
     from porism.systems.runs.run import RunOptions
     from porism.systems.runs.run import make_run as write

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search and print the hits."""
     from porism.cli.output import print_results, read_argument
-    from porism.corpus.build.options import parse_years
+    from porism.corpus.build.select import parse_years
     from porism.search.engine import Engine
 
     first, last = parse_years(args.years) if args.years else (None, None)

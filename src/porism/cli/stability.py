@@ -35,8 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a table and the hint."""
-    from porism.evaluate.comparison.stability import stability
     from porism.evaluate.measures.measure import parse
+    from porism.evaluate.reliability import stability
     from porism.evaluate.runs.visual_ids import find_visual_ids, read_runs
     from porism.lab.judging.order import judgments_in_order
 

@@ -21,8 +21,7 @@ def run(args: argparse.Namespace) -> int:
     """Print a table with the columns distribution, value and number, or JSON."""
     import json
 
-    from porism.corpus.plots import plot
-    from porism.corpus.stats import distributions
+    from porism.corpus.stats import distributions, plot
     from porism.store import open_content
 
     content = open_content(args.collection)

@@ -121,7 +121,7 @@ def _duplicates(args: argparse.Namespace) -> list[Example]:
 
 def _train_model(args: argparse.Namespace) -> int:
     from porism.errors import PorismError
-    from porism.models.training.settings import TrainingSettings
+    from porism.models.trainees import TrainingSettings
     from porism.progress import for_terminal
     from porism.search.learning.model_training import SCRATCH_RATE, train_model
     from porism.store import open_content

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Follow the folder until Ctrl-C, or until the system ends the process."""
     import signal
 
-    from porism.store.watching import FolderWatcher
+    from porism.store.updating import FolderWatcher
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     watcher = FolderWatcher(args.folder, args.index, lambda line: print(line, flush=True), debounce=args.wait)

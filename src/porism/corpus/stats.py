@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.content import Content
 from porism.corpus.store.schema import FORMULA_KINDS
+from porism.errors import PorismError
 
 TOP = 20
 # The lab's issues of formulas (`Formula.issue`) for a reader.
@@ -132,3 +134,35 @@ def _per_post(content: Content) -> Counter[int]:
         counts[sum(1 for _ in group)] += 1
     counts[0] += content.count("posts") - sum(counts.values())
     return +counts
+
+
+LONGEST = 30
+
+
+def plot(distributions: list[Distribution], folder: Path) -> list[Path]:
+    """Write one SVG file of bars for each distribution."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise PorismError("plots need matplotlib", fix="pip install 'porism[plots]'") from None
+    matplotlib.rcdefaults()  # not those of a file `matplotlibrc` in the current folder
+    matplotlib.use("svg")
+    # Without these, the file holds the date and random names.
+    matplotlib.rcParams.update({"svg.hashsalt": "porism", "text.parse_math": False})
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_bars(distribution, folder) for distribution in distributions if distribution.rows]
+
+
+def _bars(distribution: Distribution, folder: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    labels = [label if len(label) <= LONGEST else label[: LONGEST - 1] + "…" for label, _ in distribution.rows]
+    figure = Figure(figsize=(7, 1 + 0.25 * len(labels)), layout="constrained")
+    axes = figure.subplots()
+    axes.barh(range(len(labels)), [number for _, number in distribution.rows], color="#3b6ea5")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.set_title(distribution.title)
+    path = folder / f"{distribution.title.replace(' ', '-')}.svg"
+    figure.savefig(path, metadata={"Date": None})
+    return path

@@ -1,1 +1,326 @@
 """The editions of ARQMath as datasets: documents, queries and judgments as iterators of named tuples, read from the official files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from porism.corpus.sources.arqmath import ArqMath
+from porism.corpus.sources.raw import RawFormula, RawPost
+from porism.corpus.topics.files import read_topics
+from porism.errors import PorismError
+from porism.evaluate.qrels import read_qrels
+from porism.records import Topic
+from porism.text.markup import decode_latex
+from porism.text.read import read_official
+
+PUBLISHED = "https://www.cs.rit.edu/~dprl/ARQMath/arqmath-resources.html"
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialFile:
+    """A file of the lab: its official name, what it holds, the directory of the lab's drive, and the other names that occur (as glob patterns)."""
+
+    name: str
+    holds: str
+    directory: str
+    others: tuple[str, ...] = ()
+
+    def find(self, folder: Path) -> Path:
+        """Return the file in a folder or below it, also compressed; or say exactly what is missing and where it is published."""
+        for pattern in (self.name, *self.others):
+            found = sorted(
+                path for ending in ("", ".gz", ".xz") for path in folder.rglob(pattern + ending) if path.is_file()
+            )
+            if found:
+                return found[0]
+        fix = f'download it from "{self.directory}" of the ARQMath drive, linked at {PUBLISHED}, into this folder'
+        raise PorismError(f"{self.name} is missing ({self.holds})", where=str(folder), fix=fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A dataset of the catalogue."""
+
+    name: str
+    year: int
+    task: int
+    topics: OfficialFile
+    qrels: OfficialFile
+
+
+POSTS = OfficialFile("Posts.V1.3.xml", "questions and answers", "Collection", ("Posts.V1.*.xml",))
+FORMULAS = OfficialFile(
+    "latex_representation_v3", "LaTeX of all formulas, 101 tables", "Formulas", ("latex_representation*",)
+)
+
+TOPICS = {
+    (2020, 1): OfficialFile("Topics_V2.0.xml", "topics of Task 1, 2020", "Topics/2020", ("task1-2020*.xml",)),
+    (2020, 2): OfficialFile("Topics_V1.1.xml", "topics of Task 2, 2020", "Topics/2020", ("task2-2020*.xml",)),
+    (2021, 1): OfficialFile("Topics_Task1_2021_V1.1.xml", "topics of Task 1, 2021", "Topics/2021", ("Topics_Task1_2021*.xml", "task1-2021*.xml")),
+    (2021, 2): OfficialFile("Topics_Task2_2021_V1.1.xml", "topics of Task 2, 2021", "Topics/2021", ("Topics_Task2_2021*.xml", "task2-2021*.xml")),
+    (2022, 1): OfficialFile("Topics_Task1_2022_V0.1.xml", "topics of Task 1, 2022", "Topics/2022", ("Topics_Task1_2022*.xml", "task1-2022*.xml")),
+    (2022, 2): OfficialFile("Topics_Task2_2022_V0.1.xml", "topics of Task 2, 2022", "Topics/2022", ("Topics_Task2_2022*.xml", "task2-2022*.xml")),
+}  # fmt: skip
+QRELS = {
+    (2020, 1): ("qrel_task1_2020_official", "qrel_task1_2020*", "qrels.arqmath-2020-task1*", "task1-2020.txt"),
+    (2020, 2): ("qrel_task2_2020_official", "qrel_task2_2020*", "qrels.arqmath-2020-task2*", "task2-2020.txt"),
+    (2021, 1): ("qrel_task1_2021_official.tsv", "qrel_task1_2021*official*", "qrel_task1_2021*", "qrels.arqmath-2021-task1-official*", "task1-2021.txt"),
+    (2021, 2): ("qrel_task2_2021_official.tsv", "qrel_task2_2021*official*", "qrel_task2_2021*", "qrels.arqmath-2021-task2-official*", "task2-2021.txt"),
+    (2022, 1): ("qrel_task1_2022_official.tsv", "qrel_task1_2022*official*", "qrels.arqmath-2022-task1-official*", "task1-2022.txt"),
+    (2022, 2): ("qrel_task2_2022_official.tsv", "qrel_task2_2022*official*", "qrels.arqmath-2022-task2-official*", "task2-2022.txt"),
+    (2022, 3): ("qrel_task3_2022_official_complete.tsv", "qrel_task3_2022*", "qrels.arqmath-2022-task3-official*", "task3-2022.txt"),
+}  # fmt: skip
+
+
+def _entry(year: int, task: int) -> Entry:
+    name, *others = QRELS[year, task]
+    qrels = OfficialFile(name, f"judgments of Task {task}, {year}", f"Evaluation/Task {task}/Qrel Files", tuple(others))
+    return Entry(f"arqmath/{year}/task{task}", year, task, TOPICS[year, min(task, 2) if task != 3 else 1], qrels)
+
+
+CATALOGUE = {entry.name: entry for entry in (_entry(year, task) for year, task in QRELS)}
+
+
+def find_entry(name: str) -> Entry:
+    """Return the dataset with a name."""
+    if name not in CATALOGUE:
+        near = get_close_matches(name, CATALOGUE, 1)
+        fix = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(CATALOGUE)}"
+        raise PorismError(f"no dataset is named {name}", fix=fix)
+    return CATALOGUE[name]
+
+
+def names() -> Sequence[str]:
+    """Return the names of all datasets."""
+    return tuple(CATALOGUE)
+
+
+QREL_DEFINITIONS = {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
+
+
+class AnswerDoc(NamedTuple):
+    """A document of Tasks 1 and 3: an answer. `text` has no mark-up and LaTeX between dollar signs, `html` is the official form."""
+
+    doc_id: str
+    text: str
+    html: str
+    question_id: str
+    score: int
+
+    def default_text(self) -> str:
+        """Return the text that a system indexes by default."""
+        return self.text
+
+
+class FormulaDoc(NamedTuple):
+    """A document of Task 2: a formula of a post. `visual_id` names the formulas that look the same; judgments are by visual id."""
+
+    doc_id: str
+    text: str
+    visual_id: str
+    post_id: str
+    kind: str
+
+    def default_text(self) -> str:
+        """Return the LaTeX."""
+        return self.text
+
+
+class TopicQuery(NamedTuple):
+    """A topic of Tasks 1 and 3. `text` is title and question without mark-up; `title` and `question` are in the official HTML form."""
+
+    query_id: str
+    text: str
+    title: str
+    question: str
+    tags: tuple[str, ...]
+
+    def default_text(self) -> str:
+        """Return title and question."""
+        return self.text
+
+
+class FormulaQuery(NamedTuple):
+    """A topic of Task 2. `text` is the LaTeX of the formula with the id `formula_id`; the rest is the post in which it occurs."""
+
+    query_id: str
+    text: str
+    formula_id: str
+    title: str
+    question: str
+    tags: tuple[str, ...]
+
+    def default_text(self) -> str:
+        """Return the LaTeX."""
+        return self.text
+
+
+class Qrel(NamedTuple):
+    """A judgment: 0 not relevant, 1 low, 2 medium, 3 high. In Task 2 `doc_id` is a visual id."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+    iteration: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset over a folder that holds the official files, in any sub-folders."""
+
+    entry: Entry
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name in the catalogue."""
+        return self.entry.name
+
+    @property
+    def docs(self) -> Iterator[AnswerDoc] | Iterator[FormulaDoc]:
+        """The documents."""
+        return self.docs_iter()
+
+    @property
+    def queries(self) -> Iterator[TopicQuery] | Iterator[FormulaQuery]:
+        """The queries."""
+        return self.queries_iter()
+
+    @property
+    def qrels(self) -> Iterator[Qrel]:
+        """The judgments."""
+        return self.qrels_iter()
+
+    def docs_iter(self) -> Iterator[AnswerDoc] | Iterator[FormulaDoc]:
+        """Yield the documents in the order of the files: answers in Tasks 1 and 3, formulas in Task 2."""
+        return _formulas(self.folder) if self.entry.task == 2 else _answers(self.folder)
+
+    def queries_iter(self) -> Iterator[TopicQuery] | Iterator[FormulaQuery]:
+        """Yield the topics."""
+        topics = read_topics(self.entry.topics.find(self.folder))
+        return map(_formula_query, topics) if self.entry.task == 2 else map(_topic_query, topics)
+
+    def qrels_iter(self) -> Iterator[Qrel]:
+        """Yield the judgments."""
+        for topic, grades in read_qrels(self.entry.qrels.find(self.folder)).items():
+            for item, grade in grades.items():
+                yield Qrel(topic, item, grade, "0")
+
+    def docs_cls(self) -> type[AnswerDoc] | type[FormulaDoc]:
+        """Return the type of the documents."""
+        return FormulaDoc if self.entry.task == 2 else AnswerDoc
+
+    def queries_cls(self) -> type[TopicQuery] | type[FormulaQuery]:
+        """Return the type of the queries."""
+        return FormulaQuery if self.entry.task == 2 else TopicQuery
+
+    def qrels_cls(self) -> type[Qrel]:
+        """Return the type of the judgments."""
+        return Qrel
+
+    def qrels_defs(self) -> dict[int, str]:
+        """Return what the grades mean."""
+        return dict(QREL_DEFINITIONS)
+
+
+def open_dataset(name: str, folder: str | Path) -> Dataset:
+    """Return a dataset of the catalogue over a folder with the official files."""
+    place = Path(folder)
+    if not place.is_dir():
+        raise PorismError("is not a folder", where=str(place), fix="name the folder with the official files")
+    return Dataset(find_entry(name), place)
+
+
+def _answers(folder: Path) -> Iterator[AnswerDoc]:
+    path = POSTS.find(folder)
+    for part in ArqMath(path.parent).parts():
+        if not part.name.lower().startswith("posts."):
+            continue
+        for record in part.read():
+            if isinstance(record, RawPost) and record.kind == "answer":
+                text = read_official(record.body).plain().strip()
+                yield AnswerDoc(str(record.id), text, record.body, str(record.parent_id or ""), record.score)
+
+
+def _formulas(folder: Path) -> Iterator[FormulaDoc]:
+    files = ArqMath(folder).table_files("latex")
+    if not files:
+        FORMULAS.find(folder / "latex_representation")  # raises the error that names the missing tables
+    for part in ArqMath(folder).parts():
+        if "latex_representation" not in part.name.lower():
+            continue
+        for record in part.read():
+            if isinstance(record, RawFormula):
+                visual = "" if record.visual_id is None else str(record.visual_id)
+                yield FormulaDoc(str(record.id), decode_latex(record.latex), visual, str(record.post_id), record.kind)
+
+
+def _topic_query(topic: Topic) -> TopicQuery:
+    text = f"{read_official(topic.title).plain()}\n{read_official(topic.question).plain()}".strip()
+    return TopicQuery(topic.id, text, topic.title, topic.question, topic.tags)
+
+
+def _formula_query(topic: Topic) -> FormulaQuery:
+    return FormulaQuery(topic.id, topic.latex, topic.formula_id, topic.title, topic.question, topic.tags)
+
+
+def register(folder: str | Path) -> tuple[str, ...]:
+    """Register all datasets of the catalogue over a folder; return their names. Those that are registered already stay as they are."""
+    try:
+        import ir_datasets
+        from ir_datasets.datasets.base import Dataset as Registered
+    except ImportError:
+        raise PorismError("ir_datasets is not installed", fix="pip install ir_datasets") from None
+    added = []
+    for name in names():
+        if name not in ir_datasets.registry:
+            ir_datasets.registry.register(name, Registered(*_handlers(open_dataset(name, folder))))
+            added.append(name)
+    return tuple(added)
+
+
+def _handlers(dataset: Dataset) -> tuple[Any, Any, Any]:
+    """Return the three objects that ir_datasets asks for documents, queries and judgments."""
+    from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries
+
+    class Docs(BaseDocs):  # type: ignore[misc]
+        def docs_iter(self) -> Iterator[Any]:
+            return dataset.docs_iter()
+
+        def docs_cls(self) -> type:
+            return dataset.docs_cls()
+
+        def docs_namespace(self) -> str:
+            return "arqmath"
+
+        def docs_lang(self) -> str:
+            return "en"
+
+    class Queries(BaseQueries):  # type: ignore[misc]
+        def queries_iter(self) -> Iterator[Any]:
+            return dataset.queries_iter()
+
+        def queries_cls(self) -> type:
+            return dataset.queries_cls()
+
+        def queries_namespace(self) -> str:
+            return dataset.name
+
+        def queries_lang(self) -> str:
+            return "en"
+
+    class Qrels(BaseQrels):  # type: ignore[misc]
+        def qrels_iter(self) -> Iterator[Any]:
+            return dataset.qrels_iter()
+
+        def qrels_cls(self) -> type:
+            return dataset.qrels_cls()
+
+        def qrels_defs(self) -> dict[int, str]:
+            return dataset.qrels_defs()
+
+    return Docs(), Queries(), Qrels()

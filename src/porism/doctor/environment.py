@@ -1,4 +1,4 @@
-"""The installation and the machine: versions, compiled modules, extras, memory, disk, cores."""
+"""Findings, and those about the installation and the machine: versions, compiled modules, extras, memory, disk, cores."""
 
 from __future__ import annotations
 
@@ -9,15 +9,45 @@ import re
 import resource
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import porism
 from porism import __version__
-from porism.doctor.findings import Finding
+from porism.errors import PorismError
 from porism.parallel import cores
+
+State = Literal["ok", "note", "action"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, the fact, whether it needs action, and the remedy. A `note` can be left as it is."""
+
+    subject: str
+    fact: str
+    state: State = "ok"
+    fix: str = ""
+
+
+Check = Callable[[], Iterable[Finding]]
+
+
+def run_checks(checks: Iterable[tuple[str, Check]]) -> Iterator[Finding]:
+    """Run checks, each with its subject. An error of a check is a finding, too."""
+    for subject, check in checks:
+        try:
+            yield from check()
+        except PorismError as error:
+            fact = f"{error.where}: {error.message}" if error.where else error.message
+            yield Finding(subject, fact, "action", error.fix)
+        except Exception as error:
+            fact = f"could not be looked at ({type(error).__name__}: {error})"
+            yield Finding(subject, fact, "action", "check that the files can be read; else report this line")
+
 
 # Modules that installing compiles where there is a C compiler; if these are compiled, all are.
 COMPILED = ("porism.hashing", "porism.formula.parsed", "porism.analysis.features")

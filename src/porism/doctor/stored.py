@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from porism.doctor.environment import disk
-from porism.doctor.findings import Finding
+from porism.doctor.environment import Finding, disk
 from porism.errors import PorismError
 from porism.integrity import leftovers
 from porism.locks import is_locked, lock_of

@@ -14,11 +14,9 @@ from porism.evaluate.reports.figures import ImageFormat, write_figures
 from porism.evaluate.reports.table import Table, render
 from porism.evaluate.runs.run import read_run
 from porism.evaluate.runs.visual_ids import find_visual_ids
-from porism.evaluate.task3.overlap import OWN, local_tokenizer
-from porism.evaluate.task3.references import RELEVANT, Reference, task1_references
-from porism.evaluate.task3.scores import read_answer_map, read_flags
-from porism.evaluate.task3.similarity import local_encoder
+from porism.evaluate.task3.scores import RELEVANT, Reference, read_answer_map, read_flags, task1_references
 from porism.evaluate.task3.table import TextMeasures, answer_table, as_task3_table, is_task3
+from porism.evaluate.task3.text_measures import OWN, local_encoder, local_tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Fuse several rankings of one topic into one: RRF, score-weighted RRF, CombSUM, CombMNZ, convex combination.
 
-Pure arithmetic over arrays. `porism.evaluate.runs.fuse` applies it to run files, search applies it to candidates.
+Pure arithmetic over arrays. `porism.evaluate.runs.derive` applies it to run files, search applies it to candidates.
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.concepts import Concept
+from porism.analysis.learned import Concept, Vocabulary
 from porism.analysis.schema import Unit, View
-from porism.analysis.vocabulary import Vocabulary
 from porism.corpus.content import Content
 from porism.store.records import (
     Floats,

@@ -20,7 +20,7 @@ from porism.systems.lexical.inverted import InvertedIndex
 from porism.systems.lexical.retrieval import token_index
 from porism.systems.neural.pairs import Ints, PairScorer, open_pair_scorer
 from porism.systems.neural.texts import Formulas, InputFormat
-from porism.systems.queries.topic_query import topic_of
+from porism.systems.topic_queries import topic_of
 
 ROWS = 999  # of a topic: the original writes ranks below 1000
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from porism.text.elements import Element, elements, replace_elements
+from porism.text.markup import Element, elements, replace_elements
 
 MATH_CLASS = "math-container"
 # The span around the official span of a formula on a line of its own.

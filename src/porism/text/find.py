@@ -10,25 +10,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Literal
 
 from porism.formula.latex.macros import Budget
-from porism.text.codeblocks import Ranges
 from porism.text.delimiters import (
     DEEPEST,
     DISPLAY_ENVIRONMENT,
     ENVIRONMENTS,
     LONGEST,
+    MATH_CLASS,
     MATH_OPEN,
+    SPAN_CLOSE,
     WRAPPERS,
     span_end,
     undress,
 )
-from porism.text.elements import without_open_tags
-from porism.text.entities import decode_latex
-from porism.text.macros import self_contained
+from porism.text.latex import self_contained
+from porism.text.markup import decode_entities, decode_latex, without_open_tags
 from porism.text.sanitize import OPEN, placeholder
+
+Ranges = tuple[tuple[int, int], ...]
+
+# A text without any of these has no code block and need not be parsed.
+HINT = re.compile(r"^(?: {4}|\t)|```|~~~|<(?:pre|script|style|textarea)\b", re.MULTILINE | re.IGNORECASE)
+RAW = ("<pre", "<script", "<style", "<textarea")
+# Lines as Markdown defines them.
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+
+
+def code_blocks(text: str) -> Ranges:
+    """Return start and end of each code block, in order; indented text of a list is not code."""
+    if not HINT.search(text):
+        return ()
+    from markdown_it import MarkdownIt
+
+    starts = [0, *accumulate(len(line) for line in LINE.findall(text))]
+    return tuple(
+        (starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)])
+        for token in MarkdownIt("commonmark").parse(text)
+        if token.map and _is_code(token.type, token.content)
+    )
+
+
+def _is_code(kind: str, content: str) -> bool:
+    return kind in ("fence", "code_block") or (kind == "html_block" and content.lstrip().lower().startswith(RAW))
+
 
 # What the text around formulas is.
 Syntax = Literal["html", "text", "latex", "query"]
@@ -281,3 +308,34 @@ def _latex(inner: str, html: bool) -> str:
 def one_line(latex: str) -> str:
     """Replace line ends by blanks."""
     return latex.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
+
+
+SPAN = f'<span class="{MATH_CLASS}">'
+# The patterns, and the sign that closes what each finds.
+PATTERNS = {
+    re.compile(rf"{SPAN}\$\$(.+?)\$\${SPAN_CLOSE}"): f"$${SPAN_CLOSE}",
+    re.compile(rf"{SPAN}\$(.+?)\${SPAN_CLOSE}"): f"${SPAN_CLOSE}",
+    re.compile(rf"{SPAN}(.+?){SPAN_CLOSE}"): SPAN_CLOSE,
+    re.compile(r"\$\$(.+?)\$\$"): "$$",
+    re.compile(r"\$(.+?)\$"): "$",
+}
+
+
+def lab_formulas(text: str) -> Extracted:
+    """Cut out the formulas that the lab's code finds, in its order."""
+    text = one_line(text)
+    if text.count("$") < 2:
+        return Extracted(text, ())
+    latex: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        if OPEN in match[1]:
+            return match[0]
+        latex.append(decode_entities(match[1]))
+        return placeholder(len(latex) - 1)
+
+    for pattern, closer in PATTERNS.items():
+        # Up to the last closing sign every opening one is closed; after it, each would be searched to the end.
+        last = text.rfind(closer) + len(closer)
+        text = pattern.sub(take, text[:last]) + text[last:] if closer in text else text
+    return Extracted(text, tuple(latex))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.text.entities import unescape
+from porism.text.markup import unescape
 from porism.text.render import escape_text
 from porism.text.sanitize import ATTRIBUTES, SCHEMES, TAGS
 from porism.text.segment import DISPLAY, STORED, TAG, WORDS, Segment, StoredPiece, Text, stored_formula

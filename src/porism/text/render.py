@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from porism.text.delimiters import math_span
-from porism.text.entities import unescape
+from porism.text.markup import unescape
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 
 # Tags that end a line of plain text.

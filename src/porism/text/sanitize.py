@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import nh3
 
-from porism.text.elements import limit_attributes, limit_depth
-from porism.text.entities import unescape
+from porism.text.markup import limit_attributes, limit_depth, unescape
 from porism.text.segment import Segment, Text, TextWriter, without_marks
 
 TAGS = frozenset(

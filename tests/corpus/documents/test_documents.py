@@ -11,8 +11,7 @@ import pytest
 
 from porism.corpus.sources.documents.folder import documents
 from porism.corpus.sources.documents.latex import read_latex
-from porism.corpus.sources.documents.markdown import read_markdown
-from porism.corpus.sources.documents.notebook import read_notebook
+from porism.corpus.sources.documents.markdown import read_markdown, read_notebook
 from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.section import Section
 from porism.files import read_regular

@@ -16,8 +16,7 @@ import porism
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost, Record
 from porism.integrity import describe_file
 from porism.store.conformance import Subject, contents, options, records, searching
-from porism.store.conformance.collection import ANSWERS, GONE, RECORDS
-from porism.store.conformance.subject import put
+from porism.store.conformance.subject import ANSWERS, GONE, RECORDS, put
 from porism.store.embedded.manifest import SEARCH as KIND
 from porism.store.embedded.manifest import read_manifest, save_manifest
 from porism.store.embedded.segments.merging import merge

@@ -18,7 +18,7 @@ import pytest
 import porism
 from porism.errors import PorismError
 from porism.locks import only_writer
-from porism.store.watching import FolderWatcher
+from porism.store.updating import FolderWatcher
 from web.server_processes import running, until
 
 CUBES = "# Cubes\n\nThe sum $x^3+y^3$.\n"

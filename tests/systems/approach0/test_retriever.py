@@ -13,12 +13,11 @@ from scipy.stats import kendalltau
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.search.query import read_query
-from porism.systems.approach0.documents import formula_instances
 from porism.systems.approach0.formula_index import index_formulas
 from porism.systems.approach0.structure import StructureSearch
+from porism.systems.approach0.text_index import formula_instances
 from porism.systems.loading import open_system
-from porism.systems.queries.hand_queries import read_hand_queries
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.topic_queries import read_hand_queries, topic_query
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "topics"
 

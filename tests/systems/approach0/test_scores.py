@@ -9,8 +9,7 @@ import pytest
 
 from porism.systems.approach0.formula_index import index_formulas, read_paths
 from porism.systems.approach0.structure import StructureSearch
-from porism.systems.approach0.text_index import WordDocument, index_words
-from porism.systems.approach0.words import engine_words, porter_words, sentences
+from porism.systems.approach0.text_index import WordDocument, engine_words, index_words, porter_words, sentences
 
 
 @pytest.mark.parametrize(

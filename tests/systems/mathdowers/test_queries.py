@@ -10,16 +10,19 @@ import pytest
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
-from porism.systems.lexical.nltk_tools import martin_porter, nltk_porter
-from porism.systems.mathdowers.keywords import WordLists, keywords, read_lists
+from porism.systems.lexical.documents import martin_porter, nltk_porter
 from porism.systems.mathdowers.queries import (
+    WordLists,
+    engine_tokens,
     formula_query_tokens,
     is_trivial,
+    keywords,
     latex_words,
     query_tokens,
+    read_lists,
     repaired,
+    treebank_tokens,
 )
-from porism.systems.mathdowers.words import engine_tokens, treebank_tokens
 from porism.text.delimiters import math_span
 
 LISTS = WordLists(frozenset(("the", "of", "is")), frozenset(("theori", "field", "ring")), "the test")

@@ -18,12 +18,10 @@ from porism.store import open_content
 from porism.systems.lexical.inverted import Document, invert
 from porism.systems.loading import open_system
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
-from porism.systems.mathdowers.queries import formula_query_tokens
-from porism.systems.mathdowers.ranking import WeightedBM25
-from porism.systems.mathdowers.retriever import LISTS_VARIABLE
+from porism.systems.mathdowers.queries import engine_tokens, formula_query_tokens
+from porism.systems.mathdowers.retriever import LISTS_VARIABLE, WeightedBM25
 from porism.systems.mathdowers.tuples import L8_SEARCH, math_tokens
-from porism.systems.mathdowers.words import engine_tokens
-from porism.systems.queries.topic_query import query_formula, topic_query
+from porism.systems.topic_queries import query_formula, topic_query
 
 ROOT = Path(__file__).resolve().parents[3]
 

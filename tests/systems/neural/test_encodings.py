@@ -12,8 +12,8 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.systems.declared.context import SystemContext
 from porism.systems.lexical.documents import TextDocument
-from porism.systems.neural import encodings
-from porism.systems.neural.encodings import EncodedDocuments, Singles, encoded_documents
+from porism.systems.neural import dense
+from porism.systems.neural.dense import EncodedDocuments, Singles, encoded_documents
 
 TEXTS = [TextDocument(number, f"text {number % 7}") for number in range(10, 24)]
 
@@ -34,7 +34,7 @@ class Counting:
 
 @pytest.fixture
 def context(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SystemContext:
-    monkeypatch.setattr(encodings, "BLOCK", 4)
+    monkeypatch.setattr(dense, "BLOCK", 4)
     return SystemContext(engine.index, 1, tmp_path / "cache")
 
 
@@ -93,7 +93,7 @@ def test_vectors_must_be_finite(context: SystemContext) -> None:
 
 
 def test_maxsim_sums_the_best_matches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encodings, "_ROWS", 5)
+    monkeypatch.setattr(dense, "_ROWS", 5)
     dice = np.random.default_rng(1)
     lengths = [2, 0, 3, 1, 4, 6]
     vectors = dice.normal(size=(sum(lengths), 3)).astype(np.float16)

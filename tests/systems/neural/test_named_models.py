@@ -8,8 +8,14 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.systems.neural.chosen_models import chosen_model
-from porism.systems.neural.named_models import KINDS, directory_for, named_models, parse_models, split_models
+from porism.systems.neural.named_models import (
+    KINDS,
+    chosen_model,
+    directory_for,
+    named_models,
+    parse_models,
+    split_models,
+)
 
 TOPICS = Path(__file__).resolve().parents[3] / "sample" / "topics" / "task1.xml"
 

@@ -17,8 +17,8 @@ from porism.search.engine import Engine
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration, shipped
 from porism.systems.declared.pipeline import build_declared, is_runnable, used_parts
-from porism.systems.queries.topic_query import topic_query
 from porism.systems.runs.run import RunOptions, make_run
+from porism.systems.topic_queries import topic_query
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "topics"
 NEURAL = [one for one in shipped() if one.task < 3 and not is_runnable(one)]

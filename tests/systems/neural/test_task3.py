@@ -20,7 +20,7 @@ from porism.search.engine import Engine
 from porism.systems.declared.declaration import Declaration, published_runs
 from porism.systems.declared.pipeline import is_runnable, used_parts
 from porism.systems.runs.run import RunOptions, make_run
-from porism.systems.task3.summary import representatives, summary_of
+from porism.systems.task3.extracts import representatives, summary_of
 from porism.text.render import plain_text
 from porism.text.segment import Segment
 

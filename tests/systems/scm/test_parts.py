@@ -12,13 +12,20 @@ import numpy as np
 import pytest
 
 from porism.errors import PorismError
-from porism.systems.scm.byte_pairs import BytePairs, read_merges, texts_of, train_latex, train_text
-from porism.systems.scm.embeddings import TokenLines, train_vectors
-from porism.systems.scm.lines import Line, Piece, line_of, paragraphs
-from porism.systems.scm.neighbours import MOST, Neighbours, by_cosine, by_edit_distance
-from porism.systems.scm.positional import CbowOptions
-from porism.systems.scm.similarity import similarity_matrix
-from porism.systems.scm.vocabulary import Vocabulary
+from porism.systems.scm.embeddings import CbowOptions, TokenLines, train_vectors
+from porism.systems.scm.similarity import MOST, Neighbours, by_cosine, by_edit_distance, similarity_matrix
+from porism.systems.scm.tokens import (
+    BytePairs,
+    Line,
+    Piece,
+    Vocabulary,
+    line_of,
+    paragraphs,
+    read_merges,
+    texts_of,
+    train_latex,
+    train_text,
+)
 from porism.text.read import read_official
 
 pytest.importorskip("tokenizers", reason='pip install "porism[systems]"')

@@ -1,10 +1,13 @@
-"""Formulas that a source lists with their ids: they enter the collection as they are."""
+"""Formulas that a source lists with their ids: they enter the collection as they are, are located in texts, or are only in older versions of a post."""
 
 from __future__ import annotations
 
+import html
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import Literal, NamedTuple
 
 from porism.corpus.build.expressions import ExpressionIds, NewExpression
 from porism.corpus.build.ledger import Ledger
@@ -21,7 +24,10 @@ from porism.corpus.build.work import (
     top,
 )
 from porism.corpus.store.schema import FORMULA_KINDS
-from porism.text.entities import decode_latex
+from porism.text.delimiters import MARKED_ID, MATH_CLASS, SPAN_CLOSE, math_span, math_spans
+from porism.text.find import code_blocks, find_formulas, lab_formulas
+from porism.text.markup import decode_entities, decode_latex
+from porism.text.sanitize import fill, placeholder, without_placeholders
 
 BATCH = 5000
 CHUNK = 500  # ids of one query
@@ -132,3 +138,137 @@ def mark_unplaced(work: sqlite3.Connection, ledger: Ledger) -> None:
         WHERE kind = ? AND comment_id IS NULL""",
         (COMMENT,),
     )
+
+
+LINE_ENDS = re.compile(r"\r\n|[\r\n]")
+SPAN = f'<span class="{MATH_CLASS}">'
+SPELLINGS = (
+    f"{SPAN}$$ {{}} $${SPAN_CLOSE}",
+    f"{SPAN}$${{}}$${SPAN_CLOSE}",
+    f"{SPAN}${{}}${SPAN_CLOSE}",
+    f"{SPAN}{{}}{SPAN_CLOSE}",
+    "$${}$$",
+    "${}$",
+)
+# Between two blanks: the lab's last resort, which made a formula of the word "a". Only to reproduce the lab.
+LOOSE = (" {} ",)
+LISTED = """SELECT id FROM found
+    WHERE post_id = ? AND kind = ? AND (comment_id IS NULL OR comment_id = ?) AND issue NOT LIKE 'd%' ORDER BY id"""
+
+
+class Locator:
+    """Inserts the official spans that the fields of one source lack; does nothing for a source that lists no formulas."""
+
+    def __init__(self, work: sqlite3.Connection, source: int) -> None:
+        self._work = work
+        # The ids that the fields of the current post mark; a post's comments follow it.
+        self._post = 0
+        self._marked: set[int] = set()
+        exists = "SELECT EXISTS(SELECT 1 FROM posts WHERE source = ? AND form = 'placed') AND EXISTS(SELECT 1 FROM formulas WHERE source = ?)"
+        self._needed = bool(work.execute(exists, (source, source)).fetchone()[0])
+        if self._needed:
+            work.execute("CREATE INDEX IF NOT EXISTS found_post ON found(post_id)")
+
+    def insert(self, text: str, post: int, kind: int, comment: int | None, loose: bool) -> str:
+        """Return a field with spans for all formulas that its source lists for it.
+
+        A formula that the source assigns to no comment goes to the first one that has it.
+        """
+        if not self._needed or not text:
+            return text
+        if post != self._post:
+            self._post, self._marked = post, set()
+        self._marked.update(_marked(text))
+        listed = [formula_id for (formula_id,) in self._work.execute(LISTED, (post, kind, comment))]
+        missing = [formula_id for formula_id in listed if formula_id not in self._marked]
+        if not missing:
+            return text
+        known = known_formulas(self._work, None, missing)
+        text = insert_spans(without_placeholders(text), [known[formula_id] for formula_id in missing], loose)
+        self._marked.update(_marked(text))
+        return text
+
+
+def _marked(text: str) -> list[int]:
+    return [int(identifier) for identifier in MARKED_ID.findall(text)]
+
+
+class Occurrence(NamedTuple):
+    """A spelling of a formula in a text; the earliest is taken, of equal ones that with the lowest rank."""
+
+    start: int
+    rank: int
+    spelling: str
+
+
+def insert_spans(text: str, missing: Sequence[KnownFormula], loose: bool) -> str:
+    """Return the text with an official span for each formula that can be found in it."""
+    spans: list[str] = []
+
+    def freeze(piece: str) -> str:
+        spans.append(piece)
+        return placeholder(len(spans) - 1)
+
+    text = _freeze_marked(LINE_ENDS.sub(" ", text), freeze)
+    for formula in sorted(missing, key=lambda one: -len(one.latex)):
+        found = min(_occurrences(text, formula.latex, loose), default=None)
+        if found is not None:
+            rest = text[found.start + len(found.spelling) :]
+            text = text[: found.start] + freeze(math_span(formula.latex, formula.id)) + rest
+    return fill(text, lambda at: spans[at])
+
+
+def _freeze_marked(text: str, freeze: Callable[[str], str]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for span in math_spans(text):
+        if span.id:
+            pieces += (text[at : span.start], freeze(text[span.start : span.end]))
+            at = span.end
+    return "".join([*pieces, text[at:]])
+
+
+def _occurrences(text: str, latex: str, loose: bool) -> Iterator[Occurrence]:
+    """Yield the first occurrence of each spelling."""
+    written = dict.fromkeys((latex, html.escape(latex, quote=False), html.escape(latex)))
+    for rank, form in enumerate(SPELLINGS + (LOOSE if loose else ())):
+        for inner in written:
+            spelling = form.format(inner)
+            if (start := text.find(spelling)) >= 0:
+                yield Occurrence(start, rank, spelling)
+
+
+class Revision(NamedTuple):
+    """An older version of a title or a body."""
+
+    field: Literal["title", "body"]
+    text: str
+
+
+class RemovedFormula(NamedTuple):
+    """A formula of an older version, and the field it was in."""
+
+    latex: str
+    field: Literal["title", "body"]
+
+
+def removed_formulas(
+    work: sqlite3.Connection, source: int, post: int, present: set[str], compat: bool
+) -> Iterator[RemovedFormula]:
+    """Yield each formula of older versions of a post that is not among those `present`, once."""
+    seen = set(present)
+    query = "SELECT field, text FROM revisions WHERE source = ? AND post_id = ? ORDER BY seq"
+    for revision in rows(work, Revision, query, source, post):
+        for latex in _formulas(without_placeholders(revision.text), revision.field == "body", compat):
+            if latex not in seen:
+                seen.add(latex)
+                yield RemovedFormula(latex, revision.field)
+
+
+def _formulas(text: str, markdown: bool, compat: bool) -> tuple[str, ...]:
+    """Bodies are kept as their authors typed them, in Markdown; the lab ignored that they may hold code."""
+    if compat:
+        return lab_formulas(text).latex
+    text = decode_entities(text)
+    code = code_blocks(text) if markdown else ()
+    return find_formulas(text, "text", code=code).latex

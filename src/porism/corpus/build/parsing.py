@@ -6,16 +6,49 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from porism.corpus.build.given_mathml import REFUSED, read_given, without_places
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.options import TreesFrom
+from porism.corpus.build.select import TreesFrom
 from porism.corpus.build.visual import BATCH, VisualIds, VisualKeyRow, visual_key
 from porism.corpus.build.work import ExpressionRow, columns, note, progress, replace, rows, top
 from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
+from porism.formula.mathml.clean import is_well_formed
 from porism.formula.parsed import opaque
 from porism.parallel import Pool, TaskQueue, ordered
+
+# Reasons not to use given MathML; the trees then come from LaTeX.
+ILL_FORMED = "ill-formed, trees from LaTeX"
+ERROR = "with an error of its converter (merror), trees from LaTeX"
+EMPTY = "shows nothing, trees from LaTeX"
+LARGE = "too large or too deep, trees from LaTeX"
+REFUSED = frozenset((ILL_FORMED, ERROR, EMPTY, LARGE))
+
+
+def read_given(latex: str, mathml: str, content: str | None) -> Parsed | str:
+    """Return both trees of Presentation and Content MathML, or the reason why they cannot be used.
+
+    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree.
+    """
+    if "<merror" in mathml or "<cerror" in (content or ""):
+        return ERROR
+    if not is_well_formed(mathml):
+        return ILL_FORMED
+    parsed = parse_mathml(mathml, latex, content if content and is_well_formed(content) else "")
+    if parsed.path == "opaque":
+        return LARGE
+    if parsed.layout.label == "W!" and not parsed.layout.children:
+        return EMPTY
+    without_places(parsed)
+    return parsed
+
+
+def without_places(parsed: Parsed) -> None:
+    """Remove the positions of nodes. Pages draw formulas from their LaTeX, where positions of other MathML would highlight other symbols."""
+    for tree in (parsed.layout, parsed.operators):
+        for node in tree.walk():
+            node.places = ()
+
 
 OFFICIAL = "official MathML"
 SECONDS = 20.0  # of processor time, for a batch of expressions and then for each of them

@@ -15,16 +15,14 @@ from typing import Any
 
 from porism import __version__
 from porism.corpus.build import staging
-from porism.corpus.build.base import copy_store, seed
-from porism.corpus.build.expressions import ExpressionIds
+from porism.corpus.build.expressions import ExpressionIds, copy_store, seed
+from porism.corpus.build.fields import segment_titles
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.given import mark_unplaced, take_given, top_id
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.options import Options
 from porism.corpus.build.parsing import Parsing, load_parser, parse_expressions
-from porism.corpus.build.select import select
+from porism.corpus.build.select import Options, select
 from porism.corpus.build.threads import Segmenter, SourceIds
-from porism.corpus.build.titles import segment_titles
 from porism.corpus.build.work import connect, note, number, progress, top
 from porism.corpus.content import formulas_fingerprint
 from porism.corpus.sources.raw import OWN_IDS, Source

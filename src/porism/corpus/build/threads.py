@@ -14,10 +14,8 @@ from typing import NamedTuple, TypeVar
 
 from porism.corpus.build.expressions import ExpressionIds
 from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields
-from porism.corpus.build.given import known_formulas, top_id
+from porism.corpus.build.given import Locator, known_formulas, removed_formulas, top_id
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.locate import Locator
-from porism.corpus.build.revisions import removed_formulas
 from porism.corpus.build.work import (
     ANSWER,
     COMMENT,

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from porism.corpus.sources.arqmath import ArqMath
 from porism.corpus.sources.documents.folder import Folder, documents
 from porism.corpus.sources.documents.limited import READERS
-from porism.corpus.sources.dump import Dump
-from porism.corpus.sources.formulalist import FormulaList
+from porism.corpus.sources.dump import Dump, SevenZip
 from porism.corpus.sources.raw import Source
-from porism.corpus.sources.sevenzip import SevenZip
 from porism.corpus.sources.slice import Slice
+from porism.corpus.sources.tables import FormulaList
 from porism.errors import PorismError
 from porism.plugins import SOURCES, Plugin, or_repair, working
 

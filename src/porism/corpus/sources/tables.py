@@ -1,4 +1,4 @@
-"""Tables with a header: tab-separated, quoted as csv or not at all."""
+"""Tables with a header, tab-separated, quoted as csv or not at all, and a table of formulas without posts as a source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from porism.corpus.sources.raw import Dropped, Record, RowError, keep, whole_number
+from porism.corpus.sources.raw import Dropped, Part, RawFormula, Record, RowError, keep, whole_number
 from porism.errors import PorismError
 from porism.files import open_bytes, open_text
 from porism.limits import limit
@@ -165,3 +165,37 @@ class LimitedLines:
         if "\r" in text:
             *self._rest, text = reversed([f"{part}\n" for part in text.rstrip("\n").split("\r")])
         return text
+
+
+class FormulaList:
+    """A TSV of formulas. Column `id` becomes the formula's id, `visual_id` its visual id; the post id is 0."""
+
+    kind = "formulas"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.columns = header(path)
+        self.official = "id" in self.columns
+
+    def parts(self) -> Sequence[Part]:
+        """Return the one file."""
+        return [Part.of(self.path, self._read)]
+
+    def _read(self) -> Iterator[Record]:
+        first = "id" if "id" in self.columns else "visual_id"
+        return table_records(self.path, (first, "latex"), self._record, "formulas", quoted=False)
+
+    def _record(self, row: Row) -> Record:
+        mathml = row.get("mathml") or None
+        if not row["latex"].strip() and mathml is None:
+            raise RowError("empty")
+        return RawFormula(
+            id=row.number("id") if self.official else 0,
+            post_id=0,
+            thread_id=0,
+            kind="question",
+            latex=row["latex"],
+            visual_id=row.optional_number("visual_id"),
+            mathml=mathml,
+            content=row.get("content") or None,
+        )

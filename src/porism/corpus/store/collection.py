@@ -28,8 +28,18 @@ from porism.corpus.content import (
 )
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
 from porism.corpus.store.parts import CHUNK, Parts
-from porism.corpus.store.rows import to_comment, to_expression, to_formula, to_post
-from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST, StoredComment, StoredPost
+from porism.corpus.store.schema import (
+    DATABASE,
+    FORMAT,
+    FORMULA_KINDS,
+    MANIFEST,
+    StoredComment,
+    StoredPost,
+    to_comment,
+    to_expression,
+    to_formula,
+    to_post,
+)
 from porism.errors import PorismError
 from porism.integrity import WRONG, DamageError, FileChecksum, Verify, check_opened, read_sealed
 from porism.text.segment import EMPTY, Text

@@ -14,18 +14,22 @@ from porism.corpus.sources.tables import utf8_text
 from porism.corpus.topics.formulas import (
     FIELDS,
     FormulaRow,
+    Piece,
     add_mathml,
     add_posts,
+    fix_ids,
     mathml_kind,
     number,
     read_formula_rows,
+    split_formulas,
+    to_html,
+    without_dollars,
 )
-from porism.corpus.topics.text import Piece, fix_ids, split_formulas, to_html, without_dollars
 from porism.errors import PorismError
 from porism.files import atomic_file, lines_of, report_unreadable
 from porism.formula.characters import xml_text
 from porism.records import Topic, TopicFormula
-from porism.text.entities import decode_latex
+from porism.text.markup import decode_latex
 
 
 @report_unreadable("give the lab's XML or a table with the header topic, latex or topic, title")

@@ -1,8 +1,9 @@
-"""The formula tables of a year's topics: `id, topic_id, thread_id, type` and LaTeX, Presentation MathML (`slt`) or Content MathML (`opt`)."""
+"""The formulas of topics: in the tables of a year, and in the text of a topic."""
 
 from __future__ import annotations
 
 import csv
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,8 @@ from typing import Literal
 from porism.corpus.sources.tables import utf8_text
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
-from porism.text.entities import decode_latex
+from porism.text.delimiters import MATH_SPAN, SPAN_EDGE, MathSpan, math_span, math_spans, span_id, undress
+from porism.text.markup import decode_latex
 
 Field = Literal["title", "question"]
 # 2022 says body where 2020 and 2021 say question.
@@ -101,3 +103,66 @@ def add_posts(topics: Sequence[Topic], paths: Sequence[str | Path]) -> list[Topi
 def _rows(path: str | Path) -> Iterator[list[str]]:
     with utf8_text(path) as stream:
         yield from csv.reader(stream, delimiter="\t")
+
+
+EMPTY = ("$$", "$$$$")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A formula, or a stretch of HTML between formulas (`latex` is None, `source` its text)."""
+
+    source: str
+    latex: str | None = None
+    id: str = ""
+    # True where the author's dollar sign follows a blank, as in `$a $`: the mark of an id that fell on a plain word.
+    blank_end: bool = False
+    # True where the text has no id and the id is that of a row of the table.
+    named_by_table: bool = False
+
+
+def split_formulas(text: str) -> Iterator[Piece]:
+    """Split the HTML of a field at its formula spans; nested spans are one formula."""
+    at = 0
+    for span in math_spans(text, unclosed=True):
+        if span.start > at:
+            yield Piece(text[at : span.start])
+        yield _formula(text, span)
+        at = span.end
+    if at < len(text):
+        yield Piece(text[at:])
+
+
+def _formula(text: str, span: MathSpan) -> Piece:
+    """Return one formula; of nested spans the id may be on the inner one."""
+    content = text[span.inner_start : span.inner_end]
+    inner = (span_id(match[0]) for match in MATH_SPAN.finditer(content))
+    bare = SPAN_EDGE.sub("", content)
+    blank_end = re.search(r"\s\$+\s*$", bare) is not None
+    return Piece(content, without_dollars(decode_latex(bare)), span.id or next(inner, ""), blank_end)
+
+
+def without_dollars(latex: str) -> str:
+    """Return the LaTeX between `$..$` or `$$..$$`; LaTeX without dollar signs stays as it is."""
+    inner = latex.strip()
+    return "" if inner in EMPTY else undress(inner).latex
+
+
+def fix_ids(pieces: list[Piece]) -> list[Piece]:
+    """Undo ids on wrong words: `maps $a $positive integer` with an id-less `$a$` later becomes a word, and the later one gets the id."""
+    fixed = list(pieces)
+    for place, piece in enumerate(pieces):
+        if piece.latex is None or not piece.id or not piece.blank_end:
+            continue
+        for later in range(place + 1, len(pieces)):
+            twin = fixed[later]
+            if twin.latex == piece.latex and not twin.id:
+                fixed[place] = Piece(f"{html.escape(piece.latex, quote=False)} ")
+                fixed[later] = replace(twin, id=piece.id)
+                break
+    return fixed
+
+
+def to_html(pieces: list[Piece]) -> str:
+    """Return the field in the official form: each formula is a span of escaped LaTeX without dollar signs."""
+    return "".join(piece.source if piece.latex is None else math_span(piece.latex, piece.id) for piece in pieces)

@@ -1,12 +1,30 @@
-"""Requested changes of a collection, before they are written. Of several changes of one post the last one counts."""
+"""Requested changes of a collection, before they are written, and changes as JSON Lines, one record on each line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, cast, get_args
 
-from porism.corpus.sources.raw import Dropped, RawComment, RawImage, RawLink, RawPost, RawUser, Record
+from porism.corpus.post import LinkKind
+from porism.corpus.sources.raw import (
+    FAULTS,
+    Dropped,
+    RawComment,
+    RawImage,
+    RawLink,
+    RawPost,
+    RawUser,
+    Record,
+    RowError,
+    checked_number,
+)
 from porism.errors import PorismError
+from porism.formula.characters import xml_text
+from porism.limits import limit
 
 
 @dataclass
@@ -96,3 +114,190 @@ def _check_form(form: str, where: str) -> None:
     if form.startswith("placed"):
         fix = "build the collection again from its sources"
         raise PorismError("has official formula ids, which updates do not take", where=where, fix=fix)
+
+
+LINE = '{"id": 5, "title": "...", "body": "<p>...</p>", "tags": ["algebra"]}'
+LONGEST_TITLE = 1000
+MOST_TAGS = 50
+MOST_TOKENS = 1000  # strings of a record, and signs of JSON between them; a post with all keys and 50 tags has 150
+TAG = re.compile(r"[^\s<>|]{1,100}")
+DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+
+
+def _id(value: object, name: str) -> int:
+    number = checked_number(value, name)
+    if number < 1:
+        raise RowError(f"{name} is not a positive number")
+    return number
+
+
+def _optional_id(value: object, name: str) -> int | None:
+    return None if value is None else _id(value, name)
+
+
+def _optional_number(value: object, name: str) -> int | None:
+    return None if value is None else checked_number(value, name)
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise RowError(f"{name} is not a string")
+    return xml_text(value)
+
+
+def _title(value: object, name: str) -> str:
+    text = _text(value, name)
+    if len(text) > LONGEST_TITLE:
+        raise RowError(f"{name} of more than {LONGEST_TITLE:,} characters")
+    return text
+
+
+def _body(value: object, name: str) -> str:
+    text = _text(value, name)
+    if len(text) > (most := limit("post_characters")):
+        raise RowError(f"{name} of more than {most:,} characters")
+    if text.count("<") > (tags := limit("post_tags")):
+        raise RowError(f"{name} of more than {tags:,} tags")
+    return text
+
+
+def _comment_body(value: object, name: str) -> str:
+    text = _text(value, name)
+    if len(text) > (most := limit("comment_characters")):
+        raise RowError(f"{name} of more than {most:,} characters")
+    return text
+
+
+def _date(value: object, name: str) -> str:
+    text = _text(value, name)
+    try:
+        well_formed = not text or bool(DATE.fullmatch(text) and datetime.fromisoformat(text))
+    except ValueError:  # a thirteenth month
+        well_formed = False
+    if not well_formed:
+        raise RowError(f"{name} is not a date such as 2024-05-31 or 2024-05-31T12:00:00")
+    return text
+
+
+def _tags(value: object, name: str) -> str:
+    given = value.split() if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(tag, str) and TAG.fullmatch(tag) for tag in given):
+        raise RowError(f'{name} is not a list of tags such as ["algebra", "number-theory"]')
+    if len(given) > MOST_TAGS:
+        raise RowError(f"{name} has more than {MOST_TAGS} entries")
+    return xml_text(" ".join(given))
+
+
+def _kind(value: object, name: str) -> str:
+    if value not in ("question", "answer"):
+        raise RowError(f"{name} is not question or answer")
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key of a record: how its value is checked, and the value of a record without it; a required key has none."""
+
+    check: Callable[[object, str], Any]
+    default: Any = None
+    required: bool = False
+
+
+POST = {
+    "id": _Key(_id, required=True),
+    "kind": _Key(_kind, ""),
+    "parent_id": _Key(_optional_id),
+    "title": _Key(_title, ""),
+    "body": _Key(_body, required=True),
+    "tags": _Key(_tags, ""),
+    "score": _Key(checked_number, 0),
+    "created": _Key(_date, ""),
+    "owner_id": _Key(_optional_id),
+    "accepted_id": _Key(_optional_id),
+    "views": _Key(_optional_number),
+    "closed": _Key(_date, ""),
+}
+COMMENT = {
+    "comment": _Key(_id, required=True),
+    "post_id": _Key(_id, required=True),
+    "body": _Key(_comment_body, required=True),
+    "score": _Key(checked_number, 0),
+    "created": _Key(_date, ""),
+    "owner_id": _Key(_optional_id),
+}
+DELETE = {"delete": _Key(_id, required=True)}
+DELETE_COMMENT = {"delete_comment": _Key(_id, required=True)}
+
+
+def _values(record: Mapping[str, object], keys: Mapping[str, _Key]) -> dict[str, Any]:
+    """Return the checked values of a record."""
+    if unknown := sorted(record.keys() - keys.keys()):
+        raise RowError(f"unknown key {unknown[0][:40]!r}")
+    if missing := [name for name, key in keys.items() if key.required and name not in record]:
+        raise RowError(f"{missing[0]} is missing")
+    return {name: key.check(record[name], name) if name in record else key.default for name, key in keys.items()}
+
+
+def take_record(changes: Changes, record: object) -> None:
+    """Add one record to changes. What is wrong with it is a RowError, or another of FAULTS."""
+    if not isinstance(record, dict):
+        raise RowError("is not an object")
+    if "delete" in record:
+        changes.delete([_values(record, DELETE)["delete"]])
+    elif "delete_comment" in record:
+        changes.delete_comments([_values(record, DELETE_COMMENT)["delete_comment"]])
+    elif "link" in record:
+        changes.put([_link(record)])
+    elif "comment" in record:
+        values = _values(record, COMMENT)
+        changes.put([RawComment(values.pop("comment"), form="text", **values)])
+    else:
+        changes.put([_post(record)])
+
+
+def _link(record: Mapping[str, Any]) -> RawLink:
+    ends, kind = record["link"], record.get("kind", "related")
+    if not isinstance(ends, list) or len(ends) != 2 or record.keys() - {"link", "kind"}:
+        raise RowError('is not a link such as {"link": [70, 3]}')
+    if kind not in get_args(LinkKind):
+        raise RowError(f"kind is not one of {', '.join(get_args(LinkKind))}")
+    return RawLink(_id(ends[0], "link"), _id(ends[1], "link"), kind)
+
+
+def _post(record: Mapping[str, object]) -> RawPost:
+    values = _values(record, POST)
+    kind = values["kind"] = values["kind"] or ("question" if values["parent_id"] is None else "answer")
+    if (kind == "answer") != (values["parent_id"] is not None):
+        raise RowError("an answer has a parent_id, and a question has none")
+    if values["parent_id"] == values["id"]:
+        raise RowError("an answer cannot be its own question")
+    return RawPost(form="html", **values)
+
+
+def parse_line(line: str) -> object:
+    """Return a line as JSON. One with more values than any record has is refused before anything is built of it."""
+    bare = line.replace("\\\\", "").replace('\\"', "")  # every quote that is left begins or ends a string
+    strings, outside = bare.count('"') // 2, bare.split('"', 2 * MOST_TOKENS)[::2]
+    if strings > MOST_TOKENS or sum(part.count(sign) for part in outside for sign in "[{:,") > MOST_TOKENS:
+        raise RowError(f"a record with more than {MOST_TOKENS:,} strings, numbers or brackets")
+    return json.loads(line)
+
+
+def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Iterator[dict[str, Any]]:
+    """Add the records of JSON Lines to changes, and yield each. The first wrong line is reported by its number."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                record = parse_line(line)
+                take_record(changes, record)
+            except FAULTS as error:
+                raise PorismError(f"is no change: {error}", where=f"{where}:{number}", fix=f"write {LINE}") from None
+            yield cast(dict[str, Any], record)
+
+
+def read_json_lines(lines: Iterable[str], where: str) -> Changes:
+    """Read changes from JSON Lines."""
+    changes = Changes()
+    for _ in checked_records(lines, where, changes):
+        pass
+    return changes

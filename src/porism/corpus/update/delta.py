@@ -20,8 +20,7 @@ from porism.corpus.sources.raw import Dropped
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, MANIFEST, REMOVED_TABLE, TABLES
 from porism.corpus.update.changes import Changes
-from porism.corpus.update.formulas import Expressions, highest
-from porism.corpus.update.threads import SlowChange, ThreadEditor, ThreadRows, read_thread
+from porism.corpus.update.threads import Expressions, SlowChange, ThreadEditor, ThreadRows, highest, read_thread
 from porism.files import atomic_file
 from porism.integrity import describe_file, seal
 from porism.text.segment import Text

@@ -27,8 +27,7 @@ from porism.corpus.sources.raw import (
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.corpus.update.changes import Changes
-from porism.corpus.update.formulas import highest
-from porism.corpus.update.threads import same_text
+from porism.corpus.update.threads import highest, same_text
 from porism.errors import PorismError
 from porism.text.segment import Text
 

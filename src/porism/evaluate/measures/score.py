@@ -1,20 +1,46 @@
-"""Score a run against qrels. trec_eval's own code (pytrec_eval) computes the values."""
+"""Score a run against qrels, over all topics or subsets of them. trec_eval's own code (pytrec_eval) computes the values."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal, NamedTuple
 
 import pytrec_eval
 
+from porism.corpus.topics.info import ALLOWED, TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
-from porism.evaluate.measures.prime import first_hits, prime_filter
 from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged
-from porism.evaluate.runs.run import Run
+from porism.evaluate.runs.run import LIMIT, Ranking, Run
+
+
+def first_hits(ranking: Ranking, limit: int = LIMIT) -> Ranking:
+    """Return the first `limit` hits in trec_eval's order. This comes before any filter."""
+    if len(ranking.items) <= limit and len(set(ranking.items)) == len(ranking.items):
+        return ranking
+    return ranking.in_score_order(limit)
+
+
+def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]], limit: int = LIMIT) -> Run:
+    """Keep only judged hits, in their order and with their scores, and only topics with a judged hit.
+
+    Filtering a second time changes nothing.
+    """
+    kept: dict[str, Ranking] = {}
+    for topic, ranking in run.rankings.items():
+        grades = qrels.get(topic)
+        if not grades:
+            continue
+        top = first_hits(ranking, limit)
+        judged = [item in grades for item in top.items]
+        if any(judged):
+            kept[topic] = Ranking(list(compress(top.items, judged)), list(compress(top.scores, judged)))
+    return replace(run, rankings=kept)
+
 
 Average = Literal["official", "present", "complete"]
 AVERAGES: dict[Average, str] = {
@@ -175,3 +201,41 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+class TopicSubset(NamedTuple):
+    """The topics that have one value of a property."""
+
+    property: str
+    value: str
+    topics: tuple[str, ...]
+
+
+class SubsetScores(NamedTuple):
+    """The scores of a run over one subset."""
+
+    property: str
+    value: str
+    scores: Scores
+
+
+def topic_subsets(infos: Mapping[str, TopicInfo]) -> Iterator[TopicSubset]:
+    """Yield a subset for every value that occurs. A topic of two categories is in both."""
+    for name, values in ALLOWED.items():
+        for value in values:
+            topics = tuple(topic for topic, info in infos.items() if value in info.values(name))
+            if topics:
+                yield TopicSubset(name.replace("_", "-"), value, topics)
+
+
+def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
+    """Yield the scores over each subset. Topics are matched by number, so that Task 2 topics use the information of Task 1."""
+    by_number = {_number(topic): topic for topic in scores.topics}
+    for subset in topic_subsets(infos):
+        topics = [by_number[_number(topic)] for topic in subset.topics if _number(topic) in by_number]
+        if topics:
+            yield SubsetScores(subset.property, subset.value, scores.only(topics))
+
+
+def _number(topic: str) -> str:
+    return topic.partition(".")[2]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from porism.errors import PorismError
+from porism.evaluate.qrels import count
 from porism.evaluate.reports.table import Cell, Table
 
 TABLES = {
@@ -85,4 +86,24 @@ def with_published(task: int, year: int, runs: Mapping[str, Mapping[str, float]]
         f"Task {task}, topics of {year}, among the published runs",
         notes,
         marked=frozenset(place for place, row in enumerate(every) if row[0] == "ours"),
+    )
+
+
+def difference_from_official(qrels: Mapping[str, Mapping[str, int]], task: int, year: int) -> str:
+    """Return how judgments differ from the official ones of an edition, by their counts; nothing if they are the same."""
+    table = published("qrels")
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    official = [row for row in rows if (row["year"], row["task"], row["scope"]) == (year, task, "official")]
+    found = count(qrels)
+    ours = {
+        "topics": found.topics,
+        "judged": found.judged,
+        **{f"grade {grade}": found.grades.get(grade, 0) for grade in range(4)},
+    }
+    if any(all(row[name] == number for name, number in ours.items()) for row in official):
+        return ""
+    expected = " or ".join(dict.fromkeys(f"{row['topics']} topics and {row['judged']:,} judgments" for row in official))
+    return (
+        f"these judgments are not the official ones of Task {task}, {year}: "
+        f"{found.topics} topics and {found.judged:,} judgments instead of {expected}"
     )

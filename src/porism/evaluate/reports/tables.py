@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from porism.corpus.topics.info import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.comparison.correlation import COEFFICIENTS, correlations
-from porism.evaluate.comparison.coverage import DEPTHS, judged_rates, leave_team_out, relevant_found
-from porism.evaluate.comparison.significance import Comparison, compare_all
-from porism.evaluate.comparison.subsets import score_subsets
 from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.measure import parse_all
-from porism.evaluate.measures.score import score
-from porism.evaluate.published import MEASURES, with_published, year_of
-from porism.evaluate.published.comparability import difference_from_official
+from porism.evaluate.measures.score import score, score_subsets
+from porism.evaluate.published import MEASURES, difference_from_official, with_published, year_of
+from porism.evaluate.reliability import DEPTHS, judged_rates, leave_team_out, relevant_found
 from porism.evaluate.reports.table import Cell, Table
+from porism.evaluate.significance import COEFFICIENTS, Comparison, compare_all, correlations
 
 Rows = list[tuple[Cell, ...]]
 SIGNIFICANT = 0.05

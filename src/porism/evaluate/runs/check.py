@@ -13,11 +13,10 @@ import numpy as np
 
 from porism.corpus.post import Formula
 from porism.evaluate.runs.id_lookup import IdLookup
-from porism.evaluate.runs.lines import RunKind, RunLines, base_name, read_lines, topic_rows
-from porism.evaluate.runs.name import RunName, parse_name
+from porism.evaluate.runs.lines import RunKind, RunLines, RunName, base_name, parse_name, read_lines, topic_rows
 from porism.evaluate.runs.problems import Problem
 from porism.evaluate.runs.run import LIMIT, single_precision
-from porism.evaluate.task3.overlap import DOLLAR
+from porism.evaluate.task3.text_measures import DOLLAR
 
 LONGEST_ANSWER = 1200
 UNKNOWN = -1  # what no id is

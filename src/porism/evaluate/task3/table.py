@@ -9,20 +9,21 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels
 from porism.evaluate.reports.table import Cell, Table
-from porism.evaluate.runs.name import parse_name
+from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import Run
-from porism.evaluate.task3.overlap import OWN, Tokenizer, answer_text, overlap
-from porism.evaluate.task3.references import Reference, task3_references, without_team
 from porism.evaluate.task3.scores import (
     AnswerMap,
     AnswerScores,
     Flags,
+    Reference,
     best_possible,
     flag_shares,
     score_answers,
     score_as_task3,
+    task3_references,
+    without_team,
 )
-from porism.evaluate.task3.similarity import Encoder, similarity
+from porism.evaluate.task3.text_measures import OWN, Encoder, Tokenizer, answer_text, overlap, similarity
 
 NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.check import check_run
-from porism.evaluate.runs.fix import clean_run
 from porism.evaluate.runs.id_lookup import IdLookup
-from porism.evaluate.runs.name import parse_name
+from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.problems import counts, reject
 from porism.evaluate.runs.run import Run
+from porism.evaluate.runs.submission import clean_run
 from porism.files import digest_file
 from porism.lab.pooling.formulas import INSTANCES, FormulaHit, RankedFormulaRun, choose_instances, visual_pool
 from porism.lab.pooling.pool import (

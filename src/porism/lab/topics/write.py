@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from porism.corpus.topics.files import write_topics
-from porism.corpus.topics.text import Piece, split_formulas, to_html
+from porism.corpus.topics.formulas import Piece, split_formulas, to_html
 from porism.files import atomic_directory, atomic_file
 from porism.lab.topics.query_formula import QueryFormula, choose_query_formulas
 from porism.lab.topics.select import Candidate

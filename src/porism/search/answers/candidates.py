@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.model_texts import EncodedField
+from porism.analysis.pieces import EncodedField
 from porism.analysis.schema import EVERY_FIELD, NAME_FAMILY, VISUAL_FAMILY
 from porism.evaluate.fusion import ScoredIds
 from porism.search.answers.concept_matches import CONCEPT_FAMILIES

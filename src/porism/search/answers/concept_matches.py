@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from porism.analysis.concepts import Concept, find_names
 from porism.analysis.features import RENAMED
+from porism.analysis.learned import Concept, find_names
 from porism.analysis.terms import feature_terms
 from porism.analysis.words import FORMULA, stems
 from porism.search.answers.terms import WeightedTerms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porism.analysis.model_texts import model_text, question_text
+from porism.analysis.pieces import model_text, question_text
 from porism.search.query import ReadQuery
 from porism.text.read import read_official
 

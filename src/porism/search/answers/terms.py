@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.names import query_keys
 from porism.analysis.pieces import tag_text
 from porism.analysis.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES
 from porism.analysis.terms import feature_terms, text_terms
+from porism.analysis.words import query_keys
 from porism.deadline import check
 from porism.search.query import ReadQuery
 from porism.search.query_features import query_features

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from porism.formula.mathml.highlight import highlight
+from porism.formula.mathml.presentation import highlight
 from porism.search.display.segments_html import segments_html
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from porism.formula import parse
-from porism.formula.mathml.highlight import highlight
+from porism.formula.mathml.presentation import highlight
 from porism.text.page import flow
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.model_texts import EncodedField
+from porism.analysis.pieces import EncodedField
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind, Level
 

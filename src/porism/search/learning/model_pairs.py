@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from porism.analysis.model_texts import BATCH, model_text, question_text
+from porism.analysis.pieces import BATCH, model_text, question_text
 from porism.corpus.content import Content, batched
 from porism.corpus.post import Post
-from porism.models.training.settings import TrainingExample
+from porism.models.trainees import TrainingExample
 
 LEAST_VOTES = 1  # of an answer that is a positive
 NEGATIVE_TRIES = 8

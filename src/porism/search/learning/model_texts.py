@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cachetools import LRUCache
 
-from porism.analysis.model_texts import model_text, question_text
+from porism.analysis.pieces import model_text, question_text
 from porism.corpus.content import Content
 
 KEPT = 20_000  # texts

@@ -11,10 +11,16 @@ from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.files import already_exists
 from porism.models.directory import ModelDirectory
-from porism.models.training.loop import Training, has_checkpoint, remove_checkpoint
-from porism.models.training.scratch import Architecture, write_scratch_model
-from porism.models.training.settings import TrainingReport, TrainingSettings
-from porism.models.training.trainees import BiEncoderTrainee, CrossEncoderTrainee, Trainee
+from porism.models.trainees import (
+    Architecture,
+    BiEncoderTrainee,
+    CrossEncoderTrainee,
+    Trainee,
+    TrainingReport,
+    TrainingSettings,
+    write_scratch_model,
+)
+from porism.models.training_loop import Training, has_checkpoint, remove_checkpoint
 from porism.progress import Progress
 from porism.search.learning.model_pairs import CollectionPairs, collection_pairs
 

@@ -11,8 +11,8 @@ from porism.deadline import check
 from porism.search.reading.grammar import latex_readings
 from porism.search.reading.runs import find_runs
 from porism.text.delimiters import mathml_elements
-from porism.text.entities import unescape
 from porism.text.find import formula_matches
+from porism.text.markup import unescape
 
 _BRACES = re.compile(r"[{}\s]")
 TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")

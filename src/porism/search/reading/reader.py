@@ -17,7 +17,7 @@ from porism.search.reading.frequencies import Frequencies, Wanted
 from porism.search.reading.parts import QueryPart, split_query
 from porism.search.reading.spelling import Speller
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
-from porism.text.accents import decode_accents
+from porism.text.latex import decode_accents
 
 LONGEST_TYPED = 300  # characters; a longer text is a pasted post, whose wording and spelling stay as they are
 

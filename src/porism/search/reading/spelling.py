@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from porism.analysis.vocabulary import NearWord, Vocabulary
+from porism.analysis.learned import NearWord, Vocabulary
 from porism.analysis.words import stem, stopwords
 from porism.deadline import check
 from porism.search.reading.frequencies import Frequencies, Wanted

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from porism.corpus.update.changes import Changes
-from porism.corpus.update.lines import take_record
+from porism.corpus.update.changes import Changes, take_record
 from porism.errors import PorismError
 from porism.files import make_private, sync_folder
 from porism.store import open_store

@@ -8,8 +8,7 @@ from typing import Any
 from porism.corpus.content import Content
 from porism.corpus.post import Link
 from porism.errors import PorismError
-from porism.store.conformance.collection import ANSWERS, COMMENTS, LINKS, QUESTIONS, SOURCE, USERS
-from porism.store.conformance.subject import ALL_IDS, Subject
+from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, SOURCE, USERS, Subject
 
 UNKNOWN_ID = 987654
 

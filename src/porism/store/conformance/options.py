@@ -6,8 +6,7 @@ import numpy as np
 
 from porism.analysis.schema import ANSWER, THREAD, View
 from porism.errors import PorismError
-from porism.store.conformance.scoring import Documents, assert_scores
-from porism.store.conformance.searching import MANY, TERMS
+from porism.store.conformance.searching import MANY, TERMS, Documents, assert_scores
 from porism.store.conformance.subject import Subject
 from porism.store.protocols import OPTIONS, Option
 from porism.store.records import Filter, Search, TermQuery, Values, VectorQuery

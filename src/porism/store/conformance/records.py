@@ -10,8 +10,7 @@ from porism.analysis.features import features
 from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, VISUAL_FAMILY
 from porism.analysis.terms import feature_terms
 from porism.formula.binary import unpack
-from porism.store.conformance.collection import ANSWERS, QUESTIONS
-from porism.store.conformance.subject import ALL_IDS, Subject
+from porism.store.conformance.subject import ALL_IDS, ANSWERS, QUESTIONS, Subject
 from porism.store.records import UNKNOWN, Term
 
 NO_POST = 987654

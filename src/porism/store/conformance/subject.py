@@ -1,27 +1,109 @@
-"""The store under test: made empty, filled through its writer, and read."""
+"""The store under test: made empty, filled through its writer with the posts of the suite, and read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from porism.corpus.sources.raw import Record
-from porism.store.conformance.collection import (
-    ANSWERS,
-    BEFORE,
-    GONE,
-    GONE_COMMENT,
-    GONE_LINK,
-    QUESTIONS,
-    RECORDS,
-    SOURCE,
-)
-from porism.store.memory.features import ExpressionFeatures
-from porism.store.memory.posts import MemoryPost, read_posts
+from porism.corpus.sources.raw import RawComment, RawLink, RawPost, RawUser, Record
+from porism.store.memory.posts import ExpressionFeatures, MemoryPost, read_posts
 from porism.store.protocols import Snapshot, Store
 from porism.store.records import Ints, Threads
+
+SOURCE = "conformance"
+USERS = (RawUser(1, "Ada", 120), RawUser(2, "Emmy Noether", 80), RawUser(3, "Kurt", 5))
+
+
+def _question(
+    number: int,
+    year: int,
+    title: str,
+    body: str,
+    tags: str,
+    owner: int = 1,
+    accepted: int | None = None,
+    score: int = 0,
+) -> RawPost:
+    created = f"{year}-05-06T07:08:09" if year else ""
+    return RawPost(number, "question", None, title, body, "html", tags, score, created, owner, accepted)
+
+
+def _answer(number: int, year: int, question: int, body: str, owner: int | None = 2, score: int = 0) -> RawPost:
+    created = f"{year}-07-08T09:10:11" if year else ""
+    return RawPost(number, "answer", question, "", body, "html", "", score, created, owner)
+
+
+QUESTIONS = (
+    _question(
+        11,
+        2011,
+        "Proof of the Pythagorean theorem",
+        "<p>Why is $a^2+b^2=c^2$ in a right triangle? I know the area of a square.</p>",
+        "geometry triangles",
+        accepted=13,
+        score=7,
+    ),
+    _question(21, 2012, "Prime numbers", "<p>Are there infinitely many prime numbers?</p>", "number-theory", 2),
+    _question(31, 2013, "Prime numbers", "<p>Are there infinitely many prime numbers?</p>", "number-theory", 3),
+    _question(
+        41,
+        2014,
+        r"Limit of $\left(1+\frac{1}{n}\right)^n$",
+        r"<p>The limit is $e$. Does the series $\sum_{k=0}^\infty \frac{1}{k!}$ converge to $e$, too?</p>",
+        "real-analysis limits",
+        accepted=42,
+        score=3,
+    ),
+    _question(
+        51,
+        2015,
+        "Sum of the first odd numbers",
+        "<p>The sum of the first $n$ odd numbers is $n^2$: prove it. The sum of two squares is $a^2+b^2$.</p>",
+        "number-theory proof-writing",
+    ),
+    _question(61, 0, "A triangle without a date", "<p>A right triangle has one right angle.</p>", "geometry", 3),
+    _question(
+        71, 2016, "Law of cosines", r"<p>How does $c^2=a^2+b^2-2ab\cos\gamma$ follow?</p>", "geometry triangles", 2
+    ),
+)
+ANSWERS = (
+    _answer(12, 2011, 11, "<p>Cut the square into four right triangles.</p>", 3, -1),
+    _answer(13, 2012, 11, "<p>The altitude splits the triangle: $a^2=cp$ and $b^2=cq$, so $a^2+b^2=c^2$.</p>", 2, 9),
+    _answer(22, 2013, 21, "<p>Yes. Suppose not, multiply all primes and add one: a contradiction.</p>", 1, 4),
+    _answer(42, 2014, 41, r"<p>Expand with the binomial theorem, $\binom{n}{k}$, and take the limit.</p>", None, 2),
+    _answer(52, 2017, 51, "<p>By induction: $n^2+2n+1=(n+1)^2$. The proof is short.</p>", 3),
+    _answer(72, 2018, 71, "<p>Apply the Pythagorean theorem to two right triangles.</p>", 1),
+)
+COMMENTS = (
+    RawComment(1001, 11, "Is the triangle in a plane? Then $c^2$ is the largest.", "text", 2, "2011-06-01T00:00:00", 3),
+    RawComment(1002, 13, "A short proof!", "text", 0, "2012-06-01T00:00:00", 1),
+    RawComment(1003, 22, "Euclid wrote this proof.", "text", 1, "2013-06-01T00:00:00", 2),
+)
+LINKS = (RawLink(31, 21, "duplicate"), RawLink(71, 11, "related"), RawLink(11, 999, "related"))
+RECORDS: tuple[Record, ...] = (*USERS, *QUESTIONS, *ANSWERS, *COMMENTS, *LINKS)
+
+# What the first of two commits has besides, and otherwise: the second one deletes and replaces it.
+GONE = (
+    _question(81, 2010, "Gone", "<p>A prime triangle $x^9+y^9$ that is deleted.</p>", "geometry", accepted=82),
+    _answer(82, 2010, 81, "<p>An answer that is deleted with its question, $z^9$.</p>"),
+)
+GONE_COMMENT = RawComment(1009, 11, "A comment that is deleted.", "text")
+GONE_LINK = RawLink(41, 51, "related")
+BEFORE: tuple[Record, ...] = (
+    *USERS[:2],
+    replace(QUESTIONS[0], title="An older title", body="<p>An older body with $q^7$.</p>"),
+    *QUESTIONS[1:4],
+    *ANSWERS[:3],
+    *GONE,
+    *COMMENTS[:1],
+    GONE_COMMENT,
+    *LINKS[:1],
+    GONE_LINK,
+)
+
 
 Make = Callable[[], Store]
 

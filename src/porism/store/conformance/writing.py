@@ -14,9 +14,8 @@ from porism.analysis.schema import FAMILIES, FORMULA, THREAD
 from porism.corpus.sources.raw import RawComment, RawLink, RawUser
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
-from porism.store.conformance.collection import ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE
 from porism.store.conformance.searching import MANY, TERMS
-from porism.store.conformance.subject import ALL_IDS, Subject, put
+from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE, Subject, put
 from porism.store.memory.records import RecordsSource
 from porism.store.protocols import LogPosition, Snapshot, Store
 from porism.store.records import UNKNOWN, Ints, Term, TermQuery, TextQuery

@@ -1,7 +1,7 @@
 """Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single segment.
 
 Collection and index are read and written as streams. Memory grows by 14 to 19 bytes for each distinct term, 24 for each distinct formula, 16
-for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.store.embedded.terms.inversion`).
+for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.store.embedded.terms.postings`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress, Silent
-from porism.store.embedded.concepts.learning import learn_concepts
+from porism.store.embedded.concept_learning import learn_concepts
 from porism.store.embedded.formulas.build import build_formula_index
 from porism.store.embedded.formulas.codes import FORMS
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest

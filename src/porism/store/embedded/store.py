@@ -6,15 +6,16 @@ import json
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
-from porism.analysis.model_texts import OPTION as ENCODER
+from porism.analysis.pieces import OPTION as ENCODER
 from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE
 from porism.errors import PorismError
 from porism.integrity import StoredFile, Verification, Verify, check_opened
 from porism.progress import Progress
-from porism.store.embedded.concepts.table import read_concepts
+from porism.store.embedded.learned_files import read_concepts
 from porism.store.embedded.manifest import NAME, RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.segments.opening import open_segments
 from porism.store.embedded.segments.writer import IndexWriter
@@ -22,7 +23,30 @@ from porism.store.embedded.verify import DamageFinder, stored_files, verify_comm
 from porism.store.embedded.vocabulary import read_vocabulary
 from porism.store.local import LocalSnapshot, unit_counts, view_counts
 from porism.store.protocols import Learned, LogPosition, StoreInfo, StoreStatus
-from porism.store.without_terms import ContentSnapshot
+from porism.store.weighting import ViewCounts
+
+
+class ContentSnapshot:
+    """Content without terms: what is read of terms is refused in one sentence."""
+
+    def __init__(self, address: str, content: Content) -> None:
+        self.content = content
+        counts = ViewCounts(0, 0.0)
+        self.info = StoreInfo(address, content.name, 0, content.digest, {}, lambda *_: counts, frozenset(), False)
+
+    @property
+    def learned(self) -> Learned:
+        """Nothing is learned without an index."""
+        self._refuse()
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        place = self.info.address
+        raise PorismError(
+            "is a collection, not an index", where=place, fix=f"index it: porism index {place} -o {place}-index"
+        )
+
+    statistics = search = threads = formulas = posts = locate = _refuse
+
 
 NO_ENCODER = "none"  # in place of a model: search without vectors of posts
 

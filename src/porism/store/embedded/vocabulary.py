@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from porism.analysis.vocabulary import LONGEST, Vocabulary
+from porism.analysis.learned import LONGEST, Vocabulary
 from porism.analysis.words import WORD
 from porism.corpus.content import Content
 from porism.text.segment import Text

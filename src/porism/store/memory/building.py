@@ -9,31 +9,43 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from porism import __version__
-from porism.analysis.concepts import Concept
+from porism.analysis.learned import Concept, Vocabulary
 from porism.analysis.schema import EVERY_FIELD
-from porism.analysis.vocabulary import Vocabulary
 from porism.corpus.build.finish import counts, digest
-from porism.corpus.build.options import Options
 from porism.corpus.build.pipeline import build
+from porism.corpus.build.select import Options
 from porism.corpus.content import formulas_fingerprint
 from porism.corpus.store.collection import REBUILD, Collection
 from porism.corpus.store.parts import Parts, Store
 from porism.corpus.store.schema import DATABASE, FORMAT, TABLES
 from porism.store.embedded.build import build_index
-from porism.store.embedded.concepts.table import read_concepts
+from porism.store.embedded.learned_files import read_concepts
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.vocabulary import count_words
-from porism.store.memory.features import ExpressionFeatures
 from porism.store.memory.formulas import MemoryFormulas
-from porism.store.memory.posts import MemoryDocumentStore, MemoryTermIndex, read_posts
+from porism.store.memory.posts import ExpressionFeatures, MemoryDocumentStore, MemoryTermIndex, read_posts
 from porism.store.memory.records import Records, RecordsSource
-from porism.store.memory.vectors import ThreadVectors
-from porism.store.records import Term
+from porism.store.records import UNKNOWN, Ints, Term, Values
+
+SMALLEST = 1e-9  # length of a vector, to divide by
+
+
+class ThreadVectors(NamedTuple):
+    """The vectors of a family: a row of `basis` for each term by its code, weighted by its rarity, and a row of `threads` for each thread."""
+
+    basis: Values
+    threads: Values
+
+    def query(self, keys: Ints, weights: Values) -> Values:
+        """Return the vector of terms by their codes and weights, of length 1, or 0 if the basis has none of them."""
+        known = keys != UNKNOWN
+        vector = weights[known] @ self.basis[keys[known]]
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), SMALLEST), np.float32)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from porism.analysis.features import Features
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.corpus.content import Content
 from porism.store.embedded.formulas.store import label_weights
-from porism.store.memory.features import ExpressionFeatures
-from porism.store.memory.posts import MemoryPost, MemoryTermIndex
+from porism.store.memory.posts import ExpressionFeatures, MemoryPost, MemoryTermIndex
 from porism.store.records import UNKNOWN, Floats, Formulas, Ints, PathRows, SymbolSequences
 
 

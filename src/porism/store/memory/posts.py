@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from porism.analysis.features import Features, features
 from porism.analysis.pieces import Piece, split_thread
 from porism.analysis.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY, VISUAL_FAMILY, Unit, View
+from porism.analysis.terms import feature_terms
 from porism.corpus.content import Content
 from porism.corpus.post import Thread
-from porism.store.memory.features import ExpressionFeatures
+from porism.formula.binary import unpack
 from porism.store.records import (
     UNKNOWN,
     Filter,
@@ -33,6 +35,20 @@ from porism.store.records import (
 )
 from porism.store.weighting import LengthBias, TermCounts, ViewCounts, Weighting
 from porism.text.segment import Text
+
+
+class ExpressionFeatures:
+    """Features and terms of all expressions by id."""
+
+    def __init__(self, content: Content) -> None:
+        self.expressions = {one.id: one for one in content.expressions()}
+        self.features: dict[int, Features] = {
+            number: features(*unpack(one.trees)) for number, one in self.expressions.items()
+        }
+        self.terms: dict[int, dict[str, list[str]]] = {
+            number: feature_terms(found) for number, found in self.features.items()
+        }
+
 
 MOST_COUNT = 255  # of an entry
 

@@ -16,21 +16,25 @@ from porism.errors import PorismError
 from porism.search.fusion import ScaledSum
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Fused, Ranking, Reranker, Retriever
-from porism.systems.approach0.documents import Instance, distinct_formulas, formula_instances
-from porism.systems.approach0.model_input import Marks, Numbers, SymbolFormat
-from porism.systems.approach0.queries import formulas_of
+from porism.systems.approach0.queries import Marks, Numbers, SymbolFormat, formulas_of
+from porism.systems.approach0.text_index import Instance, distinct_formulas, formula_instances
 from porism.systems.declared.context import SystemContext
 from porism.systems.lexical.documents import TextDocument, batched
-from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
-from porism.systems.neural.dense import best_of
-from porism.systems.neural.encodings import Documents, EncodedDocuments, Ints, Singles, encoded_documents
-from porism.systems.neural.opening import open_late_interaction
-from porism.systems.queries.hand_queries import HandQueries
-from porism.systems.queries.topic_query import topic_of, topic_text
+from porism.systems.neural.dense import (
+    Documents,
+    EncodedDocuments,
+    Ints,
+    Singles,
+    best_of,
+    encoded_documents,
+    open_late_interaction,
+)
+from porism.systems.neural.named_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.topic_queries import HandQueries, topic_of, topic_text
 
 Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know
-CODE = ("porism.systems.approach0.model_input", "porism.systems.approach0.lexer")
+CODE = ("porism.systems.approach0.queries", "porism.systems.approach0.lexer")
 _TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
 
 

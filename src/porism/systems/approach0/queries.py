@@ -1,15 +1,22 @@
-"""Queries of Approach Zero: words and formulas that a person wrote for a topic, or that are taken from the topic."""
+"""What Approach0 reads of a topic or a post: keywords and formulas of a query, and the input of its models."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from porism.analysis.words import FORMULA
+from porism.records import Topic
 from porism.search.query import ReadQuery
-from porism.systems.approach0.words import Analyser
-from porism.systems.queries.hand_queries import HandQueries
-from porism.systems.queries.topic_query import query_formula, topic_of, topic_text
-from porism.text.segment import Text
+from porism.systems.approach0.lexer import UnreadableFormula, tokenize
+from porism.systems.approach0.text_index import Analyser
+from porism.systems.topic_queries import HandQueries, query_formula, topic_of, topic_text
+from porism.text.render import plain_text
+from porism.text.segment import Segment, Text
 
 SHORTEST_FORMULA = 2  # characters of a formula of an automatic query: single symbols are in most posts
 
@@ -50,3 +57,65 @@ def _words(text: Text) -> str:
 def _formulas(*texts: Text) -> tuple[str, ...]:
     found = (segment.text.strip() for text in texts for segment in text.formulas)
     return tuple(dict.fromkeys(latex for latex in found if len(latex) >= SHORTEST_FORMULA))
+
+
+Marks = Literal["dollars", "none"]
+Numbers = Literal["somenum", "digits"]
+MASK = "[MASK]"
+_SPACE = re.compile(r"\s+")
+# Tokens without a symbol of their own; braces that only group are left out.
+_FENCES = {"open": "lparen", "close": "rparen", "open square": "lbrack", "close square": "rbrack"}
+_WITHOUT = ("open brace", "close brace")
+
+
+@lru_cache(100_000)
+def symbols(latex: str, numbers: Numbers = "somenum") -> tuple[str, ...]:
+    """Return the symbols of a formula without their fonts; an integer of several digits is `somenum`, or its digits. Of a formula that the lexer does not read, nothing.
+
+    >>> symbols(r"\\\\mathbb{R}^2 = \\\\frac{x}{12}")
+    ('R', 'supscript', '2', 'equal', 'frac', 'x', 'somenum')
+    """
+    try:
+        tokens = tokenize(html.unescape(latex))
+    except UnreadableFormula:
+        return ()
+    found: list[str] = []
+    for token in tokens:
+        symbol = token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "")
+        if token.role in _WITHOUT or not symbol:
+            continue
+        if symbol == "bignum" or (symbol.isdecimal() and len(symbol) > 1):
+            found += ["somenum"] if numbers == "somenum" or symbol == "bignum" else list(symbol)
+        else:
+            found.append(symbol)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolFormat:
+    """How formulas are written for a model."""
+
+    marks: Marks = "dollars"
+    numbers: Numbers = "somenum"
+
+    def formula(self, latex: str) -> str:
+        """Return a formula as text."""
+        sign = "$" if self.marks == "dollars" else ""
+        return " ".join(f"{sign}{symbol}{sign}" for symbol in symbols(latex, self.numbers))
+
+    def text(self, text: Text) -> str:
+        """Return a text with its formulas."""
+        return _written(text, lambda segment: self.formula(segment.text))
+
+    def topic(self, topic: Topic) -> str:
+        """Return title and body of a topic, each on a line."""
+        fields = [self.text(topic_text(topic, "title")), self.text(topic_text(topic, "question"))]
+        return "\n".join(field for field in fields if field)
+
+    def masked(self, text: Text, formula_id: int) -> str:
+        """Return a text with one formula; every other one is a mask."""
+        return _written(text, lambda segment: self.formula(segment.text) if segment.formula_id == formula_id else MASK)
+
+
+def _written(text: Text, formula: Callable[[Segment], str]) -> str:
+    return _SPACE.sub(" ", plain_text(text, lambda segment: f" {formula(segment)} ")).strip()

@@ -16,14 +16,20 @@ from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.approach0.documents import DocumentFormulas, distinct_formulas, formula_instances, index_answers
 from porism.systems.approach0.formula_index import PathIndex, index_formulas
 from porism.systems.approach0.queries import formulas_of, text_query
 from porism.systems.approach0.structure import Floats, StructureOptions, StructureScores, StructureSearch
-from porism.systems.approach0.text_index import LEAST_PROXIMITY, TextIndex
-from porism.systems.approach0.words import ANALYSERS
+from porism.systems.approach0.text_index import (
+    ANALYSERS,
+    LEAST_PROXIMITY,
+    DocumentFormulas,
+    TextIndex,
+    distinct_formulas,
+    formula_instances,
+    index_answers,
+)
 from porism.systems.declared.context import SystemContext
-from porism.systems.queries.hand_queries import HandQueries
+from porism.systems.topic_queries import HandQueries
 
 CODE = ("porism.systems.approach0",)
 MOST_HITS = 1000  # the engine returns no more documents

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.hashing import hash64
-from porism.systems.approach0.formula_index import Ints, PathIndex, Small, read_paths
-from porism.systems.approach0.paths import MAX_LEAVES, PathGroup
+from porism.systems.approach0.formula_index import MAX_LEAVES, Ints, PathGroup, PathIndex, Small, read_paths
 
 Floats = npt.NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from porism.progress import Progress, Silent
 from porism.search.features.feature import Kind
 from porism.search.index import Index
 from porism.store.state import no_place
-from porism.systems.queries.hand_queries import HandQueries
+from porism.systems.topic_queries import HandQueries
 
 if TYPE_CHECKING:
     from porism.search.retriever import Retriever

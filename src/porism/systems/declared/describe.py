@@ -1,19 +1,122 @@
-"""Systems as people and programs read them: a table, JSON lines, and a page for each."""
+"""Declared systems for people: as tables, JSON and SVG drawings."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from porism.errors import PorismError
 from porism.evaluate.reports.table import Cell, Table, render
-from porism.systems.declared.declaration import MEASURES, Declaration, declared, find_declaration, shipped
-from porism.systems.declared.drawing import drawing
+from porism.systems.declared.declaration import MEASURES, Declaration, PartUse, declared, find_declaration, shipped
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models
 from porism.systems.neural.named_models import named_models
+
+LETTER, LINE, PADDING = 7.2, 17, 10  # width of a letter, height of a line, space around a text
+ARROW, GAP, MARGIN = 34, 12, 8  # length of an arrow, space between systems, space around the drawing
+LONGEST = 44  # letters of an option that are shown
+RESULTS = {1: "answers", 2: "formulas", 3: "one answer"}
+HEAD = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+    'font-family="ui-monospace, monospace" font-size="12" role="img"><title>{title}</title>'
+    "<style>rect{{fill:#f4f6fa;stroke:#51617d}}text{{fill:#1c2430}}path{{fill:none;stroke:#51617d}}"
+    "@media(prefers-color-scheme:dark){{rect{{fill:#232b38;stroke:#8fa0bd}}text{{fill:#e6eaf2}}path{{stroke:#8fa0bd}}}}</style>"
+)
+
+
+class Shape(NamedTuple):
+    """Something of a size that draws itself at a place; arrows enter and leave it at half its height."""
+
+    width: float
+    height: float
+    draw: Callable[[float, float], Iterator[str]]
+
+
+def file_name(declaration: Declaration) -> str:
+    """Return the name of the file with the drawing of a system."""
+    letters = re.sub(r"[^a-z0-9]+", "-", declaration.name.casefold()).strip("-")
+    return f"{letters}-task{declaration.task}.svg"
+
+
+def drawing(declaration: Declaration) -> str:
+    """Return the pipeline of a system as SVG."""
+    shape = _row([_box(["query"]), *_parts(declaration), _box([RESULTS[declaration.task]])])
+    head = HEAD.format(
+        width=shape.width + 2 * MARGIN,
+        height=shape.height + 2 * MARGIN,
+        title=escape(f"The pipeline of {declaration.name}"),
+    )
+    return "\n".join([head, *shape.draw(MARGIN, MARGIN), "</svg>"]) + "\n"
+
+
+def _parts(declaration: Declaration) -> Iterator[Shape]:
+    for part in declaration.parts:
+        members = [find_declaration(name, declaration.member_task) for name in part.options.get("of", ())]
+        if members:
+            yield _stack([_row([_box([one.name]), *_parts(one)]) for one in members])
+        yield _box([part.use, *_options(part)])
+
+
+def _options(part: PartUse) -> list[str]:
+    lines = [f"{name} = {value}" for name, value in part.options.items() if name != "of"]
+    return [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
+
+
+def _box(lines: Sequence[str]) -> Shape:
+    width = max(map(len, lines)) * LETTER + 2 * PADDING
+    height = len(lines) * LINE + 2 * PADDING
+
+    def draw(x: float, y: float) -> Iterator[str]:
+        yield f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="5"/>'
+        for number, line in enumerate(lines):
+            weight = ' font-weight="bold"' if number == 0 else ""
+            yield f'<text x="{x + PADDING:.1f}" y="{y + PADDING + LINE * (number + 0.75):.1f}"{weight}>{escape(line)}</text>'
+
+    return Shape(width, height, draw)
+
+
+def _row(shapes: Sequence[Shape]) -> Shape:
+    """Return shapes from left to right, with arrows between them."""
+    height = max(shape.height for shape in shapes)
+
+    def draw(x: float, y: float) -> Iterator[str]:
+        for number, shape in enumerate(shapes):
+            if number:
+                yield _arrow(x - ARROW, y + height / 2)
+            yield from shape.draw(x, y + (height - shape.height) / 2)
+            x += shape.width + ARROW
+
+    return Shape(sum(shape.width for shape in shapes) + ARROW * (len(shapes) - 1), height, draw)
+
+
+def _stack(shapes: Sequence[Shape]) -> Shape:
+    """Return shapes one under another, with lines from the left and to the right."""
+    width = max(shape.width for shape in shapes)
+    height = sum(shape.height for shape in shapes) + GAP * (len(shapes) - 1)
+
+    def draw(x: float, y: float) -> Iterator[str]:
+        middle, right = y + height / 2, x + 2 * ARROW + width
+        for shape in shapes:
+            level = y + shape.height / 2
+            yield f'<path d="M{x:.1f} {middle:.1f}V{level:.1f}H{x + ARROW:.1f}"/>'
+            yield f'<path d="M{x + ARROW + shape.width:.1f} {level:.1f}H{right:.1f}V{middle:.1f}"/>'
+            yield from shape.draw(x + ARROW, y)
+            y += shape.height + GAP
+
+    return Shape(width + 2 * ARROW, height, draw)
+
+
+def _arrow(x: float, y: float) -> str:
+    end = x + ARROW
+    return (
+        f'<path d="M{x:.1f} {y:.1f}H{end:.1f}M{end - 6:.1f} {y - 4:.1f}L{end:.1f} {y:.1f}L{end - 6:.1f} {y + 4:.1f}"/>'
+    )
+
 
 COLUMNS = ("system", "task", "data", "runtype", "eval", "status", "2022")
 

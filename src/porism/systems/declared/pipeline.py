@@ -1,17 +1,24 @@
-"""Declared systems as pipelines: which parts and models a declaration needs, and how it is built."""
+"""Declarations built as pipelines of parts, and fusions of named systems as a part."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from porism.errors import MissingModelError, PorismError
-from porism.search.retriever import NamedPart, Pipeline, Reranker, Retriever, reported
+from porism.search.fusion import RRF, Fusion, RawSum, ScaledSum, ScoreRRF
+from porism.search.retriever import DEPTH, Fused, NamedPart, Pipeline, Reranker, Retriever, reported
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, PartUse, find_declaration
 from porism.systems.declared.parts import make_part
-from porism.systems.neural.chosen_models import missing_model
-from porism.systems.neural.named_models import MODEL_OPTIONS, OPTIONAL, directory_for, missing_models, named_models
+from porism.systems.neural.named_models import (
+    MODEL_OPTIONS,
+    OPTIONAL,
+    directory_for,
+    missing_model,
+    missing_models,
+    named_models,
+)
 
 Overrides = Mapping[str, Mapping[str, Any]]  # part -> option -> value
 
@@ -110,3 +117,57 @@ def check_overrides(declaration: Declaration, overrides: Overrides) -> None:
                 where="--set",
                 fix=f"its parts are {', '.join(names) or 'none'}",
             )
+
+
+Method = Literal["minmax-sum", "minmax", "sum", "rrf", "score-rrf"]
+METHODS: dict[Method, Callable[[tuple[float, ...], float], Fusion]] = {
+    "minmax-sum": lambda weights, k: ScaledSum(weights),  # the organisers' script: equal scores stay as they are
+    "minmax": lambda weights, k: ScaledSum(weights, 0.0),  # approach0: equal scores become 0
+    "sum": lambda weights, k: RawSum(weights),
+    "rrf": lambda weights, k: RRF(k, weights),
+    "score-rrf": lambda weights, k: ScoreRRF(k, weights),
+}
+
+
+def fused_systems(
+    context: SystemContext,
+    of: tuple[str, ...] = (),
+    method: Method = "rrf",
+    weights: tuple[float, ...] = (),
+    k: float = 60.0,
+    depth: int = DEPTH,
+    missing: Literal["error", "skip"] = "error",
+) -> Retriever:
+    """Fuse the rankings of other systems. With `missing = "skip"`, members that need a model are left out, and the record says so."""
+    members: list[Retriever] = []
+    names: list[str] = []
+    left_out: list[str] = []
+    reasons: list[str] = []
+    for name in of:
+        try:
+            members.append(context.system(name))
+            names.append(name)
+        except MissingModelError as error:
+            if missing == "error":
+                raise
+            left_out.append(name)
+            reasons.append(error.message)
+    if not members:
+        fact = f"no member to fuse: {'; '.join(reasons)}" if reasons else "no member to fuse"
+        raise PorismError(fact, fix='name systems: of = ["team/run", ...]')
+    if weights and len(weights) != len(of):
+        raise PorismError(f"{len(weights)} weights for {len(of)} systems", fix="give one for each")
+    given = [weight for name, weight in zip(of, weights, strict=False) if name in names] or [1.0] * len(members)
+    notes = [f"fused: {', '.join(names)}"]
+    if left_out:
+        notes.append(f"left out, since they need models: {', '.join(left_out)}")
+    fused = Fused(members, METHODS[method](tuple(given), k), names, depth)
+    fused.notes = tuple(notes)
+    return fused
+
+
+def one_system(context: SystemContext, of: tuple[str, ...] = ()) -> Retriever:
+    """Return another system as it is, for what reads its ranking."""
+    if len(of) != 1:
+        raise PorismError(f"reads one system, not {len(of)}", fix='write of = ["team/run"]')
+    return context.system(of[0])

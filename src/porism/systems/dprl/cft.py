@@ -1,10 +1,11 @@
-"""TangentCFT2 as a part: formulas by the cosine of their vectors, one ranking per representation, joined by score-weighted reciprocal ranks."""
+"""Tangent-CFT2: embeddings of formulas trained on their tuples, and retrieval by them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,203 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.dprl.embedding import FormulaVectors, Training, fast_text, query_vector, read_vectors, write_vectors
-from porism.systems.dprl.words import REPRESENTATIONS, Representation, of_operators
-from porism.systems.tangent.query import reads_official, searched_formula, trees_of
+from porism.systems.dprl.tuples import (
+    REPRESENTATIONS,
+    Alphabet,
+    Representation,
+    WordRows,
+    of_operators,
+    represented,
+    spell_words,
+    word_rows,
+)
+from porism.systems.tangent.forest import Forest
 from porism.systems.tangent.retriever import open_trees
-from porism.systems.tangent.trees import CollectionTrees
+from porism.systems.tangent.trees import CollectionTrees, one_tree, reads_official, searched_formula, trees_of
 
-_CODE = ("porism.systems.tangent", "porism.systems.dprl.words", "porism.systems.dprl.embedding")
+Floats = npt.NDArray[np.float32]
+_MIN_NGRAM, _MAX_NGRAM = 3, 6
+SEED = 1
+_ARRAYS = ("word_vectors", "rows", "ngram_vectors", "trees")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How fastText is trained. The published settings are 300 dimensions, window 20, 30 negatives, hierarchical softmax, 10 epochs, all formulas."""
+
+    dimensions: int = 100
+    window: int = 5
+    negative: int = 5
+    hierarchical: bool = False
+    epochs: int = 3
+    formulas: int = 5000  # distinct formulas that are read, evenly spaced; 0 reads all
+    min_count: int = 5
+    buckets: int = 100_000
+
+
+class FormulaVectors(NamedTuple):
+    """A trained representation: words and n-grams with their vectors, and one unit vector for each distinct tree."""
+
+    words: dict[str, int]
+    word_vectors: Floats
+    rows: npt.NDArray[
+        np.int32
+    ]  # row of each bucket of n-grams in `ngram_vectors`, -1 for one that training did not see
+    ngram_vectors: Floats
+    alphabet: Alphabet
+    trees: Floats
+
+
+def fast_text() -> Any:
+    """Return gensim's FastText, or say how to install it."""
+    try:
+        from gensim.models import FastText
+    except ImportError:
+        raise PorismError("TangentCFT needs gensim", fix="pip install 'porism[systems]'") from None
+    return FastText
+
+
+def write_vectors(
+    trees: CollectionTrees, representation: Representation, training: Training, folder: Path, progress: Progress
+) -> None:
+    """Train one representation and write it to a folder."""
+    operators = of_operators(representation)
+    found = trees.operators if operators else trees.layout
+    forest, texts = represented(found.forest, found.labels.texts, representation)
+    sentences = word_rows(forest, texts, operators)
+    distinct, words = np.unique(sentences.rows, axis=0, return_inverse=True)
+    alphabet = Alphabet()
+    spelled = spell_words(distinct, texts, alphabet, operators)
+    model = _train(_training_sentences(sentences, words.ravel(), spelled, training.formulas), training, progress)
+    rows, touched = _touched(model, training.buckets)
+    vectors = FormulaVectors(
+        dict(model.wv.key_to_index),
+        np.asarray(model.wv.vectors, np.float32),
+        rows,
+        np.asarray(model.wv.vectors_ngrams[touched], np.float32),
+        alphabet,
+        np.empty((0, training.dimensions), np.float32),
+    )
+    by_word = np.stack([_word_vector(word, vectors) for word in spelled]) if spelled else vectors.trees
+    _write_embedding(vectors._replace(trees=_tree_vectors(by_word, words.ravel(), sentences)), folder, training)
+
+
+def _training_sentences(
+    sentences: WordRows, words: npt.NDArray[np.int64], spelled: list[str], limit: int
+) -> list[list[str]]:
+    """Return the sentences that are read: all formulas, or evenly spaced ones."""
+    count = len(sentences.starts) - 1
+    chosen = np.arange(count) if not limit or count <= limit else np.linspace(0, count - 1, limit).astype(np.int64)
+    spans = ((int(sentences.starts[at]), int(sentences.starts[at + 1])) for at in chosen)
+    return [[spelled[word] for word in words[begin:end].tolist()] for begin, end in spans]
+
+
+def _train(sentences: list[list[str]], training: Training, progress: Progress) -> Any:
+    """Train with one worker and a fixed seed, which gives the same vectors every time."""
+    model = fast_text()(
+        vector_size=training.dimensions,
+        window=training.window,
+        sg=1,
+        hs=int(training.hierarchical),
+        negative=training.negative,
+        min_n=_MIN_NGRAM,
+        max_n=_MAX_NGRAM,
+        min_count=training.min_count,
+        bucket=training.buckets,
+        workers=1,
+        seed=SEED,
+    )
+    counts: dict[str, int] = {}
+    for sentence in sentences:
+        for word in sentence:
+            counts[word] = counts.get(word, 0) + 1
+    if max(counts.values(), default=0) < training.min_count:  # a handful of formulas: keep every word
+        model.min_count = 1
+        counts = counts or {chr(0): 1}
+    model.build_vocab_from_freq(counts, corpus_count=len(sentences))
+    with progress.stage("fastText", training.epochs) as advance:
+        total = sum(counts.values())
+        for epoch in range(training.epochs):
+            rate = model.alpha - (model.alpha - model.min_alpha) * np.array((epoch, epoch + 1)) / training.epochs
+            model.train(
+                sentences, total_examples=len(sentences), total_words=total, epochs=1,
+                start_alpha=float(rate[0]), end_alpha=float(rate[1]),
+            )  # fmt: skip
+            advance(1)
+    return model
+
+
+def _touched(model: Any, buckets: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the row of each bucket that a word of the vocabulary has, and those buckets."""
+    used = np.zeros(buckets, np.bool_)
+    for hashes in model.wv.buckets_word:
+        used[hashes] = True
+    touched = np.flatnonzero(used)
+    rows = np.full(buckets, -1, np.int32)
+    rows[touched] = np.arange(len(touched))
+    return rows, touched
+
+
+def _word_vector(word: str, vectors: FormulaVectors) -> Floats:
+    """Return the vector of a word; zeros where nothing of it is known."""
+    at = vectors.words.get(word)
+    if at is not None:
+        return np.asarray(vectors.word_vectors[at])
+    from gensim.models.fasttext import ft_ngram_hashes
+
+    rows = vectors.rows[ft_ngram_hashes(word, _MIN_NGRAM, _MAX_NGRAM, len(vectors.rows))]
+    rows = rows[rows >= 0]
+    if not len(rows):
+        return np.zeros(vectors.word_vectors.shape[1], np.float32)
+    return np.asarray(vectors.ngram_vectors[rows].mean(axis=0), np.float32)
+
+
+def _tree_vectors(by_word: Floats, words: npt.NDArray[np.int64], sentences: WordRows) -> Floats:
+    """Return the mean vector of each tree's words, of length 1."""
+    from scipy.sparse import csr_matrix
+
+    shape = (len(sentences.starts) - 1, len(by_word))
+    counts = csr_matrix((np.ones(len(words), np.float32), words, sentences.starts), shape)
+    return _unit(np.asarray(counts @ by_word, np.float32))
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
+
+
+def _write_embedding(vectors: FormulaVectors, folder: Path, training: Training) -> None:
+    folder.mkdir(exist_ok=True)
+    for name in _ARRAYS:
+        np.save(folder / f"{name}.npy", getattr(vectors, name))
+    (folder / "words.txt").write_text("\n".join(vectors.words), "utf-8", "surrogatepass", newline="\n")
+    symbols = "\0".join(vectors.alphabet.symbols)
+    (folder / "alphabet.txt").write_bytes(symbols.encode("utf-8", "surrogatepass"))
+    (folder / "training.txt").write_text(repr(asdict(training)), "utf-8")
+
+
+def read_vectors(folder: Path) -> FormulaVectors:
+    """Open a representation that `write_vectors` wrote."""
+    words_of, rows, ngrams, trees = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS)
+    words = (folder / "words.txt").read_bytes().decode("utf-8", "surrogatepass").split("\n")
+    symbols = (folder / "alphabet.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
+    known = {word: at for at, word in enumerate(words)}
+    return FormulaVectors(known, words_of, rows, ngrams, Alphabet(symbols), trees)
+
+
+def query_vector(query: Trees, representation: Representation, vectors: FormulaVectors) -> Floats:
+    """Return the vector of a query formula, of length 1; zeros where nothing of it is known."""
+    operators = of_operators(representation)
+    root = query.operators if operators else query.layout
+    texts = sorted({node.label for node in root.walk()})
+    forest: Forest = one_tree(root, {text: at for at, text in enumerate(texts)})
+    changed, labels = represented(forest, texts, representation)
+    rows = word_rows(changed, labels, operators).rows
+    words = spell_words(rows, labels, vectors.alphabet, operators)
+    return _unit(np.sum([_word_vector(word, vectors) for word in words], axis=0))
+
+
+_CODE = ("porism.systems.tangent", "porism.systems.dprl.tuples", "porism.systems.dprl.cft")
 
 
 def tangent_cft2(

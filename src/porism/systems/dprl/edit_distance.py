@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.systems.tangent.forest import Forest
-from porism.systems.tangent.labels import QueryLabels
+from porism.systems.tangent.forest import Forest, QueryLabels
 
 Array = npt.NDArray[Any]
 _SPELLED = str.maketrans({"{": "$$$", "}": "$$$"})  # braces are the marks of the original's tree notation

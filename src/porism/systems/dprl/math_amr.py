@@ -1,24 +1,167 @@
-"""MathAMR: formulas by the cosine of their contexts' vectors. A context is the sentence with the formula and its neighbours, as linearised MathAMR."""
+"""MathAMR: graphs of meaning in which formulas are operator trees, and retrieval by their text."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from porism.corpus.content import Content
+from porism.errors import PorismError
+from porism.formula import parse
+from porism.records import Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.approach0.text_index import sentences
 from porism.systems.declared.context import SystemContext
-from porism.systems.dprl.amr import AmrForm, AmrParser, formula_context, operator_nodes
 from porism.systems.lexical.documents import TextDocument
-from porism.systems.neural.chosen_models import chosen_model
 from porism.systems.neural.dense import TextVectors
-from porism.systems.neural.named_models import directory_for
-from porism.systems.queries.topic_query import query_formula, topic_of, topic_text
-from porism.text.segment import Text
+from porism.systems.neural.named_models import chosen_model, directory_for
+from porism.systems.topic_queries import query_formula, topic_of, topic_text
+from porism.text.render import plain_text
+from porism.text.segment import Segment, Text
+
+PLACEHOLDER = re.compile(r"\"?\beqx(\d+)eqx\b\"?")
+ITALIC_H, ITALIC_A, ITALIC_CAPITAL = "ℎ", 0x1D44E, 0x1D434
+_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+_GRAPH = re.compile(r"\(\s*[^\s/()]+\s*/\s*([^\s()]+)|:[^\s():]++\s+(\"[^\"]*\"|[^\s()\"]+)")
+_VARIABLE = re.compile(r"[a-z]+\d*")
+
+
+@lru_cache(100_000)
+def operator_nodes(latex: str) -> str:
+    """Return the nodes of a formula's operator tree in depth-first order: labels without their types, variables in italics.
+
+    >>> operator_nodes("x^2+1=y")
+    'eq plus SUP 𝑥 2 1 𝑦'
+    """
+    labels = (node.label for node in parse(latex).operators.walk())
+    return " ".join(_italic(label) if label.startswith("V!") else label.partition("!")[2] or label for label in labels)
+
+
+def _italic(label: str) -> str:
+    return "".join(_italic_letter(letter) for letter in label.removeprefix("V!"))
+
+
+def _italic_letter(letter: str) -> str:
+    if letter == "h":
+        return ITALIC_H
+    if "a" <= letter <= "z":
+        return chr(ITALIC_A + ord(letter) - ord("a"))
+    return chr(ITALIC_CAPITAL + ord(letter) - ord("A")) if "A" <= letter <= "Z" else letter
+
+
+class AmrParser:
+    """A parser of amrlib, from a model directory."""
+
+    def __init__(self, directory: str) -> None:
+        if not Path(directory).is_dir():
+            raise PorismError("no such directory", where=directory, fix="name the directory of an amrlib parser")
+        try:
+            amrlib: Any = importlib.import_module("amrlib")
+        except ImportError:
+            raise PorismError(
+                "the Python package amrlib is not installed", fix="pip install amrlib penman, or leave the parser out"
+            ) from None
+        self.directory = directory
+        self.digest = _directory_digest(Path(directory))
+        self._model = amrlib.load_stog_model(model_dir=directory)
+
+    def graphs(self, texts: Sequence[str]) -> list[str]:
+        """Return the graph of each sentence in Penman notation; none for a sentence that cannot be parsed."""
+        return [graph or "" for graph in self._model.parse_sents(list(texts))]
+
+
+def _directory_digest(directory: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            total.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
+    return total.hexdigest()[:16]
+
+
+def graph_nodes(graph: str) -> str:
+    """Return the nodes of a graph in Penman notation, depth first; a variable that repeats a node is left out.
+
+    >>> graph_nodes('(s / show-01 :polarity - :ARG1 (e / equal-01 :ARG1 (x / string-entity :value "eqx3eqx")))')
+    'show-01 - equal-01 string-entity eqx3eqx'
+    """
+    found = []
+    for concept, constant in _GRAPH.findall(graph):
+        if concept:
+            found.append(concept)
+        elif constant and not _VARIABLE.fullmatch(constant):
+            found.append(constant if not PLACEHOLDER.fullmatch(constant) else constant.strip('"'))
+    return " ".join(found).lower()
+
+
+class AmrForm:
+    """Text as linearised MathAMR: by a parser, or by the stand-in."""
+
+    def __init__(self, parser: AmrParser | None = None) -> None:
+        self._parser = parser
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What shapes the text."""
+        return ("amr", self._parser.digest if self._parser else "words")
+
+    @property
+    def note(self) -> str:
+        """Return one sentence for a reader of the run."""
+        if self._parser:
+            return f"meaning graphs by the AMR parser in {self._parser.directory}"
+        return "substitute: no AMR parser; meaning graphs are the words of the text in order, with operator trees of formulas"
+
+    def text(self, text: Text) -> str:
+        """Return a field of a post."""
+        return self.linear(marked_text(text), [segment.text for segment in text.formulas])
+
+    def topic(self, topic: Topic) -> str:
+        """Return title and body of a topic."""
+        fields = (topic_text(topic, "title"), topic_text(topic, "question"))
+        return " ".join(self.text(field) for field in fields).strip()
+
+    def linear(self, text: str, formulas: Sequence[str]) -> str:
+        """Return text, whose placeholders number the formulas, in linear form."""
+        if self._parser:
+            nodes = " ".join(graph_nodes(graph) for graph in self._parser.graphs(sentences(text)))
+        else:
+            nodes = " ".join(_words(text))
+        return PLACEHOLDER.sub(lambda match: _nodes_of(formulas, int(match[1])), nodes)
+
+
+def _words(text: str) -> Iterator[str]:
+    return (match[0].lower() for match in _WORD.finditer(text))
+
+
+def _nodes_of(formulas: Sequence[str], number: int) -> str:
+    return operator_nodes(formulas[number]) if number < len(formulas) else ""
+
+
+def marked_text(text: Text) -> str:
+    """Return a text with a placeholder for each formula, numbered by position."""
+    numbers = iter(range(len(text.formulas)))
+
+    def placeholder(_: Segment) -> str:
+        return f' "eqx{next(numbers)}eqx" '
+
+    return plain_text(text, placeholder)
+
+
+def formula_context(text: Text, number: int, around: int = 1) -> str:
+    """Return the sentence with the formula at a position, and `around` sentences before and after it, with placeholders."""
+    split = [one for line in marked_text(text).split("\n") for one in sentences(line) if one.strip()]
+    mark = f"eqx{number}eqx"
+    at = next((place for place, sentence in enumerate(split) if mark in sentence), None)
+    return "" if at is None else " ".join(split[max(at - around, 0) : at + around + 1])
 
 
 def math_amr(

@@ -19,13 +19,12 @@ from porism.errors import PorismError
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.dprl.amr import AmrForm
-from porism.systems.dprl.math_amr import amr_form
-from porism.systems.neural.chosen_models import ModelUse, chosen_model
+from porism.systems.dprl.math_amr import AmrForm, amr_form
 from porism.systems.neural.dense import TextVectors
+from porism.systems.neural.named_models import ModelUse, chosen_model
 from porism.systems.neural.pairs import PairScorer, open_pair_scorer
 from porism.systems.neural.texts import InputFormat, TextForm, form_code, question_texts
-from porism.systems.queries.topic_query import topic_of
+from porism.systems.topic_queries import topic_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -18,7 +18,7 @@ from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
 from porism.systems.lexical.documents import TextDocument
 from porism.systems.lexical.inverted import Document, InvertedIndex, TokenWeights, best, invert
-from porism.systems.queries.topic_query import plain_topic, topic_of
+from porism.systems.topic_queries import plain_topic, topic_of
 
 Tokens = Callable[[str], list[str]]
 QueryMaker = Callable[[Topic], str]

@@ -18,9 +18,8 @@ from porism.corpus.post import Comment, Formula, Thread
 from porism.formula import parse
 from porism.systems.lexical.documents import batched
 from porism.systems.lexical.inverted import Document
-from porism.systems.mathdowers.queries import latex_words
+from porism.systems.mathdowers.queries import engine_tokens, latex_words
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
-from porism.systems.mathdowers.words import engine_tokens
 from porism.text.segment import Text
 
 Tokens = Mapping[int, list[str]]  # of formulas, by expression id

@@ -1,20 +1,228 @@
-"""Answers by the cosine of their vectors with that of the query: the first stage of MIRMU, and CompuBERT."""
+"""Dense retrieval: models are opened, documents are encoded once beside the index, and searched by vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from porism.errors import PorismError
+from porism.models.cross_encoder import CrossEncoder
+from porism.models.directory import ModelDirectory
+from porism.models.encoder import BiEncoder
+from porism.models.tokens import LateInteraction
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.neural.chosen_models import ChosenModel, ModelUse, chosen_model
-from porism.systems.neural.encodings import Documents, EncodedDocuments, Singles, encoded_documents
-from porism.systems.neural.opening import open_bi_encoder
+from porism.systems.lexical.documents import TextDocument, batched
+from porism.systems.neural.named_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.neural.texts import Formulas, InputFormat, TextForm, answer_texts, form_code
-from porism.systems.queries.topic_query import topic_of
+from porism.systems.topic_queries import topic_of
+
+_DEFAULT_POSITIONS, _ROBERTA_RESERVED = 512, 2
+_KEPT = 4  # models that stay in memory
+
+
+def fitting_length(directory: ModelDirectory, wanted: int) -> int | None:
+    """Return the number of tokens to read: that of the system, or fewer where the model has fewer positions; None for the model's own."""
+    if not wanted:
+        return None
+    most = int(directory.config.get("max_position_embeddings") or _DEFAULT_POSITIONS)
+    if "roberta" in str(directory.config.get("model_type", "")):
+        most -= _ROBERTA_RESERVED
+    return min(wanted, most)
+
+
+@lru_cache(_KEPT)
+def open_bi_encoder(directory: ModelDirectory, length: int) -> BiEncoder:
+    """Open a bi-encoder that reads `length` tokens of a text, 0 for its own number."""
+    return BiEncoder(directory, fitting_length(directory, length))
+
+
+@lru_cache(_KEPT)
+def open_cross_encoder(directory: ModelDirectory, length: int) -> CrossEncoder:
+    """Open a cross-encoder that reads `length` tokens of a pair."""
+    return CrossEncoder(directory, fitting_length(directory, length))
+
+
+@lru_cache(_KEPT)
+def open_late_interaction(directory: ModelDirectory, length: int) -> LateInteraction:
+    """Open a late-interaction model that reads `length` tokens of a text."""
+    return LateInteraction(directory, fitting_length(directory, length))
+
+
+Ints = npt.NDArray[np.int64]
+Halves = npt.NDArray[np.float16]
+Singles = npt.NDArray[np.float32]
+Documents = Callable[[], Iterable[TextDocument]]
+Encode = Callable[[Sequence[str]], Sequence[Singles]]  # texts -> the vectors of each, as rows
+BLOCK = 256  # documents that are encoded and written together
+_ROWS = 16_384  # vectors that are compared at once
+_KEY, _DIGESTS = "key.json", "digests.json"
+
+
+class EncodedDocuments(NamedTuple):
+    """Documents by id, and the vectors of each: rows starts[d] to starts[d + 1]. The vectors are mapped, not read."""
+
+    ids: Ints
+    starts: Ints
+    vectors: Halves
+
+    @classmethod
+    def open(cls, folder: Path) -> EncodedDocuments:
+        """Open the encodings of a folder."""
+        ids, starts = np.load(folder / "ids.npy"), np.load(folder / "starts.npy")
+        return cls(ids, starts, np.load(folder / "vectors.npy", mmap_mode="r"))
+
+    def cosines(self, query: Singles) -> Singles:
+        """Return the dot product of each document, which must have one vector, with the query."""
+        starts = range(0, len(self.vectors), _ROWS)
+        parts = [self.vectors[at : at + _ROWS].astype(np.float32) @ query for at in starts]
+        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+
+    def maxsim(self, query: Singles, positions: Ints | None = None) -> Singles:
+        """Return MaxSim of each document, or of those at some positions, with the token vectors of a query."""
+        wanted = np.arange(len(self.ids)) if positions is None else positions
+        scores = np.zeros(len(wanted), np.float32)
+        for places in self._groups(wanted):
+            rows = wanted[places]
+            vectors = np.concatenate([self.vectors[self.starts[row] : self.starts[row + 1]] for row in rows])
+            lengths = self.starts[rows + 1] - self.starts[rows]
+            firsts = np.append(0, np.cumsum(lengths)[:-1])
+            best = np.maximum.reduceat(query @ vectors.astype(np.float32).T, firsts, axis=1)
+            scores[places] = best.sum(axis=0)
+        return scores
+
+    def _groups(self, wanted: Ints) -> Iterator[Ints]:
+        """Yield groups of places in `wanted` whose documents have vectors, of limited size together."""
+        lengths = self.starts[wanted + 1] - self.starts[wanted]
+        filled = np.flatnonzero(lengths)
+        group = np.cumsum(lengths[filled]) // _ROWS
+        for number in np.unique(group):
+            yield filled[group == number]
+
+
+class EncodedBlock(NamedTuple):
+    """The ids of a block of documents, the number of vectors of each, and the vectors."""
+
+    ids: Ints
+    counts: Ints
+    vectors: Halves
+
+
+def encoded_documents(
+    context: SystemContext, name: str, key: Sequence[object], documents: Documents, encode: Encode, code: Sequence[str]
+) -> EncodedDocuments:
+    """Return the encodings of documents, computed once. `key` holds the digest of the model and all that shapes its vectors, `code` the modules
+    that write the texts."""
+    stored_key = json.dumps([name, *key], default=str)
+    build = partial(_build, context, name, stored_key, documents, encode)
+    modules = ("porism.systems.lexical.documents", *sorted(set(code)))
+    return EncodedDocuments.open(context.cached(name, stored_key, build, modules))
+
+
+def _build(context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, folder: Path) -> None:
+    part = hashlib.sha256(f"{key} {context.content.digest}".encode()).hexdigest()[:16]
+    blocks = context.prepared / f"{name}-{part}.blocks"
+    try:
+        digests = _write_blocks(context, name, key, documents, encode, blocks)
+    except PorismError:  # of the model: to continue makes no sense
+        shutil.rmtree(blocks, ignore_errors=True)
+        raise
+    _join([blocks / f"{digest}.npz" for digest in digests], folder)
+    (folder / _DIGESTS).write_text(json.dumps(digests), "utf-8")
+    (folder / _KEY).write_text(key, "utf-8")
+    shutil.rmtree(blocks, ignore_errors=True)
+
+
+def _write_blocks(
+    context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, blocks: Path
+) -> list[str]:
+    """Write the blocks that are missing; return the names of all, in their order."""
+    blocks.mkdir(parents=True, exist_ok=True)
+    earlier = _earlier_blocks(context.prepared, name, key)
+    total = sum(1 for _ in documents())
+    digests = []
+    with context.progress.stage(f"{name}: encoding {total:,} documents", total) as advance:
+        for block in batched(documents(), BLOCK):
+            digest = _digest(block)
+            if not (blocks / f"{digest}.npz").is_file():
+                found = earlier[digest]() if digest in earlier else _encoded(block, encode)
+                _write_block(blocks / f"{digest}.npz", found)
+            digests.append(digest)
+            advance(len(block))
+    return digests
+
+
+def _digest(block: Sequence[TextDocument]) -> str:
+    """Return a digest of ids and texts."""
+    return hashlib.sha256("\0".join(f"{one.id} {one.text}" for one in block).encode("utf-8", "replace")).hexdigest()
+
+
+def _earlier_blocks(cache: Path, name: str, key: str) -> Mapping[str, Callable[[], EncodedBlock]]:
+    """Return how to read each block that an earlier encoding with the same key holds, by its digest."""
+    found: dict[str, Callable[[], EncodedBlock]] = {}
+    for folder in sorted(cache.glob(f"{name}-*")):
+        if (folder / _KEY).is_file() and (folder / _KEY).read_text("utf-8") == key:
+            digests = json.loads((folder / _DIGESTS).read_text("utf-8"))
+            found |= {digest: partial(_read_earlier, folder, number) for number, digest in enumerate(digests)}
+    return found
+
+
+def _read_earlier(folder: Path, number: int) -> EncodedBlock:
+    stored = EncodedDocuments.open(folder)
+    start, end = number * BLOCK, min((number + 1) * BLOCK, len(stored.ids))
+    rows = slice(stored.starts[start], stored.starts[end])
+    return EncodedBlock(stored.ids[start:end], np.diff(stored.starts[start : end + 1]), stored.vectors[rows])
+
+
+def _encoded(block: Sequence[TextDocument], encode: Encode) -> EncodedBlock:
+    found = encode([one.text for one in block])
+    vectors = np.concatenate(found).astype(np.float16)
+    if not np.isfinite(vectors).all():
+        raise PorismError("the model gives vectors that are not finite numbers", fix="name another model directory")
+    ids, counts = [one.id for one in block], [len(one) for one in found]
+    return EncodedBlock(np.array(ids, np.int64), np.array(counts, np.int64), vectors)
+
+
+def _write_block(file: Path, block: EncodedBlock) -> None:
+    """Write a block under a temporary name first: a file with its own name is complete."""
+    unfinished = file.with_suffix(".part")
+    with open(unfinished, "wb") as stream:
+        np.savez(stream, ids=block.ids, counts=block.counts, vectors=block.vectors)
+    unfinished.replace(file)
+
+
+def _join(files: Sequence[Path], folder: Path) -> None:
+    """Write all blocks as one set of arrays."""
+    ids, counts, width = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    for file in files:
+        with np.load(file) as stored:
+            ids.append(stored["ids"])
+            counts.append(stored["counts"])
+            width = stored["vectors"].shape[1]
+    starts = np.append(0, np.cumsum(np.concatenate(counts))).astype(np.int64)
+    np.save(folder / "ids.npy", np.concatenate(ids))
+    np.save(folder / "starts.npy", starts)
+    if not starts[-1]:
+        np.save(folder / "vectors.npy", np.zeros((0, width), np.float16))
+        return
+    shape = (int(starts[-1]), width)
+    joined = np.lib.format.open_memmap(folder / "vectors.npy", mode="w+", dtype=np.float16, shape=shape)
+    at = 0
+    for file in files:
+        with np.load(file) as stored:
+            vectors = stored["vectors"]
+            joined[at : at + len(vectors)] = vectors
+            at += len(vectors)
+    joined.flush()
 
 
 def dense_answers(

@@ -13,7 +13,7 @@ from porism.corpus.post import Post
 from porism.models.directory import ModelDirectory
 from porism.records import Topic
 from porism.systems.lexical.documents import TextDocument
-from porism.systems.queries.topic_query import topic_text
+from porism.systems.topic_queries import topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 

@@ -11,7 +11,7 @@ from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking
 from porism.records import Topic
 from porism.search.retriever import Pipeline, Retriever
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.topic_queries import topic_query
 
 SPARE = 2  # times as many formulas are searched as are needed, since those in comments only may not be returned
 

@@ -33,13 +33,12 @@ from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.pipeline import used_models, used_parts
 from porism.systems.loading import DEFAULT, is_declared, load_system
-from porism.systems.neural.chosen_models import ModelUse, model_digests
-from porism.systems.queries.hand_queries import HandQueries, read_hand_queries
-from porism.systems.runs.code_version import code_version
-from porism.systems.runs.metadata import header_lines, run_metadata
+from porism.systems.neural.named_models import ModelUse, model_digests
+from porism.systems.runs.provenance import code_version, header_lines, run_metadata
 from porism.systems.runs.rankings import TopicRanking, topic_ranking
 from porism.systems.runs.run_journal import FinishedTopic, RunJournal
 from porism.systems.task3.system import AnswerSystem, load_answerer
+from porism.systems.topic_queries import HandQueries, read_hand_queries
 
 Maker = Pipeline | AnswerSystem  # what makes a run
 WEIGHTED = "feature_reranker"  # the part that takes a file of weights

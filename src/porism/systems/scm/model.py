@@ -16,23 +16,26 @@ from porism.models.token_vectors import TokenEncoder
 from porism.records import Topic
 from porism.systems.declared.context import SystemContext
 from porism.systems.lexical.documents import batched
-from porism.systems.scm import byte_pairs
-from porism.systems.scm.byte_pairs import (
+from porism.systems.scm.embeddings import CbowOptions, TokenLines, TokenVectors, train_vectors
+from porism.systems.scm.similarity import by_cosine, by_edit_distance, similarity_matrix
+from porism.systems.scm.tokens import (
     LATEX_FILE,
     MODEL_FILE,
     TEXT_FILE,
     BytePairs,
+    Line,
     LineTokens,
     ModelTokens,
+    PostLines,
+    Representation,
     Tuples,
+    Vocabulary,
     line_text,
+    read_merges,
+    texts_of,
+    train_latex,
+    train_text,
 )
-from porism.systems.scm.embeddings import TokenLines, TokenVectors, train_vectors
-from porism.systems.scm.lines import Line, PostLines, Representation
-from porism.systems.scm.neighbours import by_cosine, by_edit_distance
-from porism.systems.scm.positional import CbowOptions
-from porism.systems.scm.similarity import similarity_matrix
-from porism.systems.scm.vocabulary import Vocabulary
 from porism.text.segment import Text
 
 CODE = ("porism.systems.scm", "porism.systems.mathdowers")
@@ -129,11 +132,11 @@ def _build_tokens(context: SystemContext, options: ModelOptions, encoder: TokenE
 
 def _write_byte_pairs(lines: PostLines, options: ModelOptions, folder: Path) -> None:
     if options.tokenizer:
-        byte_pairs.read_merges(Path(options.tokenizer), folder / TEXT_FILE)
+        read_merges(Path(options.tokenizer), folder / TEXT_FILE)
     else:
-        byte_pairs.train_text(byte_pairs.texts_of(lines.training(), False), folder / TEXT_FILE)
+        train_text(texts_of(lines.training(), False), folder / TEXT_FILE)
     if options.representation == "text+latex":
-        byte_pairs.train_latex(byte_pairs.texts_of(lines.training(), True, SHORTEST_FORMULA), folder / LATEX_FILE)
+        train_latex(texts_of(lines.training(), True, SHORTEST_FORMULA), folder / LATEX_FILE)
 
 
 def _read_lines(path: Path) -> Iterator[Sequence[str]]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
+from porism.models.token_vectors import TokenEncoder
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.neural.chosen_models import ModelUse
-from porism.systems.queries.topic_query import topic_of
+from porism.systems.neural.dense import fitting_length
+from porism.systems.neural.named_models import ModelUse, chosen_model
 from porism.systems.scm.model import ModelOptions, SoftModel, open_model, query_counts
+from porism.systems.topic_queries import topic_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -118,3 +121,25 @@ def _notes(options: ModelOptions) -> tuple[str, ...]:
     source = options.tokenizer or "trained on the collection"
     kind = "positional" if options.positional else "plain"
     return (f"byte pairs: {source}; {kind} word vectors trained on the collection",)
+
+
+LENGTH = 512  # tokens of a line
+
+
+def contextual_search(
+    context: SystemContext,
+    token_encoder: str,
+    representation: Literal["text", "text+latex"] = "text+latex",
+    layer: int = 10,
+    alpha: float = 0.1,
+    gamma: int = 5,
+    lines: int = 0,
+) -> Retriever:
+    """Make the search in one space whose tokens and token vectors are those of a transformer. `lines` limits the training lines that are read for
+    vectors; 0 reads all."""
+    chosen = chosen_model(token_encoder, context.models)
+    encoder = TokenEncoder(chosen.directory, layer, fitting_length(chosen.directory, LENGTH))
+    source = f"{chosen.directory.digest} {encoder.layer} {lines}"
+    options = checked_model_options(ModelOptions(representation, False, alpha, gamma, 0, "", source, lines))
+    use = chosen.use(f"token vectors of layer {encoder.layer}")
+    return SoftSearch((open_model(context, options, encoder),), (1.0,), (), (use,))

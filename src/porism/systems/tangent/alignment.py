@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.systems.tangent.forest import FIRST_ELEMENT, Forest
-from porism.systems.tangent.labels import WILDCARD, LabelClasses
+from porism.systems.tangent.forest import FIRST_ELEMENT, WILDCARD, Forest, LabelClasses
 
 Array = npt.NDArray[Any]
 NONE, EXACT, VARIABLES, UNIFIED = 0, 1, 2, 3

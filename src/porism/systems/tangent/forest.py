@@ -1,16 +1,145 @@
-"""Many trees in flat arrays, which compiled loops read without touching Python objects."""
+"""Formula trees as flat arrays of label codes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.formula.layout.tangent import escape
 from porism.formula.tree import Node
-from porism.systems.tangent.labels import Labels
+
+WILDCARD, UNORDERED = ord("?"), ord("U")
+
+
+class LabelClasses(NamedTuple):
+    """What alignment needs to know of each label id: `ranks` order labels as text; `kinds` is the character before `!`, 0 without a type.
+
+    `short` marks variables of one letter, `numeric` labels whose value reads as a number, `groups` the kind of an operator tree's group.
+    """
+
+    ranks: npt.NDArray[np.float64]
+    kinds: npt.NDArray[np.int32]
+    short: npt.NDArray[np.bool_]
+    numeric: npt.NDArray[np.bool_]
+    rows: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int32]
+
+    @property
+    def unordered(self) -> npt.NDArray[np.bool_]:
+        """Which labels are operators whose operands have no order."""
+        return np.asarray(self.kinds == UNORDERED)
+
+
+class Numbering(NamedTuple):
+    """Numbers of symbols, and the number of each label's symbol."""
+
+    known: dict[str, int]
+    numbers: npt.NDArray[np.int32]
+
+
+class Labels:
+    """The distinct labels of a forest in the order of their text: the id of a label is its position."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = list(texts)
+        self.ids = {text: number for number, text in enumerate(self.texts)}
+        self._numberings: dict[str, Numbering] = {}
+
+    @classmethod
+    def of(cls, roots: Iterable[Node]) -> Labels:
+        """Collect the labels of trees."""
+        return cls(sorted({node.label for root in roots for node in root.walk()}))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def classes(self) -> LabelClasses:
+        """The classes of all labels."""
+        return _classes(self.texts, np.arange(len(self), dtype=np.float64))
+
+    def numbering(self, name: str, symbol_of: Callable[[str], str]) -> Numbering:
+        """Number the symbols of all labels; `name` says which function it is."""
+        if name not in self._numberings:
+            known: dict[str, int] = {}
+            numbers = [known.setdefault(symbol_of(text), len(known)) for text in self.texts]
+            self._numberings[name] = Numbering(known, np.array(numbers, np.int32))
+        return self._numberings[name]
+
+    def extended(self, root: Node) -> QueryLabels:
+        """Return the ids for a query tree, whose unknown labels get ids after the known ones."""
+        labels = {node.label for node in root.walk()}
+        unknown = sorted(labels - self.ids.keys())
+        ids = {text: self.ids[text] for text in labels if text in self.ids}
+        ids.update({text: len(self) + at for at, text in enumerate(unknown)})
+        # The rank of an unknown label is between those of its neighbours.
+        ranks = [bisect_left(self.texts, text) - 1 + (at + 1) / (len(unknown) + 1) for at, text in enumerate(unknown)]
+        more = _classes(unknown, np.array(ranks, np.float64))
+        pairs: Iterable[tuple[Array, Array]] = zip(self.classes, more, strict=True)
+        return QueryLabels(self, unknown, ids, LabelClasses(*(np.concatenate(pair) for pair in pairs)))
+
+
+class QueryLabels(NamedTuple):
+    """Label ids that also cover the labels of one query: `ids` of the query's labels, `classes` of all labels."""
+
+    labels: Labels
+    unknown: list[str]
+    ids: dict[str, int]
+    classes: LabelClasses
+
+    def symbols(self, name: str, symbol_of: Callable[[str], str]) -> npt.NDArray[np.int32]:
+        """Return for each label id the number of its symbol, also for the labels that only the query has."""
+        known, numbers = self.labels.numbering(name, symbol_of)
+        new: dict[str, int] = {}
+        more = []
+        for text in self.unknown:
+            symbol = symbol_of(text)
+            number = known.get(symbol)
+            more.append(new.setdefault(symbol, len(known) + len(new)) if number is None else number)
+        return np.concatenate((numbers, np.array(more, np.int32)))
+
+
+def _classes(texts: Sequence[str], ranks: npt.NDArray[np.float64]) -> LabelClasses:
+    """Return the classes of labels, computed as Tangent-S does on the escaped text."""
+    size = len(texts)
+    kinds, groups = np.zeros(size, np.int32), np.zeros(size, np.int32)
+    short, numeric = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+    rows, columns = np.ones(size, np.int32), np.ones(size, np.int32)
+    for at, text in enumerate(texts):
+        if text[:1] == "?" and len(text) > 1:
+            kinds[at] = WILDCARD
+        elif text[1:2] == "!":
+            kinds[at] = ord(text[0])
+            short[at] = len(escape(text)) == 3
+            numeric[at] = text[0] == "N" and _is_number(text[2:])
+            groups[at] = ord(text[2]) if text[0] == "M" and len(text) > 2 else 0
+            rows[at], columns[at] = matrix_size(text) if text[0] == "M" else (1, 1)
+    return LabelClasses(ranks, kinds, short, numeric, rows, columns, groups)
+
+
+def matrix_size(label: str) -> tuple[int, int]:
+    """Return rows and columns of a layout tree's group `M!()1x3`; of any other label 1 and 1."""
+    head, mark, tail = label.partition("x")
+    digits = head[len(head.rstrip("0123456789")) :]
+    # Digits of other scripts and sizes beyond any formula are not sizes.
+    fits = mark and digits and tail.isdecimal() and len(digits) < 6 and len(tail) < 6
+    return (max(int(digits), 1), max(int(tail), 1)) if fits else (1, 1)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.split("!")[0].strip())
+    except ValueError:
+        return False
+    return True
+
 
 Array = npt.NDArray[Any]
 # The order in which Tangent-S visits the children of a layout tree.

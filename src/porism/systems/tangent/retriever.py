@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,17 +12,84 @@ import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.formula import Parsed
+from porism.formula.binary import Trees
+from porism.formula.tree import Node
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.tangent.pairs import PairIndex, index_pairs
-from porism.systems.tangent.query import largest_formula, reads_official, searched_formula, trees_of
-from porism.systems.tangent.search import CONSTANT, FEATURES, WEIGHTS, TangentSearch, Vectors, regression
-from porism.systems.tangent.trees import CollectionTrees, TreeSet, read_trees, write_trees
+from porism.systems.tangent.alignment import align
+from porism.systems.tangent.pairs import PairIndex, best_trees, index_pairs, pair_codes
+from porism.systems.tangent.trees import (
+    CollectionTrees,
+    TreeSet,
+    largest_formula,
+    one_tree,
+    read_trees,
+    reads_official,
+    searched_formula,
+    trees_of,
+    write_trees,
+)
+
+# Linear regression on judgments of NTCIR-12, as published: the constant, then similarity, precision and recall of layout and operator trees.
+CONSTANT = 0.2930
+WEIGHTS = (0.0861, -0.1694, 1.8469, 0.9657, -0.0153, -0.3301)
+FEATURES = (
+    "similarity of layout trees",
+    "precision of layout trees",
+    "recall of layout trees",
+    "similarity of operator trees",
+    "precision of operator trees",
+    "recall of operator trees",
+)
+CANDIDATES = 2000  # trees of each kind that are aligned (1000 for Task 1)
+
+
+class Vectors(NamedTuple):
+    """Candidates by their positions in the collection, each with six features; zeros for a kind of tree that was no candidate."""
+
+    positions: npt.NDArray[np.int64]
+    features: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TangentSearch:
+    """The trees of a collection with the posting lists of their pairs."""
+
+    trees: CollectionTrees
+    layout_pairs: PairIndex
+    operator_pairs: PairIndex
+
+    def vectors(self, query: Trees, candidates: int = CANDIDATES) -> Vectors:
+        """Return the candidates for a query formula and their six features."""
+        layout = _aligned(query.layout, self.trees.layout, self.layout_pairs, candidates, operators=False)
+        operators = _aligned(query.operators, self.trees.operators, self.operator_pairs, candidates, operators=True)
+        features = np.concatenate((layout[self.trees.layout.tree_of], operators[self.trees.operators.tree_of]), axis=1)
+        positions = np.flatnonzero(~np.isnan(features).all(axis=1))
+        return Vectors(positions, np.nan_to_num(features[positions]))
+
+
+def _aligned(
+    query: Node, trees: TreeSet, pairs: PairIndex, candidates: int, operators: bool
+) -> npt.NDArray[np.float64]:
+    """Return the vector of every tree; NaN for those that are not among the candidates."""
+    labels = trees.labels.extended(query)
+    forest = one_tree(query, labels.ids)
+    codes, _ = pair_codes(forest, labels.classes.unordered, operators)
+    chosen = best_trees(pairs, codes, candidates).trees
+    out = np.full((trees.forest.size, 3), np.nan)
+    out[chosen] = align(forest, trees.forest, chosen, labels.classes, operators)
+    return out
+
+
+def regression(features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the score of each vector of six features."""
+    return np.asarray(CONSTANT + features @ np.array(WEIGHTS))
+
 
 Pooling = Literal["last", "max"]
-TREE_CODE = tuple(f"porism.systems.tangent.{name}" for name in ("forest", "labels", "trees"))
+TREE_CODE = tuple(f"porism.systems.tangent.{name}" for name in ("forest", "trees"))
 _KINDS = ("layout", "operators")
 
 

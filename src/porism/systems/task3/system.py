@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from porism.errors import PorismError
-from porism.evaluate.task3.overlap import DOLLAR
+from porism.evaluate.task3.text_measures import DOLLAR
 from porism.records import Topic
 from porism.search.generation.answer_text import MAX_LENGTH
 from porism.search.retriever import Pipeline, Ranking, reported
@@ -15,9 +15,8 @@ from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.parts import make_part
 from porism.systems.declared.pipeline import build_declared, check_overrides, needed_models, not_runnable
 from porism.systems.loading import is_declared, own_object
-from porism.systems.neural.chosen_models import ModelUse, missing_model
-from porism.systems.neural.named_models import missing_models
-from porism.systems.queries.topic_query import topic_query
+from porism.systems.neural.named_models import ModelUse, missing_model, missing_models
+from porism.systems.topic_queries import topic_query
 
 
 class AnswerSystem:

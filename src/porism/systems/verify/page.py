@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from porism.errors import PorismError
-from porism.evaluate.comparison.correlation import kendall
+from porism.evaluate.significance import kendall
 from porism.systems.declared.declaration import MEASURES, Declaration, shipped
-from porism.systems.declared.drawing import file_name
+from porism.systems.declared.describe import file_name
 from porism.systems.declared.pipeline import all_models, is_runnable
 from porism.systems.verify.matrix import Cells
 from porism.systems.verify.measure import MEASURES as SCORES

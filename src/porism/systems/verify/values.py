@@ -16,14 +16,40 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.formula import from_tangent
+from porism.formula.layout.tangent import unescape
 from porism.formula.tree import Node
 from porism.systems.dprl.edit_distance import edit_features, symbol_ids
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.dprl.tuples import tuple_features
 from porism.systems.tangent.alignment import align
-from porism.systems.tangent.forest import make_forest
-from porism.systems.tangent.labels import Labels
-from porism.systems.tangent.text import read_operators
+from porism.systems.tangent.forest import Labels, make_forest
+
+
+def read_operators(text: str) -> Node:
+    """Read an operator tree. Raise ValueError for any other text."""
+    root = Node("")
+    stack = [root]
+    at = 0
+    while at < len(text):
+        if text[at] == "[":
+            end = at + 1
+            while end < len(text) and (text[end] not in "[]," or (text[end] == "," and end == at + 1)):
+                end += 1
+            node = Node(unescape(text[at + 1 : end]))
+            stack[-1].children.append(node)
+            stack.append(node)
+            at = end
+        elif text[at] == "," and len(stack) > 1 and text[at + 2 : at + 3] == "[":
+            at += 2
+        elif text[at] == "]" and len(stack) > 1:
+            stack.pop()
+            at += 1
+        else:
+            raise ValueError(f"not an operator tree: {text[at]!r} at {at}")
+    if len(stack) != 1 or len(root.children) != 1:
+        raise ValueError("not an operator tree: brackets do not match")
+    return root.children[0]
+
 
 TOLERANCE = 1e-6
 TANGENT_FILE = "fidelity/tangent-s.vectors.official45.tsv"

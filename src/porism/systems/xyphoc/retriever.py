@@ -12,10 +12,11 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.tangent.query import reads_official, searched_formula
+from porism.systems.tangent.trees import reads_official, searched_formula
 from porism.systems.xyphoc import mathjax
 from porism.systems.xyphoc.index import (
     BoxStore,
+    Levels,
     SymbolIndex,
     add_overlap,
     count_bits,
@@ -26,11 +27,10 @@ from porism.systems.xyphoc.index import (
     symbol_bits,
     write_boxes,
 )
-from porism.systems.xyphoc.phoc import Levels
 from porism.systems.xyphoc.typeset import GlyphBox, typeset
 
 Source = Literal["layout", "mathjax"]
-_CODE = tuple(f"porism.systems.xyphoc.{name}" for name in ("typeset", "glyphs", "index", "mathjax"))
+_CODE = tuple(f"porism.systems.xyphoc.{name}" for name in ("typeset", "index", "mathjax"))
 
 
 def xy_phoc(

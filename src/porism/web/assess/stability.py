@@ -7,10 +7,10 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from porism.evaluate.comparison.stability import STABLE, Stability, stability
 from porism.evaluate.measures.measure import parse
+from porism.evaluate.reliability import STABLE, Stability, stability
 from porism.evaluate.reports.svg import lines
-from porism.evaluate.runs.name import parse_name
+from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import read_run
 from porism.lab.judging.order import journal_judgments
 from porism.records import Judgment

@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 from markupsafe import Markup, escape
 
 from porism.caching import cached_text
-from porism.formula.mathml.highlight import highlight
+from porism.formula.mathml.presentation import highlight
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.readable import readable_latex

@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeVar
 from starlette.requests import Request
 
 from porism.corpus.sources.raw import FAULTS
-from porism.corpus.update.changes import Changes
-from porism.corpus.update.lines import LINE, checked_records, parse_line
+from porism.corpus.update.changes import LINE, Changes, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
 from porism.store.changes.change_log import LogFullError, LogWriteError

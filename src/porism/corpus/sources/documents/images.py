@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from porism.corpus.sources.raw import Dropped, RawImage
 from porism.files import read_regular
 from porism.limits import limit
-from porism.text.entities import unescape
+from porism.text.markup import unescape
 
 LARGEST_IMAGE = 5_000_000
 MOST_BYTES = 1_000_000_000  # of all pictures of one folder

@@ -10,12 +10,10 @@ import signal
 from collections.abc import Callable
 
 from porism.corpus.sources.documents.latex import read_latex
-from porism.corpus.sources.documents.markdown import read_markdown
-from porism.corpus.sources.documents.notebook import read_notebook
+from porism.corpus.sources.documents.markdown import read_markdown, read_notebook
 from porism.corpus.sources.documents.org import read_org
-from porism.corpus.sources.documents.page import read_page
+from porism.corpus.sources.documents.page import read_page, read_rst
 from porism.corpus.sources.documents.plain import read_text
-from porism.corpus.sources.documents.restructured import read_rst
 from porism.corpus.sources.documents.section import Document, Section
 from porism.limited_process import Ended, LimitedProcess, answer_questions
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from porism.corpus.sources.documents.plain import BLANK, paragraph_html
 from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
-from porism.text.entities import unescape
 from porism.text.find import Extracted, find_formulas
+from porism.text.markup import unescape
 from porism.text.sanitize import clean, without_placeholders
 
 if TYPE_CHECKING:

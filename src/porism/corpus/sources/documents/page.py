@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
+from porism.limits import limit
 from porism.text.delimiters import math_span, replace_mathml
-from porism.text.elements import Element, elements, replace_elements
-from porism.text.entities import decode_entities, unescape
 from porism.text.find import Extracted, find_formulas
+from porism.text.markup import Element, decode_entities, elements, replace_elements, unescape
 from porism.text.sanitize import TAG, clean, without_placeholders
 
 # Attributes are bounded, so that a tag full of them takes no time that grows with its square.
@@ -66,3 +66,12 @@ def _sections(text: str, found: Extracted) -> Iterator[Section]:
         yield Section(title, with_spans(clean(text[last : heading.start()]).strip(), found))
         title, last = with_spans(heading[1].strip(), found), heading.end()
     yield Section(title, with_spans(clean(text[last:]).strip(), found))
+
+
+def read_rst(text: str) -> Document:
+    """Split a text in reStructuredText into sections at headings of the first three levels. Raise ValueError if it is too long."""
+    from porism.corpus.sources.documents.rst_html import rst_to_html  # docutils takes long to import
+
+    if len(text) > limit("rst_characters"):
+        raise ValueError(f"more than {limit('rst_characters'):,} characters of reStructuredText")
+    return read_page(rst_to_html(text))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.model_texts import FIELDS, FORMAT, OPTION, EncodedField
+from porism.analysis.pieces import FIELDS, FORMAT, OPTION, EncodedField
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import BiEncoder, Role, encode_query

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.model_texts import EncodedField
+from porism.analysis.pieces import EncodedField
 from porism.store.embedded.encoded.nearest import Nearest, open_nearest, search_rows
 from porism.store.embedded.encoded.record import IndexEncoder
 from porism.store.embedded.storage.columns import read_array

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.analysers import BRACKETS, FORMULA_ANALYSERS, LayoutTuples, SubExpressions
 from porism.analysis.features import LEVEL_BYTES, LEVEL_PREFIX, OperatorTable
+from porism.analysis.terms import BRACKETS, FORMULA_ANALYSERS, LayoutTuples, SubExpressions
 from porism.store.embedded.formulas.packed_layouts import LayoutTable
 from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal
 from porism.store.embedded.terms.dictionary import Hashes, hash_terms, local_codes

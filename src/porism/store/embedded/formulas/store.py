@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,15 +13,66 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FORMULA_FAMILIES
+from porism.integrity import DamageError
 from porism.store.embedded.formulas.codes import FORMS, ExpressionParts
-from porism.store.embedded.formulas.layout import KEY_TYPES, KIND, STATISTICS, TYPES
-from porism.store.embedded.formulas.trees import expand_trees
 from porism.store.embedded.manifest import Manifest, read_manifest
 from porism.store.embedded.storage.columns import read_columns
 from porism.store.embedded.storage.key_counts import CountedKeys
 from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex
 from porism.store.embedded.terms.scoring import NO_UNITS, UnitMap
 from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
+
+LEVEL, WINDOW, MEMORY = 6, -12, 4  # trees are small; preparing a larger window takes longer than compressing
+RAW = -15  # without header and checksum: the manifest has the digest of the file
+LARGEST = 1 << 26  # bytes of the packed trees of one formula; damaged data could expand to any size
+# The labels of most nodes, the most frequent last, as zlib recommends. A change here changes the format of the index.
+FREQUENT = (
+    "O!leq O!lt F!sin F!cos F!log F!abs M!||1x1 M!{}1x1 M![]1x1 O!int \u222b O!sum \u2211 O!in \u2208 \u2264 < O!to \u2192 C!infinity "
+    "V!\u221e C!\u03c0 V!\u03c0 V!\u03b1 O!divide-slash / C!\u2026 W! . V!I V!T V!C V!F V!R V!j V!P V!u V!S V!N V!B V!z V!q V!g V!c "
+    "V!X N!5 V!r V!e O!root V!t V!d V!m N!4 V!s V!A V!y V!p V!f V!b M!()1x2 , V!i O!apply V!k N!3 U!plus N!0 O!minus \u2212 O!SUB + "
+    "V!a U!eq O!SUP = M!()1x1 U!times O!divide V!x V!n N!2 N!1"
+)
+DICTIONARY = FREQUENT.replace(" ", "\0").encode()
+
+
+def compress_trees(packed: bytes) -> bytes:
+    """Return packed trees in compressed form."""
+    writer = zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW, MEMORY, zdict=DICTIONARY)
+    return writer.compress(packed) + writer.flush()
+
+
+def expand_trees(data: bytes) -> bytes:
+    """Return the packed trees of their compressed form."""
+    try:
+        return zlib.decompressobj(RAW, zdict=DICTIONARY).decompress(data, LARGEST)
+    except zlib.error as error:
+        fix = "find the damaged file: porism verify INDEX"
+        raise DamageError(f"the stored trees of a formula are damaged: {error}", fix=fix) from None
+
+
+KIND = "formulas"
+STATISTICS = "statistics.json"
+KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
+# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of the same prefix.
+TYPES = {
+    "visual": "<i8",
+    "expression": "<i8",
+    "leaves": "<i2",
+    "latex_at": "<i8",
+    "latex": "u1",
+    "trees_at": "<i8",
+    "trees": "u1",
+    "layout_at": "<i8",
+    "layout_label": "<i4",
+    "layout_edge": "u1",
+    "operator_at": "<i8",
+    "operator_label": "<i4",
+    "path_at": "<i8",
+    "path_above": "u1",
+    "path_key": "<u4",
+    "path_label": "<i4",
+}
+
 
 # The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
 BASE_WEIGHT = 0.5

@@ -17,12 +17,11 @@ from porism.analysis.pieces import Pieces, split_thread
 from porism.corpus.content import Content
 from porism.corpus.content import VisualUse as KindOfUse
 from porism.corpus.post import Post, Thread
-from porism.store.embedded.concepts.occurrences import ConceptBlock, ConceptCollector
+from porism.store.embedded.concept_learning import ConceptBlock, ConceptCollector
 from porism.store.embedded.formulas.codes import FormulaCodes
-from porism.store.embedded.posts.layout import POST_TYPES
 from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
-from porism.store.embedded.terms.blocks import LocalRows
-from porism.store.embedded.worker import open_in_worker
+from porism.store.embedded.posts.store import POST_TYPES
+from porism.store.embedded.workers import LocalRows, open_in_worker
 
 Ints = npt.NDArray[np.int64]
 

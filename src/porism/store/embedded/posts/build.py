@@ -17,15 +17,15 @@ from porism.analysis.schema import FAMILIES, FIELDS
 from porism.corpus.store.collection import Collection
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress
-from porism.store.embedded.concepts.occurrences import ConceptWriter
+from porism.store.embedded.concept_learning import ConceptWriter
 from porism.store.embedded.posts.block import Task, ThreadBlock, make_threads
-from porism.store.embedded.posts.layout import POST_TYPES, thread_of_posts
+from porism.store.embedded.posts.store import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array, smallest
 from porism.store.embedded.storage.records import RecordsWriter
 from porism.store.embedded.storage.rows import Rows, RowsWriter
 from porism.store.embedded.terms.dictionary import DictionaryWriter
 from porism.store.embedded.terms.embedded import write_frequencies
-from porism.store.embedded.terms.inversion import write_postings
+from porism.store.embedded.terms.postings import write_postings
 
 Ints = npt.NDArray[np.int64]
 CHUNK = 64  # threads that a worker reads in one task

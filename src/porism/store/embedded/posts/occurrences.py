@@ -15,8 +15,8 @@ from porism.corpus.content import Content
 from porism.corpus.post import Thread
 from porism.store.embedded.formulas.codes import MISSING, ExtraFormulas, FormulaCodes, encode_expressions
 from porism.store.embedded.storage.rows import fold_rows
-from porism.store.embedded.terms.blocks import LocalRows, Vocabulary
 from porism.store.embedded.terms.dictionary import Hashes, local_codes
+from porism.store.embedded.workers import LocalRows, Vocabulary
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]

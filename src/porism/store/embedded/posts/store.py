@@ -13,13 +13,21 @@ import numpy.typing as npt
 
 from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.caching import cached_method
-from porism.store.embedded.posts.layout import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.storage.records import RecordsReader
 from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
 from porism.store.embedded.terms.scoring import UnitMap
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Vectors
 from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads
+
+# Attributes of posts, one column each.
+POST_TYPES = {"id": "<i8", "year": "<i2", "votes": "<i4", "accepted": "u1"}
+
+
+def thread_of_posts(first: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Return the row of the thread of every post from where the posts of each thread start."""
+    return np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
+
 
 Ints = npt.NDArray[np.int64]
 FILTERS_KEPT = 16

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.model_texts import OPTION
+from porism.analysis.pieces import OPTION
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.merge import merge_parts, write_generation
 from porism.locks import only_writer
@@ -28,7 +28,6 @@ from porism.store.embedded.encoded.adding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
 from porism.store.embedded.segments.opening import Segment, open_segment
-from porism.store.embedded.segments.segment_build import write_later_segment
 from porism.store.embedded.segments.writer import (
     COLLECTION,
     FOLDER,
@@ -37,6 +36,7 @@ from porism.store.embedded.segments.writer import (
     delete_from,
     new_folder,
     open_collection_of,
+    write_later_segment,
 )
 
 Ints = npt.NDArray[np.int64]

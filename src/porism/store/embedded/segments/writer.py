@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+import numpy.typing as npt
 
 from porism.corpus.sources.raw import Dropped, Source
 from porism.corpus.store.collection import Collection, part_folders
@@ -26,9 +27,11 @@ from porism.corpus.update.sources import compare_source
 from porism.files import sync_folder
 from porism.integrity import FileChecksum, describe_file
 from porism.locks import only_writer
+from porism.progress import Silent
 from porism.store.embedded.build import collection_counts
 from porism.store.embedded.encoded.adding import encode_new_segment
-from porism.store.embedded.formulas.build import FormulaPart
+from porism.store.embedded.formulas.build import FormulaPart, build_formula_index
+from porism.store.embedded.formulas.codes import FORMS
 from porism.store.embedded.manifest import (
     SEARCH,
     Manifest,
@@ -37,16 +40,52 @@ from porism.store.embedded.manifest import (
     read_manifest,
     save_manifest,
 )
-from porism.store.embedded.segments.deletions import (
+from porism.store.embedded.posts.build import write_posts
+from porism.store.embedded.posts.store import EmbeddedPosts
+from porism.store.embedded.segments.opening import (
     Deletions,
+    Segment,
     delete_formulas,
     delete_threads,
     no_deletions,
+    open_segment,
     save_deletions,
 )
-from porism.store.embedded.segments.opening import Segment, open_segment
-from porism.store.embedded.segments.segment_build import write_later_segment
+from porism.store.embedded.terms.dictionary import Dictionary
+from porism.store.embedded.vectors import project_vectors
 from porism.store.protocols import LogPosition
+
+Ints = npt.NDArray[np.int64]
+
+
+def write_later_segment(
+    directory: Path,
+    collection: Collection,
+    questions: Sequence[int],
+    part: FormulaPart,
+    links: bool,
+    first: EmbeddedPosts,
+) -> None:
+    """Write the segment of these threads and formulas of a collection. Their vectors are projected on the basis of the first segment."""
+    temporary = directory / "passing"
+    build_formula_index(collection, directory / "formulas", codes=temporary / "codes", part=part)
+    posts = directory / "posts"
+    write_posts(
+        collection,
+        posts,
+        links=links,
+        progress=Silent(),
+        codes=temporary / "codes",
+        forms=directory / "formulas" / FORMS,
+        rows=temporary / "rows",
+        occurrences=None,
+        questions=np.array(sorted(questions), np.int64),
+    )
+    for family, vectors in first.vectors.items():
+        codes = first.terms.dictionary(family).find_hashes(Dictionary(posts / family).by_id())
+        project_vectors(posts, family, temporary / "rows", vectors, codes)
+    shutil.rmtree(temporary)
+
 
 FOLDER = "segments"
 GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them

@@ -4,7 +4,7 @@ A record starts with two integers for each family: the size of its section in by
 has for each post the number of its groups, then the groups. The entries of a group have one field and codes of one width, and either a count
 of 1 each or counts of their own. A group is: entries << 6 | field << 2 | wide << 1 | counted; the counts, a byte each; and the codes, 2 bytes
 each, or 4 if they are wide. Codes are given in the order of first appearance, so that frequent terms are not wide. That takes about 2.3 bytes
-an entry instead of the 5 of arrays, and is decoded without branches. Integers are those of `porism.store.embedded.storage.integers`. Compiled.
+an entry instead of the 5 of arrays, and is decoded without branches. Integers are those of `porism.store.embedded.storage.rows`. Compiled.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.integrity import DamageError
 from porism.store.embedded.storage.columns import ArrayWriter, OpenFiles, map_file, read_array
-from porism.store.embedded.storage.integers import get, put
-from porism.store.embedded.storage.rows import FIELD_BITS, FIELD_SHIFT, MOST_COUNT, RowBlock
+from porism.store.embedded.storage.rows import FIELD_BITS, FIELD_SHIFT, MOST_COUNT, RowBlock, get, put
 from porism.store.records import TermRows
 
 FILE, STARTS = "threads.rows", "threads.row_start.npy"

@@ -155,3 +155,28 @@ class Rows:
 def mapped_bytes(path: Path) -> npt.NDArray[np.uint8]:
     """Map a file into memory."""
     return map_file(path, np.uint8)
+
+
+@compiled
+def put(value: Any, out: Any, at: int) -> int:
+    """Write one integer; return the position after it."""
+    while value > 127:
+        out[at] = (value & 127) | 128
+        value >>= 7
+        at += 1
+    out[at] = value
+    return at + 1
+
+
+@compiled
+def get(data: Any, at: Any) -> Any:
+    """Read one integer; return it and the position after it."""
+    value = np.int64(0)
+    shift = 0
+    while True:
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7

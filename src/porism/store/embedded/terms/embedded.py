@@ -14,7 +14,7 @@ from porism.caching import cached_method
 from porism.deadline import check
 from porism.store.embedded.storage.columns import read_array, smallest
 from porism.store.embedded.terms.dictionary import Dictionary, Hashes, hash_terms
-from porism.store.embedded.terms.inversion import PostingLists, document_frequencies
+from porism.store.embedded.terms.postings import PostingLists, document_frequencies
 from porism.store.embedded.terms.scoring import UnitMap, add_bm25_documents, add_bm25_lists, best, unit_counts
 from porism.store.records import UNKNOWN, Filter, Hits, Term, TermStatistics
 from porism.store.weighting import (

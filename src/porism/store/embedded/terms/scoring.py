@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.store.embedded.storage.integers import get
-from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.store.embedded.terms.encoding import DISTANCE_SHIFT, FIELD_MASK, decode
+from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, get
+from porism.store.embedded.terms.postings import DISTANCE_SHIFT, FIELD_MASK, decode
 from porism.store.weighting import saturate, saturation
 
 Ints = npt.NDArray[np.int64]

@@ -1,1 +1,0 @@
-"""Comparison of runs: significance tests, correlations, coverage by the judgments, subsets of topics."""

@@ -1,0 +1,246 @@
+"""How far the judgments can be trusted: how much of the runs they cover, and how stable the order of systems is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from porism.errors import PorismError
+from porism.evaluate.measures.measure import Measure
+from porism.evaluate.measures.score import Average, score
+from porism.evaluate.qrels import Qrels, judged_only
+from porism.evaluate.runs.run import Run
+from porism.records import Judgment
+
+DEPTHS = (5, 10, 20, 50, 100, 1000)
+
+
+def judged_rates(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> dict[int, float]:
+    """Return the share of judged hits down to each depth, over the topics of both run and qrels."""
+    grades = judged_only(qrels)
+    topics = [topic for topic in grades if topic in run.rankings]
+    if not topics:
+        raise PorismError(
+            f"run {run.name} and the qrels have no common topic", fix="give the qrels of the run's topics"
+        )
+    deepest = max(depths)
+    judged = [[item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items] for topic in topics]
+    rates: dict[int, float] = {}
+    for depth in depths:
+        flags = [flag for row in judged for flag in row[:depth]]
+        rates[depth] = sum(flags) / len(flags)
+    return rates
+
+
+def relevant_found(run: Run, qrels: Qrels, level: int = 2) -> float:
+    """Return the share of all relevant items that the run returned, at any rank."""
+    relevant = {
+        (topic, item)
+        for topic, grades in judged_only(qrels).items()
+        for item, grade in grades.items()
+        if grade >= level
+    }
+    if not relevant:
+        raise PorismError("the qrels have no relevant item", fix=f"give judgments with grade {level} or more")
+    return sum(item in set(run.rankings[topic].items) for topic, item in relevant if topic in run.rankings) / len(
+        relevant
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A run scored with all judgments, and without those that only its team contributed."""
+
+    team: str
+    run: str
+    measure: Measure
+    full: float
+    reduced: float | None
+    removed: int
+
+    @property
+    def change(self) -> float | None:
+        """The difference: negative if the run loses."""
+        return None if self.reduced is None else self.reduced - self.full
+
+
+def _contributors(runs: Mapping[str, Sequence[Run]], depth: int) -> dict[tuple[str, str], set[str]]:
+    """Return, for each (topic, item), the teams that have the item among the first `depth` hits of a run."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for team, mine in runs.items():
+        for run in mine:
+            for topic, ranking in run.rankings.items():
+                for item in ranking.in_score_order(depth).items:
+                    found.setdefault((topic, item), set()).add(team)
+    return found
+
+
+def leave_team_out(
+    qrels: Qrels, runs: Mapping[str, Sequence[Run]], measure: Measure, depth: int = 1000, average: Average = "complete"
+) -> list[LeftOut]:
+    """Score each team's runs without the judged items that only this team contributed (to `depth`). Zobel, SIGIR 1998.
+
+    A large loss means that the pool is unfair to new systems. Topics without remaining judgments are removed; a run
+    without judged hits has no reduced value.
+    """
+    by = _contributors(runs, depth)
+    grades = judged_only(qrels)
+    rows: list[LeftOut] = []
+    for team, mine in runs.items():
+        kept = {
+            topic: {item: grade for item, grade in row.items() if by.get((topic, item)) != {team}}
+            for topic, row in grades.items()
+        }
+        reduced = {topic: row for topic, row in kept.items() if row}
+        removed = sum(map(len, grades.values())) - sum(map(len, reduced.values()))
+        for run in mine:
+            full = score(grades, run, [measure], average).mean(measure)
+            rows.append(LeftOut(team, run.name, measure, full, _mean_or_none(reduced, run, measure, average), removed))
+    return rows
+
+
+def _mean_or_none(qrels: Qrels, run: Run, measure: Measure, average: Average) -> float | None:
+    """Return the mean, or None if the remaining judgments do not allow one."""
+    try:
+        return score(qrels, run, [measure], average).mean(measure)
+    except PorismError:
+        return None
+
+
+POINTS = 20
+DRAWS = 500
+SEED = 2022
+STABLE = 0.9  # Voorhees (2000) calls two orders of systems equivalent from here on
+STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
+LEVEL = 0.02  # a curve that rose by less than this over its last third has levelled off
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityPoint:
+    """The order of the runs after a number of judgments, on the topics that have a relevant item until then.
+
+    `tau` is the mean over the draws and `low` the value that 95 % of them exceed. `final` compares the order with the one on all judgments.
+    All are None while fewer than two topics or runs can be scored.
+    """
+
+    judgments: int
+    topics: int
+    tau: float | None
+    low: float | None
+    final: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """The curve, and the number of judgments from which on it was stable (None: not yet)."""
+
+    points: tuple[StabilityPoint, ...]
+    stable_from: int | None
+
+    @property
+    def hint(self) -> str:
+        """What the curve suggests to an organiser, in one sentence."""
+        made = self.points[-1].judgments
+        if self.stable_from is None and self._has_levelled_off():
+            return (
+                f"The order of the systems is not stable after {made:,} judgments, and more judgments of these topics no longer help (mean tau "
+                f"{self.points[-1].tau:.2f}): some systems are too similar. Judge more topics."
+            )
+        if self.stable_from is None:
+            return f"The order of the systems is not stable after {made:,} judgments: go on judging."
+        return (
+            f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments (mean tau at least {STABLE}): "
+            "more judgments of these topics are unlikely to change it."
+        )
+
+    def _has_levelled_off(self) -> bool:
+        taus = [point.tau for point in self.points if point.tau is not None]
+        third = len(taus) // 3
+        if third < STEADY_POINTS:
+            return False
+        return fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVEL
+
+
+def stability(
+    judgments: Sequence[Judgment],
+    runs: Sequence[Run],
+    measure: Measure,
+    *,
+    points: int = POINTS,
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> Stability:
+    """Return the curve over judgments, which are in the order in which they were made."""
+    if len(runs) < 2:
+        raise PorismError("the order of systems needs at least two runs", fix="name more runs")
+    if not judgments:
+        raise PorismError("there is no judgment yet", fix="judge some items first")
+    counts = sorted({max(1, round(len(judgments) * step / points)) for step in range(1, points + 1)})
+    tables = [_scores(judgments[:count], runs, measure) for count in counts]
+    last = None if tables[-1] is None else tables[-1].mean(axis=1)
+    generator = np.random.default_rng(seed)
+    found = []
+    for count, table in zip(counts, tables, strict=True):
+        if table is None or last is None:
+            found.append(StabilityPoint(count, 0 if table is None else table.shape[1], None, None, None))
+            continue
+        taus = _bootstrap(table, draws, generator)
+        final = _taus(table.mean(axis=1)[None], last)[0]
+        found.append(
+            StabilityPoint(count, table.shape[1], float(taus.mean()), float(np.quantile(taus, 0.05)), float(final))
+        )
+    return Stability(tuple(found), _stable_from(found))
+
+
+def _scores(judgments: Iterable[Judgment], runs: Sequence[Run], measure: Measure) -> NDArray[np.float64] | None:
+    """Return the values of the runs (rows) by topic (columns) with a relevant item; None if there are fewer than two topics."""
+    grades: Qrels = {}
+    for judgment in judgments:
+        grades.setdefault(judgment.topic, {})[judgment.item] = judgment.grade
+    grades = judged_only(grades)
+    least = 1 if measure.family.graded else measure.rel
+    kept = {topic: row for topic, row in grades.items() if max(row.values()) >= least}
+    if len(kept) < 2:
+        return None
+    topics = sorted(kept)
+    return np.array([_row(kept, run, measure, topics) for run in runs])
+
+
+def _row(grades: Qrels, run: Run, measure: Measure, topics: Sequence[str]) -> list[float]:
+    judged = any(
+        not grades[topic].keys().isdisjoint(run.rankings[topic].items) for topic in grades if topic in run.rankings
+    )
+    if not judged:  # early on, no hit of a run may be judged: it scores 0
+        return [0.0] * len(topics)
+    values = score(grades, run, [measure]).values[measure]
+    return [values[topic] for topic in topics]
+
+
+def _bootstrap(table: NDArray[np.float64], draws: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return tau between the order on all topics and that on each draw of topics."""
+    topics = table.shape[1]
+    drawn = generator.integers(0, topics, (draws, topics))
+    return _taus(table[:, drawn].mean(axis=2).T, table.mean(axis=1))
+
+
+def _taus(means: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Kendall's tau-b of each row of means with the reference; 0 where all means of a row are equal."""
+    first, second = np.triu_indices(len(reference), 1)
+    signs = np.sign(means[:, first] - means[:, second])
+    known = np.sign(reference[first] - reference[second])
+    pairs = np.sqrt((signs**2).sum(axis=1) * (known**2).sum())
+    taus = np.zeros(len(means))
+    np.divide(signs @ known, pairs, out=taus, where=pairs > 0)
+    return taus
+
+
+def _stable_from(points: Sequence[StabilityPoint]) -> int | None:
+    """Return the number of judgments from which on every point is stable, if there are enough such points."""
+    steady: list[StabilityPoint] = []
+    for point in points:
+        steady = [*steady, point] if point.tau is not None and point.tau >= STABLE else []
+    return steady[0].judgments if len(steady) >= STEADY_POINTS else None

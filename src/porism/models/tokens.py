@@ -1,0 +1,115 @@
+"""Models that keep what each token of a text gives: vectors for late interaction, weights of words (SPLADE), vectors in context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.models.directory import ModelDirectory, ModelRecord
+from porism.models.encoder import Role
+from porism.models.libraries import library
+from porism.models.loading import (
+    CHUNK_BATCHES,
+    SAFE,
+    check_weights,
+    chunks,
+    computing,
+    count_longer,
+    finite,
+    limited,
+    loaded,
+)
+
+Vectors = npt.NDArray[np.float32]
+BATCH = 32
+
+
+class LateInteraction:
+    """A late-interaction model (ColBERT, PyLate, sentence-transformers), or the token vectors of a bi-encoder used as one.
+
+    Vectors have length 1. Texts that are longer than `length` tokens are cut at the end; `cut` counts them.
+    """
+
+    def __init__(self, directory: ModelDirectory, length: int | None = None) -> None:
+        """`length` is the number of tokens that are read of a document."""
+        self.directory = directory.require("late interaction", "bi-encoder")
+        self.cut = 0
+        self._own = directory.kind == "late interaction"
+        library_class = "MultiVectorEncoder" if self._own else "SentenceTransformer"
+        maker = getattr(library("sentence_transformers"), library_class)
+        self._model: Any = loaded(directory, lambda: maker(str(directory.path), device="cpu", **SAFE))
+        check_weights(directory, self._model, pooler=False)
+        self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
+
+    @classmethod
+    def open(cls, name_or_path: str | Path, length: int | None = None) -> LateInteraction:
+        """Load the late-interaction model of a directory."""
+        return cls(ModelDirectory.open(name_or_path), length)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        batch_size: int = BATCH,
+        progress: Callable[[int], None] | None = None,
+        role: Role = "document",
+    ) -> list[Vectors]:
+        """Return the normalised token vectors of each text: arrays of (tokens, dimensions)."""
+        vectors: list[Vectors] = []
+        for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress):
+            self.cut += count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
+            with computing(self.directory):
+                vectors += [finite(self.directory, one) for one in self._encode(chunk, batch_size, role)]
+        return vectors
+
+    def _encode(self, texts: list[str], batch_size: int, role: Role) -> list[Vectors]:
+        encode = self._model.encode_query if role == "query" else self._model.encode_document
+        if self._own:
+            found = encode(texts, batch_size=batch_size, show_progress_bar=False)
+        else:
+            found = encode(
+                texts,
+                batch_size=batch_size,
+                output_value="token_embeddings",
+                convert_to_numpy=False,
+                show_progress_bar=False,
+            )
+        return [_normalised(np.asarray(one, np.float32)) for one in found]
+
+    def maxsim(self, query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
+        """Return the sum over the query's tokens of the largest similarity to a token of the document, for each document."""
+        return maxsim(query, documents)
+
+    @cached_property
+    def record(self) -> ModelRecord:
+        """What runs and indexes record of the model."""
+        length = int(self._model.max_seq_length)
+        dimensions = int(self._model.get_embedding_dimension())
+        prompts = {role: self._model.prompts.get(role) or "" for role in ("query", "document")}
+        return ModelRecord(
+            self.directory.name, "late interaction", self.directory.digest,
+            "token vectors" if self._own else "token vectors of a bi-encoder", length, dimensions,
+            f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1", "torch",
+        )  # fmt: skip
+
+
+def maxsim(query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
+    """Return MaxSim of a query with each document; a document without tokens has 0."""
+    if not documents:
+        return np.zeros(0, np.float32)
+    lengths = np.array([len(one) for one in documents])
+    scores = np.zeros(len(documents), np.float32)
+    filled = np.flatnonzero(lengths)
+    if len(filled):
+        similarities = query @ np.concatenate([documents[at] for at in filled.tolist()]).T
+        starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
+        scores[filled] = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0)
+    return scores
+
+
+def _normalised(vectors: Vectors) -> Vectors:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), np.float32)

@@ -1,1 +1,0 @@
-"""Train small models on a processor: bi-encoders by contrast with other texts, cross-encoders on pairs. The result is a model directory."""

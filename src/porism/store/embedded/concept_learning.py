@@ -1,0 +1,302 @@
+"""Learn concepts: find names and formulas that occur in the same posts far more often than by chance, from their occurrences in posts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.analysis.learned import Concept, log_likelihood_ratio, names_of
+from porism.analysis.pieces import Piece, Pieces, make_piece, tag_text
+from porism.analysis.terms import form_term
+from porism.corpus.post import Thread
+from porism.hashing import hash64
+from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.learned_files import write_concepts
+from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
+from porism.store.embedded.storage.key_counts import CountedKeys, KeyCounter
+from porism.text.segment import Segment
+
+TYPES = {"key": "<u8", "post": "<u4"}
+TEXTS = "texts.tsv"
+MASK = (1 << 64) - 1
+
+Keys = npt.NDArray[np.uint64]
+Posts = npt.NDArray[np.uint32]
+
+
+class KeyText(NamedTuple):
+    """A key and its text where it occurs first."""
+
+    key: int
+    text: str
+
+
+class KeyOccurrences(NamedTuple):
+    """Keys and the posts they occur in, in the order of posts, and the text of each distinct key."""
+
+    keys: Keys
+    posts: Posts
+    texts: list[KeyText]
+
+
+class ConceptBlock(NamedTuple):
+    """The names and the forms of formulas in a block of posts, which are numbered from 0."""
+
+    posts: int
+    names: KeyOccurrences
+    forms: KeyOccurrences
+
+
+class ConceptCollector:
+    """Collect names and formulas of the posts of threads. The names in a question's title and tags count for its answers too."""
+
+    def __init__(self) -> None:
+        self._posts = 0
+        self._names: list[tuple[int, int]] = []  # key, post
+        self._keys: dict[str, int] = {}  # of each name
+        self._texts: dict[int, str] = {}  # of each key of a name: stems, tab, words
+        self._latex: dict[int, str] = {}  # of each expression
+        self._formulas: list[tuple[int, int]] = []  # expression, post
+
+    def add(self, thread: Thread, pieces: Pieces) -> None:
+        """Collect from the posts of a thread."""
+        shared = dict(names_of(pieces.title.words, pieces.title.stems))
+        for tag in thread.question.tags:
+            if "-" in tag:
+                words = make_piece(tag_text((tag,)), [])
+                shared[" ".join(words.stems)] = words.text
+        self._add_post(shared, pieces.body, [*pieces.title.formulas, *pieces.body.formulas])
+        for answer in pieces.answers:
+            self._add_post(shared, answer, answer.formulas)
+
+    def _add_post(self, shared: dict[str, str], body: Piece, formulas: list[Segment]) -> None:
+        for name, text in (shared | dict(names_of(body.words, body.stems))).items():
+            key = self._keys.get(name)
+            if key is None:
+                key = self._keys[name] = hash64(name) & MASK
+                self._texts.setdefault(key, f"{name}\t{text}")
+            self._names.append((key, self._posts))
+        for expression, latex in {formula.expression_id: formula.text for formula in formulas}.items():
+            self._latex.setdefault(expression, latex)
+            self._formulas.append((expression, self._posts))
+        self._posts += 1
+
+    def block(self, codes: FormulaCodes) -> ConceptBlock:
+        """Return what was collected."""
+        keys = np.array([key for key, _ in self._names], np.uint64)
+        posts = np.array([post for _, post in self._names], np.uint32)
+        texts = [KeyText(key, text) for key, text in self._texts.items()]
+        return ConceptBlock(self._posts, KeyOccurrences(keys, posts, texts), self._form_occurrences(codes))
+
+    def _form_occurrences(self, codes: FormulaCodes) -> KeyOccurrences:
+        expressions, post = np.array(self._formulas, np.int64).reshape(-1, 2).T
+        keys, posts = codes.forms(expressions), post.astype(np.uint32)
+        large = keys > 0  # small formulas occur everywhere
+        expressions, keys, posts = expressions[large], keys[large], posts[large]
+        # Keep the first occurrence of a form in each post.
+        order = np.lexsort((keys, posts))
+        same = (keys[order][1:] == keys[order][:-1]) & (posts[order][1:] == posts[order][:-1])
+        first = np.sort(order[np.concatenate(([True], ~same))]) if len(order) else order
+        expressions, keys, posts = expressions[first], keys[first], posts[first]
+        latex: dict[int, str] = {}
+        for key, expression in zip(keys.tolist(), expressions.tolist(), strict=True):
+            if key not in latex:
+                latex[key] = " ".join(self._latex[expression].split())
+        return KeyOccurrences(keys, posts, [KeyText(key, text) for key, text in latex.items()])
+
+
+class KeyOccurrencesWriter(OpenFiles):
+    """Append occurrences to a directory. Use it in a `with` statement."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._columns = self._stack.enter_context(ColumnWriter(directory, TYPES))
+        self._texts: IO[str] = self._stack.enter_context(
+            (directory / TEXTS).open("w", encoding="utf-8", errors="surrogatepass", newline="")
+        )
+
+    def add(self, block: KeyOccurrences, first_post: int) -> None:
+        """Append a block whose posts are numbered from `first_post`."""
+        self._columns.append("key", block.keys)
+        self._columns.append("post", block.posts + np.uint32(first_post))
+        self._texts.writelines(f"{key}\t{text}\n" for key, text in block.texts)
+
+
+class KeyOccurrencesReader:
+    """Occurrences that a `KeyOccurrencesWriter` wrote, mapped into memory."""
+
+    def __init__(self, directory: Path) -> None:
+        columns = read_columns(directory, TYPES)
+        self.keys: Keys = columns["key"]
+        self.posts: Posts = columns["post"]
+        self._directory = directory
+
+    def texts(self, keys: set[int]) -> dict[int, str]:
+        """Return the first text of each of these keys."""
+        found: dict[int, str] = {}
+        with (self._directory / TEXTS).open(encoding="utf-8", errors="surrogatepass", newline="\n") as lines:
+            for line in lines:
+                key, _, text = line.rstrip("\n").partition("\t")
+                if int(key) in keys:
+                    found.setdefault(int(key), text)
+        return found
+
+
+class ConceptWriter(OpenFiles):
+    """Write the names and forms of all posts, block by block. Use it in a `with` statement."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self.posts = 0
+        self._names = self._stack.enter_context(KeyOccurrencesWriter(directory / "names"))
+        self._forms = self._stack.enter_context(KeyOccurrencesWriter(directory / "forms"))
+
+    def add(self, block: ConceptBlock) -> None:
+        """Append the next posts."""
+        self._names.add(block.names, self.posts)
+        self._forms.add(block.forms, self.posts)
+        self.posts += block.posts
+
+
+MIN_POSTS = 2  # posts in which a name, a formula, and both together must occur
+MIN_STRENGTH = 10.83  # of the log-likelihood ratio: chance exceeds this once in a thousand cases
+MOST_PARTNERS = 8  # formulas of a name, and names of a formula
+MAX_SHARE = 0.05  # of all posts; a name or formula in more of them is too common to say anything
+BATCH = 200_000  # occurrences that are read together
+PAIRS_IN_MEMORY = 5_000_000  # pairs of a name and a formula in one post that are counted in one pass
+
+Ints = npt.NDArray[np.int64]
+
+
+class _Association(NamedTuple):
+    """A name and a form, by their keys, the strength of their association, and the number of posts with both."""
+
+    strength: float
+    name: int
+    form: int
+    posts: int
+
+
+class _SelectedKeys:
+    """The keys that occur in enough posts, but not in too many, with their numbers of posts. The position of a key is its id."""
+
+    def __init__(self, occurrences: KeyOccurrencesReader, max_posts: int) -> None:
+        counter = KeyCounter("<u8")
+        for start in range(0, len(occurrences.keys), BATCH):
+            counter.count(occurrences.keys[start : start + BATCH])
+        keys, posts = counter.result()
+        selected = (posts >= MIN_POSTS) & (posts <= max_posts)
+        self.keys: Keys = keys[selected]
+        self.posts: Ints = posts[selected]
+
+    def find(self, keys: Keys) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Return the ids of keys, and which of the keys are selected; other ids mean nothing."""
+        if not len(self.keys):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+        ids = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return ids, self.keys[ids] == keys
+
+
+class _Side(NamedTuple):
+    """One side of the association: the occurrences of names, or of forms, and the selected keys among them."""
+
+    occurrences: KeyOccurrencesReader
+    selected: _SelectedKeys
+
+
+def learn(directory: Path, posts: int) -> list[Concept]:
+    """Return the concepts of a collection with this number of posts, sorted by name, from the occurrences in a directory."""
+    max_posts = max(MIN_POSTS + 1, int(posts * MAX_SHARE))
+    names, forms = (_read_side(directory / side, max_posts) for side in ("names", "forms"))
+    found = list(_associations(names, forms, posts))
+    texts = names.occurrences.texts({one.name for one in found})
+    kept = _strongest(found, texts)
+    latex = forms.occurrences.texts({one.form for one in kept})
+    concepts = []
+    for strength, key, form, both in kept:
+        name, _, display_name = texts[key].partition("\t")
+        concepts.append(Concept(name, display_name, form_term(form), latex[form], both, strength))
+    return sorted(concepts)
+
+
+def _read_side(directory: Path, max_posts: int) -> _Side:
+    occurrences = KeyOccurrencesReader(directory)
+    return _Side(occurrences, _SelectedKeys(occurrences, max_posts))
+
+
+def _associations(names: _Side, forms: _Side, posts: int) -> Iterator[_Association]:
+    """Yield the names and forms whose association is strong enough."""
+    for pairs in _frequent_pairs(names, forms):
+        for pair, both in zip(pairs.keys.tolist(), pairs.counts.tolist(), strict=True):
+            name, form = divmod(pair, len(forms.selected.keys))
+            strength = log_likelihood_ratio(
+                both, int(names.selected.posts[name]), int(forms.selected.posts[form]), posts
+            )
+            if strength >= MIN_STRENGTH:
+                yield _Association(strength, int(names.selected.keys[name]), int(forms.selected.keys[form]), both)
+
+
+def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
+    """Yield the pairs that occur in enough posts: name id x number of forms + form id, with the number of posts.
+
+    If memory does not suffice for all pairs, each pass counts those of one range of names.
+    """
+    width, size = len(forms.selected.keys), len(names.selected.keys)
+    total = sum(len(pairs) for pairs in _co_occurrences(names, forms, 0, size))
+    passes = 1 + total // PAIRS_IN_MEMORY
+    bounds = np.linspace(0, size, passes + 1).astype(np.int64).tolist()
+    for low, high in pairwise(bounds):
+        counter = KeyCounter("<u8")
+        for pairs in _co_occurrences(names, forms, low, high):
+            counter.count(pairs)
+        keys, posts = counter.result()
+        frequent = posts >= MIN_POSTS
+        if width:
+            yield CountedKeys(keys[frequent], posts[frequent])
+
+
+def _co_occurrences(names: _Side, forms: _Side, low: int, high: int) -> Iterator[Keys]:
+    """Yield a pair for each post and each name (with an id from `low` up to `high`) and form in it, a batch of posts at a time."""
+    name_posts, form_posts = names.occurrences.posts, forms.occurrences.posts
+    start = 0
+    while start < len(name_posts):
+        end = min(start + BATCH, len(name_posts))
+        end = int(np.searchsorted(name_posts, name_posts[end - 1], side="right"))  # complete the last post
+        name, kept = names.selected.find(names.occurrences.keys[start:end])
+        kept &= (name >= low) & (name < high)
+        name, post = name[kept], name_posts[start:end][kept]
+        first = np.searchsorted(form_posts, name_posts[start])
+        last = np.searchsorted(form_posts, name_posts[end - 1], side="right")
+        form, known = forms.selected.find(forms.occurrences.keys[first:last])
+        form, post_of_form = form[known], form_posts[first:last][known]
+        begin, stop = np.searchsorted(post_of_form, post), np.searchsorted(post_of_form, post, side="right")
+        sizes = stop - begin
+        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        partner = form[np.repeat(begin, sizes) + within]
+        yield (np.repeat(name, sizes) * len(forms.selected.keys) + partner).astype(np.uint64)
+        start = end
+
+
+def _strongest(found: list[_Association], texts: dict[int, str]) -> list[_Association]:
+    """Return the strongest associations, at most MOST_PARTNERS of each name and of each form."""
+    order = sorted(found, key=lambda one: (-one.strength, texts[one.name].partition("\t")[0], form_term(one.form)))
+    of_name: Counter[int] = Counter()
+    of_form: Counter[int] = Counter()
+    kept = []
+    for association in order:
+        if of_name[association.name] < MOST_PARTNERS and of_form[association.form] < MOST_PARTNERS:
+            of_name[association.name] += 1
+            of_form[association.form] += 1
+            kept.append(association)
+    return kept
+
+
+def learn_concepts(occurrences: Path, posts: int, directory: Path) -> None:
+    """Learn concepts and write them into the directory of the posts."""
+    write_concepts(learn(occurrences, posts), directory)

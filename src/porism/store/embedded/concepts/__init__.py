@@ -1,1 +1,0 @@
-"""Concepts are learned here, from the occurrences of names and formulas in posts."""

@@ -1,1 +1,0 @@
-"""JU_NITS: term vectors of formula tokens."""

@@ -1,0 +1,320 @@
+"""Answers of Task 3 extracted from posts: passages, sentence windows, prefixes and summaries."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.content import Content
+from porism.corpus.post import Post
+from porism.evaluate.task3.text_measures import tokenize
+from porism.models.encoder import BiEncoder
+from porism.records import Query, Topic
+from porism.search.display.sentences import whole_sentences
+from porism.search.engine import Engine
+from porism.search.generation.answer_text import MAX_LENGTH, as_text, fit, join
+from porism.search.query import ReadQuery
+from porism.search.retriever import Ranking
+from porism.systems.answerer import Answerer, WrittenAnswer
+from porism.systems.approach0.late import LateTexts
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.dense import open_bi_encoder
+from porism.systems.neural.named_models import ModelUse, chosen_model, named_models
+from porism.systems.topic_queries import topic_of
+from porism.text.read import read_official
+from porism.text.render import prose
+from porism.text.segment import Segment, Text
+
+
+def first_sentences(content: Content, ranking: Ranking, depth: int = 1) -> dict[int, list[list[Segment]]]:
+    """Return the sentences of the first posts of a ranking by their ids, the best post first."""
+    ids = ranking.top(depth).ids.tolist()
+    posts = content.posts_by_id(ids)
+    return {number: post_sentences(posts[number]) for number in ids}
+
+
+def post_sentences(post: Post) -> list[list[Segment]]:
+    """Return the body of a post as sentences with formulas; double quotes become single ones, as in the runs of approach0."""
+    return [
+        [piece if piece.is_formula else piece._replace(text=piece.text.replace('"', "'")) for piece in sentence]
+        for sentence in whole_sentences(post.body)
+    ]
+
+
+class TopicTexts(NamedTuple):
+    """Title and body of a topic, with LaTeX between dollar signs."""
+
+    title: str
+    body: str
+
+
+def topic_texts(topic: Topic) -> TopicTexts:
+    """Return a topic as text."""
+    return TopicTexts(*(as_text(prose(read_official(field))) for field in (topic.title, topic.question)))
+
+
+Scorer = Literal["maxsim", "bm25"]
+Passage = Sequence[Segment]
+K1, B = 1.2, 0.75
+TOKENS = 512  # that the model reads of a passage
+
+
+class PassageScorer(Protocol):
+    """Scores passages for a topic. Its models go into the record of a run."""
+
+    models: tuple[ModelUse, ...]
+
+    def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
+        """Return a score for each passage, higher is better."""
+
+
+class Bm25Scorer:
+    """BM25 of the words, numbers and LaTeX commands of a topic, with the passages as the documents. It needs no model."""
+
+    def __init__(self, original: str) -> None:
+        use = ModelUse("bm25", original, "BM25 of words and LaTeX commands", "", "substitute", "no model")
+        self.models: tuple[ModelUse, ...] = (use,)
+
+    def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
+        """Return the BM25 of each passage."""
+        counts = [Counter(tokenize(as_text(passage))) for passage in passages]
+        lengths = [count.total() for count in counts]
+        average = sum(lengths) / max(len(lengths), 1) or 1.0
+        df = Counter(token for count in counts for token in count)
+        terms = [token for token in dict.fromkeys(tokenize(" ".join(topic_texts(topic)))) if token in df]
+        idf = {token: math.log(1 + (len(counts) - df[token] + 0.5) / (df[token] + 0.5)) for token in terms}
+        return [
+            sum(idf[t] * c[t] * (K1 + 1) / (c[t] + K1 * (1 - B + B * length / average)) for t in terms if t in c)
+            for c, length in zip(counts, lengths, strict=True)
+        ]
+
+
+class MaxSimScorer:
+    """MaxSim of a late-interaction model, in the input format of approach0."""
+
+    def __init__(self, texts: LateTexts) -> None:
+        self.models: tuple[ModelUse, ...] = (texts.use,)
+        self._texts = texts
+
+    def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
+        """Return MaxSim of each passage; a topic without text prefers none."""
+        query = self._texts.form.topic(topic)
+        if not query:
+            return [0.0] * len(passages)
+        written = [self._texts.form.text(Text.of(passage)) for passage in passages]
+        found: list[float] = self._texts.maxsim(self._texts.query(query), written).tolist()
+        return found
+
+
+def make_scorer(kind: Scorer, model: str, context: SystemContext) -> PassageScorer:
+    """Return a scorer of passages; `model` is the late-interaction model of MaxSim."""
+    if kind == "bm25":
+        known = named_models().get(model)
+        return Bm25Scorer(known.original if known else model)
+    return MaxSimScorer(LateTexts(context, chosen_model(model, context.models), TOKENS, "somenum"))
+
+
+LONGEST = 1195  # characters, as in the authors' code
+SHORTEST_WINDOW, LONGEST_WINDOW = 5, 9  # sentences
+
+
+class Window(NamedTuple):
+    """Consecutive sentences of a post, as pieces and as text."""
+
+    post_id: int
+    pieces: list[Segment]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindowShape:
+    """Which windows a post has: at every start, or from its beginning only."""
+
+    start: Literal["everywhere", "beginning"] = "everywhere"
+    shortest: int = SHORTEST_WINDOW
+    longest: int = LONGEST_WINDOW
+
+    def windows(self, count: int) -> Iterator[range]:
+        """Yield the windows of a post of `count` sentences."""
+        if count <= self.shortest:
+            yield range(count)
+        elif self.start == "beginning":
+            yield from (range(end) for end in range(self.shortest, count + 1))
+        else:
+            for first in range(count - self.shortest + 1):
+                for size in range(self.shortest, min(self.longest, count - first) + 1):
+                    yield range(first, first + size)
+
+
+def sentence_windows(
+    context: SystemContext,
+    start: Literal["everywhere", "beginning"] = "everywhere",
+    choose: Literal["best", "longest"] = "best",
+    posts: int = 20,
+    limit: int = LONGEST,
+    scorer: Scorer = "maxsim",
+    late_interaction: str = "approach0-colbert",
+) -> Answerer:
+    """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
+    return BestWindow(
+        context.content, WindowShape(start), choose, posts, limit, make_scorer(scorer, late_interaction, context)
+    )
+
+
+def longest_prefix(context: SystemContext, limit: int = LONGEST) -> Answerer:
+    """Return the longest beginning of the first post that fits."""
+    return LongestPrefix(context.content, limit)
+
+
+class LongestPrefix(Answerer):
+    """Answers with the first sentences of the first post."""
+
+    depth = 1
+
+    def __init__(self, content: Content, limit: int) -> None:
+        self._content = content
+        self._limit = limit
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return as many whole sentences as fit; nothing without a hit."""
+        return first_prefix(first_sentences(self._content, ranking), self._limit)
+
+
+class BestWindow(Answerer):
+    """Answers with a window of sentences that a scorer prefers."""
+
+    def __init__(
+        self,
+        content: Content,
+        shape: WindowShape,
+        choose: Literal["best", "longest"],
+        posts: int,
+        limit: int,
+        scorer: PassageScorer,
+    ) -> None:
+        self.depth = posts
+        self.models = scorer.models
+        self._content, self._shape, self._choose = content, shape, choose
+        self._limit, self._scorer = limit, scorer
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a hit."""
+        posts = first_sentences(self._content, ranking, self.depth)
+        windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
+        if windows:
+            scores = self._scorer.scores(topic_of(query), [window.pieces for window in windows])
+            best = windows[max(range(len(windows)), key=lambda place: (scores[place], -place))]
+            if self._choose == "longest":
+                best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
+            return WrittenAnswer(best.text, str(best.post_id))
+        return first_prefix(posts, self._limit)
+
+    def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
+        for places in self._shape.windows(len(sentences)):
+            pieces = [piece for place in places for piece in sentences[place]]
+            text = as_text(pieces)
+            if text and len(text) <= self._limit:
+                yield Window(post_id, pieces, text)
+
+
+def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -> WrittenAnswer:
+    """Return the first sentences of the first post that fit; nothing without a post."""
+    for number, sentences in posts.items():
+        return WrittenAnswer(join(fit(sentences, limit)), str(number))
+    return WrittenAnswer("")
+
+
+Floats = npt.NDArray[np.float32]
+ROUNDS = 25  # of k-means at most
+
+
+def extractive_summary(context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> Answerer:
+    """Shorten the first answer to the sentences that represent it best; `length` is the number of tokens read of a sentence."""
+    chosen = chosen_model(bi_encoder, context.models)
+    model = open_bi_encoder(chosen.directory, length)
+    use = chosen.use(f"vectors of sentences, {model.record.pooling}, {model.record.length} tokens")
+    made = Summary(context.content, model, limit)
+    made.models = (use,)
+    return made
+
+
+class Summary(Answerer):
+    """Answers with a summary of the first answer."""
+
+    depth = 1
+
+    def __init__(self, content: Content, model: BiEncoder, limit: int) -> None:
+        self._content, self._model, self._limit = content, model, limit
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the whole answer if it fits, else its summary; nothing without a hit."""
+        for number, sentences in first_sentences(self._content, ranking).items():
+            if len(join(sentences)) > self._limit:
+                vectors = self._model.encode([as_text(sentence) for sentence in sentences])
+                sentences = summary_of(sentences, vectors, self._limit)
+            return WrittenAnswer(join(fit(sentences, self._limit)), str(number))
+        return WrittenAnswer("")
+
+
+def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Floats, limit: int) -> list[list[Segment]]:
+    """Return the largest set of representative sentences that fits; the shortest sentence if none does."""
+    for count in range(len(sentences) - 1, 0, -1):
+        chosen = [list(sentences[place]) for place in representatives(vectors, count)]
+        if len(join(chosen)) <= limit:
+            return chosen
+    return [min((list(sentence) for sentence in sentences), key=lambda one: len(as_text(one)))]
+
+
+def representatives(vectors: Floats, count: int) -> list[int]:
+    """Group vectors into `count` clusters. Return the position of the vector nearest to each centre, in order; the first vector is always one."""
+    centres = vectors[_spread(vectors, count)]
+    for _ in range(ROUNDS):
+        nearest = _distances(vectors, centres).argmin(axis=1)
+        moved = np.stack(
+            [
+                vectors[nearest == place].mean(axis=0) if (nearest == place).any() else centre
+                for place, centre in enumerate(centres)
+            ]
+        )
+        if np.allclose(moved, centres, atol=1e-6):
+            break
+        centres = moved
+    return sorted({0, *_distances(vectors, centres).argmin(axis=0).tolist()})
+
+
+def _spread(vectors: Floats, count: int) -> list[int]:
+    """Return positions that are far from each other, beginning with the first: a start of k-means without chance."""
+    chosen = [0]
+    while len(chosen) < count:
+        chosen.append(int(_distances(vectors, vectors[chosen]).min(axis=1).argmax()))
+    return chosen
+
+
+def _distances(vectors: Floats, centres: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(vectors[:, None, :] - centres[None, :, :], axis=2))
+
+
+class BestPassage(Answerer):
+    """Answers with a passage of a post."""
+
+    depth = 0
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the passage that the Ask tab shows."""
+        topic = topic_of(query)
+        found = self._engine.ask(Query(topic.question, topic.title, topic.tags))
+        return WrittenAnswer(found.text, ", ".join(str(source.post_id) for source in found.sources))
+
+
+def best_passage(context: SystemContext) -> Answerer:
+    """Return the answerer of the default engine."""
+    return BestPassage(Engine(context.index.snapshot))

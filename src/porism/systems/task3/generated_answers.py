@@ -1,0 +1,210 @@
+"""Answers of Task 3 that a model writes: of an endpoint, or of a directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from porism.corpus.content import Content
+from porism.errors import MissingModelError, PorismError
+from porism.models.causal import CausalGenerator, GenerationSettings
+from porism.search.generation.answer_text import MAX_LENGTH, fit, fitting_text, join
+from porism.search.generation.endpoint import (
+    KEY_VARIABLE,
+    Api,
+    Completion,
+    Endpoint,
+    EndpointError,
+    Message,
+    Sampling,
+    address,
+)
+from porism.search.query import ReadQuery
+from porism.search.retriever import Ranking
+from porism.systems.answerer import Answerer, Cost, WrittenAnswer
+from porism.systems.declared.context import SystemContext
+from porism.systems.neural.named_models import ModelUse, chosen_model
+from porism.systems.task3.extracts import first_sentences, topic_texts
+from porism.systems.topic_queries import topic_of
+
+ORIGINAL = "text-davinci-002"
+ADDRESS_VARIABLE = "PORISM_ENDPOINT"
+LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
+START_OF_ANSWER = re.compile(r"^A:", re.MULTILINE)
+
+PromptKind = Literal["overview", "script"]
+PROMPTS: dict[PromptKind, str] = {
+    "overview": "Q: {title}\n\n{body}\n\nA:",  # the overview paper
+    "script": "Q: {title}\n\n{body}\n\n",  # the organisers' program, which cuts the answer at "A:" afterwards
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often an answer is requested, how long to wait for a busy endpoint at first, and what to do when no attempt succeeds."""
+
+    attempts: int = 20
+    wait: float = 1.0
+    otherwise: Literal["error", "cut"] = "error"
+
+
+def endpoint_answer(
+    context: SystemContext,
+    url: str = "",
+    model: str = ORIGINAL,
+    api: Api = "completions",
+    prompt: PromptKind = "overview",
+    temperature: float = 0.7,
+    tokens: int = 570,
+    seconds: float = 60.0,
+    attempts: int = 20,
+    wait: float = 1.0,
+    otherwise: Literal["error", "cut"] = "error",
+) -> Answerer:
+    """Answer with a language model. Without `url` the variable PORISM_ENDPOINT names the address; PORISM_ENDPOINT_KEY may hold a key."""
+    place = url or os.environ.get(ADDRESS_VARIABLE, "")
+    if not place:
+        raise MissingModelError(
+            f"needs a language model that does not come with Porism: {ORIGINAL}, or another one as a substitute",
+            fix="name an OpenAI-compatible endpoint: --set endpoint_answer.url=http://127.0.0.1:8080/v1/completions "
+            "--set endpoint_answer.model=NAME",
+        )
+    endpoint = Endpoint(place, model, os.environ.get(KEY_VARIABLE, ""), seconds)
+    return EndpointAnswerer(endpoint, api, prompt, Sampling(tokens, temperature), Patience(attempts, wait, otherwise))
+
+
+class EndpointAnswerer(Answerer):
+    """Answers with what a language model writes."""
+
+    depth = 1
+
+    def __init__(
+        self, endpoint: Endpoint, api: Api, prompt: PromptKind, sampling: Sampling, patience: Patience
+    ) -> None:
+        self._endpoint, self._api, self._prompt = endpoint, api, prompt
+        self._sampling, self._patience = sampling, patience
+        self._cut = 0
+        role: Literal["original", "substitute"] = "original" if endpoint.model == ORIGINAL else "substitute"
+        applied = f"{api} at {address(endpoint.url)}"
+        self.models = (ModelUse(ORIGINAL, ORIGINAL, endpoint.model, "", role, applied),)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many answers were cut."""
+        return (f"{self._cut} answers did not fit and were cut after a sentence",) if self._cut else ()
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the first attempt that ends by itself and fits."""
+        prompt = PROMPTS[self._prompt].format_map(topic_texts(topic_of(query))._asdict())
+        cost, tries = Cost(), list[str]()
+        for _ in range(self._patience.attempts):
+            made = self._request(prompt)
+            cost += Cost(1, made.prompt_tokens, made.completion_tokens, made.seconds)
+            text = self._answer_text(made.text)
+            if made.finished and 0 < len(text) <= MAX_LENGTH:
+                written = fitting_text(text)
+                if written:
+                    return WrittenAnswer(written, self._endpoint.model, cost)
+            tries.append(text)
+        return self._without_success(tries, cost)
+
+    def _answer_text(self, text: str) -> str:
+        """Return what follows the last `A:` at the start of a line in a script, otherwise the text."""
+        return (START_OF_ANSWER.split(text)[-1] if self._prompt == "script" else text).strip()
+
+    def _request(self, prompt: str) -> Completion:
+        """Send a request, and again after a while if the endpoint is busy."""
+        for number in range(max(self._patience.attempts, 1)):
+            try:
+                return self._send(prompt)
+            except EndpointError as error:
+                if not error.may_pass or number + 1 >= self._patience.attempts:
+                    raise
+                time.sleep(min(self._patience.wait * 2**number, LONGEST_WAIT))
+        raise AssertionError("a loop of at least one attempt returns or raises")
+
+    def _send(self, prompt: str) -> Completion:
+        if self._api == "completions":
+            return self._endpoint.complete(prompt, self._sampling)
+        return self._endpoint.chat((Message("user", prompt),), self._sampling)
+
+    def _without_success(self, tries: list[str], cost: Cost) -> WrittenAnswer:
+        shortest = min(filter(None, tries), key=len, default="")
+        if self._patience.otherwise == "cut" and shortest:
+            self._cut += 1
+            return WrittenAnswer(fitting_text(shortest), self._endpoint.model, cost)
+        fact = f"the shortest has {len(shortest):,} characters" if shortest else "all are empty"
+        raise PorismError(
+            f"none of {len(tries)} answers ended by itself within {MAX_LENGTH:,} characters; {fact}",
+            where=f"the endpoint {address(self._endpoint.url)}",
+            fix="allow more attempts, or cut after a sentence: --set endpoint_answer.otherwise=cut",
+        )
+
+
+QUESTION, HINT, ANSWER = "Question: ", "\n\nHint: ", "\n\nAnswer:"
+HINT_LENGTH = 300  # characters
+
+
+def causal_answer(
+    context: SystemContext,
+    causal: str,
+    hints: bool = False,
+    sample: bool = False,
+    temperature: float = 1.0,
+    beams: int = 1,
+    length_penalty: float = 1.0,
+    tokens: int = 400,
+    shortest_of: int = 1,
+) -> Answerer:
+    """Continue the question with a causal model. `hints` takes a hint from the first hit of the part before; `shortest_of` samples several answers."""
+    chosen = chosen_model(causal, context.models)
+    model = CausalGenerator(chosen.directory)
+    settings = GenerationSettings(
+        max_tokens=max(1, min(tokens, model.length // 2)),
+        temperature=temperature if sample else 0.0,
+        beams=beams,
+        length_penalty=length_penalty,
+    )
+    made = CausalAnswerer(context.content, model, settings, hints, shortest_of)
+    made.models = (chosen.use(f"causal, {settings.max_tokens} new tokens, {model.length} positions"),)
+    return made
+
+
+class CausalAnswerer(Answerer):
+    """Answers with what a local causal model writes."""
+
+    depth = 1
+
+    def __init__(
+        self,
+        content: Content,
+        model: CausalGenerator,
+        settings: GenerationSettings,
+        hints: bool,
+        shortest_of: int,
+    ) -> None:
+        self._content, self._model, self._settings = content, model, settings
+        self._hints, self._attempts = hints, max(1, shortest_of)
+
+    def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
+        """Return the continuation, or the shortest of several, cut after a sentence."""
+        began = time.perf_counter()
+        prompt = self._prompt(query, ranking)
+        cost, texts = Cost(), list[str]()
+        for number in range(self._attempts):
+            text = self._model.generate(prompt, replace(self._settings, seed=number))
+            cost += Cost(1, self._model.count_tokens(prompt), self._model.count_tokens(text))
+            texts.append(fitting_text(text.partition(QUESTION)[0].strip()))
+        shortest = min(filter(None, texts), key=len, default="")
+        return WrittenAnswer(shortest, self._model.directory.name, cost + Cost(seconds=time.perf_counter() - began))
+
+    def _prompt(self, query: ReadQuery, ranking: Ranking) -> str:
+        topic = topic_texts(topic_of(query))
+        hint = ""
+        if self._hints:
+            for sentences in first_sentences(self._content, ranking).values():
+                hint = HINT + join(fit(sentences, HINT_LENGTH))
+        return f"{QUESTION}{topic.title}\n{topic.body}{hint}{ANSWER}"
