@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from porism.systems.verify.values import alignment_values, read_tree
+from bench.verify.values import alignment_values, read_tree
 
 
 def vector(query: str, candidate: str, kind: str = "slt") -> tuple[float, float, float]:

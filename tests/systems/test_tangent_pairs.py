@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from bench.verify.values import read_operators
 
 from porism.formula import from_tangent, parse
 from porism.formula.binary import Trees
@@ -12,7 +13,6 @@ from porism.systems.tangent.forest import MAX_NODES, MAX_OPERANDS, ForestBuilder
 from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes
 from porism.systems.tangent.retriever import TangentSearch, regression
 from porism.systems.tangent.trees import VisualTrees, make_trees
-from porism.systems.verify.values import read_operators
 
 LAYOUT = "[V!x[+[N!1[=[V!y]]]],a[N!2]]"
 OPERATORS = "[U!eq,0[U!plus,0[O!SUP,0[V!x],1[N!2]],1[N!1]],1[V!y]]"
