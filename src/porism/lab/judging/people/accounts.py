@@ -69,10 +69,12 @@ def dummy_hash() -> str:
 def add_account(journal: Journal, name: str, role: str, password: str) -> None:
     """Create an account, or change the password and role of an existing one and end its sessions."""
     if name.startswith(MODEL_PREFIX):
-        fix = "choose another name, or create an account of a model: porism assess account JOURNAL NAME --role model"
+        fix = (
+            "choose another name, or create an account of a model: porism lab assess account JOURNAL NAME --role model"
+        )
         raise PorismError(f"names that begin with {MODEL_PREFIX} belong to models", fix=fix)
     if role == "model":
-        raise PorismError("models have no passwords", fix="porism assess account JOURNAL model.NAME --role model")
+        raise PorismError("models have no passwords", fix="porism lab assess account JOURNAL model.NAME --role model")
     _store_account(journal, name, role, password)
 
 
@@ -167,4 +169,4 @@ def accounts(journal: Journal, role: str = "") -> list[Account]:
 def require_assessor(journal: Journal, name: str) -> None:
     """Raise an error if no assessor has this name."""
     if Account(name, "assessor") not in accounts(journal):
-        raise PorismError(f"there is no assessor {name!r}", fix=f"porism assess account JOURNAL {name}")
+        raise PorismError(f"there is no assessor {name!r}", fix=f"porism lab assess account JOURNAL {name}")

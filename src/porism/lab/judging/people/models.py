@@ -29,5 +29,5 @@ def check_purpose(assessor: str, purpose: str) -> None:
     if is_model(assessor) and purpose not in PURPOSES:
         raise PorismError(
             f"{assessor} is a model, whose judgments never become qrels",
-            fix=f"assign a second opinion: porism assess dual JOURNAL {assessor} TOPIC",
+            fix=f"assign a second opinion: porism lab assess dual JOURNAL {assessor} TOPIC",
         )
