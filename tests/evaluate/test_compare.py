@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from porism.corpus.topics.info import TopicInfo
+from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import parse, parse_all
 from porism.evaluate.measures.score import score, score_subsets, topic_subsets

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import ir_measures
 
-from porism.corpus.topics.info import ALLOWED, TopicInfo
+from porism.corpus.topics.files import ALLOWED, TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
 from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged
