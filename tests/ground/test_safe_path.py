@@ -35,7 +35,7 @@ def triple(number):
 if __name__ == "__main__":
     with workers(2) as pool:
         for function in (double, triple):
-            print([result for _, result in ordered(pool, function, ((None, at) for at in range(3)), 4)])
+            print([result for _, result in ordered(pool, function, ((None, at) for at in range(3)))])
 """
 
 

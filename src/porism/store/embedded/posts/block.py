@@ -3,8 +3,8 @@ collection themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,23 +17,23 @@ from porism.analysis.pieces import Pieces, split_thread
 from porism.corpus.content import Content
 from porism.corpus.content import VisualUse as KindOfUse
 from porism.corpus.post import Post, Thread
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.excerpt import expression_rows, expressions_of, open_excerpt, thread_rows
 from porism.store.embedded.concept_learning import ConceptBlock, ConceptCollector
-from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.formulas.codes import MISSING, CodesExcerpt, FormulaCodes, KnownCodes
 from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
 from porism.store.embedded.posts.store import POST_TYPES
-from porism.store.embedded.workers import LocalRows, open_in_worker
+from porism.store.embedded.workers import LocalRows
 
 Ints = npt.NDArray[np.int64]
 
 
 class Task(NamedTuple):
-    """A task of a worker: questions of a collection. `codes` and `forms` hold the terms of its formulas (each build has its own folder);
-    `learn` requests the occurrences that concepts are learned from."""
+    """A task of a worker: questions of a collection. `codes` are the terms of its formulas; `learn` requests the occurrences that concepts
+    are learned from."""
 
-    collection: Path
-    digest: str
-    codes: Path
-    forms: Path
+    collection: Callable[[], Collection]
+    codes: Callable[[], KnownCodes]
     questions: Ints
     links: bool
     learn: bool
@@ -56,7 +56,7 @@ class ThreadResult(NamedTuple):
 
 def make_threads(task: Task) -> ThreadResult:
     """Do one task."""
-    collection, known = open_in_worker(task.collection, task.digest), _formulas(task.codes, task.forms)
+    collection, known = task.collection(), task.codes()
     concepts = ConceptCollector()
     threads = _Threads()
     read = collection.threads_by_id(task.questions.tolist())
@@ -72,6 +72,18 @@ def make_threads(task: Task) -> ThreadResult:
         if task.learn:
             concepts.add(thread, pieces)
     return ThreadResult(threads.block(known, collection), concepts.block(known) if task.learn else None)
+
+
+def with_content(task: Task) -> Task:
+    """Return a task that holds the threads and the terms it reads."""
+    collection, known = task.collection(), task.codes()
+    assert isinstance(known, FormulaCodes)
+    rows = thread_rows(collection, task.questions.tolist(), task.links)
+    expressions = np.array(sorted(expressions_of(rows)), np.int64)
+    rows |= expression_rows(collection, expressions[known.items(expressions) == MISSING].tolist())
+    return task._replace(
+        collection=partial(open_excerpt, rows), codes=partial(CodesExcerpt.opened, known.excerpt(expressions))
+    )
 
 
 class _Threads:
@@ -91,7 +103,7 @@ class _Threads:
         self._posts.append(_attributes(thread.question, has_accepted))
         self._posts += [_attributes(answer, answer.id == accepted) for answer in thread.answers]
 
-    def block(self, known: FormulaCodes, content: Content) -> ThreadBlock:
+    def block(self, known: KnownCodes, content: Content) -> ThreadBlock:
         """Return the block of all threads."""
         columns = np.array(self._posts, np.int64).T
         attributes = dict(zip(POST_TYPES, columns, strict=True))
@@ -114,9 +126,7 @@ def _visuals(thread: Thread, uses: Mapping[int, Sequence[KindOfUse]]) -> list[Vi
     return found
 
 
-# Kept by a worker from task to task; `codes` identifies the build.
-
-
 @lru_cache(1)
-def _formulas(codes: Path, forms: Path) -> FormulaCodes:
+def open_codes(codes: Path, forms: Path) -> FormulaCodes:
+    """Open the terms of formulas, or return them if they are open already. Each build has its own folder `codes`."""
     return FormulaCodes(codes, forms)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,10 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FIELDS
 from porism.corpus.store.collection import Collection
-from porism.parallel import cores, ordered, workers
+from porism.parallel import Jobs, ordered, workers, worth
 from porism.progress import Progress
 from porism.store.embedded.concept_learning import ConceptWriter
-from porism.store.embedded.posts.block import Task, ThreadBlock, make_threads
+from porism.store.embedded.posts.block import Task, ThreadBlock, make_threads, open_codes, with_content
 from porism.store.embedded.posts.store import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array, smallest
 from porism.store.embedded.storage.records import RecordsWriter
@@ -26,6 +27,7 @@ from porism.store.embedded.storage.rows import Rows, RowsWriter
 from porism.store.embedded.terms.dictionary import DictionaryWriter
 from porism.store.embedded.terms.embedded import write_frequencies
 from porism.store.embedded.terms.postings import write_postings
+from porism.store.embedded.workers import open_in_worker
 
 Ints = npt.NDArray[np.int64]
 CHUNK = 64  # threads that a worker reads in one task
@@ -86,6 +88,7 @@ def write_posts(
     rows: Path,
     occurrences: Path | None,
     questions: Ints | None = None,
+    jobs: Jobs = 0,
 ) -> int:
     """Write the threads of these questions (default: all) in the order of their ids; return the number of posts.
 
@@ -93,21 +96,21 @@ def write_posts(
     """
     if questions is None:
         questions = np.fromiter(collection.question_ids(), np.int64)
-    number = 1 if len(questions) < SMALL else cores()
+    content = partial(open_in_worker, collection.path, collection.digest)
+    known = partial(open_codes, codes, forms)
 
     def tasks() -> Iterator[tuple[int, Task]]:
         for start in range(0, len(questions), CHUNK):
             chunk = questions[start : start + CHUNK]
-            learn = occurrences is not None
-            yield len(chunk), Task(collection.path, collection.digest, codes, forms, chunk, links, learn)
+            yield len(chunk), Task(content, known, chunk, links, occurrences is not None)
 
     with (
         progress.stage("threads", len(questions)) as advance,
-        workers(number) as pool,
+        workers(worth(jobs, len(questions) < SMALL)) as pool,
         PostsWriter(directory, rows) as writer,
         nullcontext() if occurrences is None else ConceptWriter(occurrences) as concepts,
     ):
-        for count, made in ordered(pool, make_threads, tasks(), 2 * number):
+        for count, made in ordered(pool, make_threads, tasks(), with_content):
             writer.add(made.block)
             if concepts is not None and made.concepts is not None:
                 concepts.add(made.concepts)

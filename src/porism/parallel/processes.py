@@ -1,4 +1,4 @@
-"""Run tasks in worker processes, in order, with a bounded number of tasks in flight so that memory stays bounded."""
+"""Worker processes of this machine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -22,16 +21,11 @@ from typing import Any, Generic, TypeVar
 from porism.errors import PorismError
 from porism.safe_path import safe_environment, safe_path
 
-__all__ = ["Pool", "TaskQueue", "cores", "ordered", "start", "workers"]
-
 # Variables of the environment by which the libraries of linear algebra learn how many threads they may use.
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-# Objects that the process which hands out tasks makes before it looks for reference cycles; usually 700. It makes millions, and no cycles.
-OBJECTS = 100_000
 TASKS = 100  # tasks between two searches for reference cycles in a worker
 
-Label = TypeVar("Label")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -65,22 +59,53 @@ class _SafeContext(SpawnContext):
     Process = _SafeProcess
 
 
-class Pool(ProcessPoolExecutor):
+class Processes:
     """Worker processes."""
 
-    _ending: threading.Thread | None = None
+    sees_files = True
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._executor = ProcessPoolExecutor(number, _SafeContext(), initializer=_prepare_process)
+        self._ending: threading.Thread | None = None
+
+    def window(self) -> int:
+        """Return how many tasks may be in flight."""
+        return 2 * self._number
+
+    def start(self, function: Callable[[], object]) -> None:
+        """Start the workers now, each with a call of this function, so that they are ready when the first task comes. Do not wait for them."""
+        for _ in range(self._number):
+            self._executor.submit(function)
+
+    def submit(self, function: Callable[[Task], Result], task: Task) -> PendingTask[Result]:
+        """Add a task."""
+        with _reported_deaths():
+            return PendingTask(self._executor.submit(run_in_worker, function, task))
 
     def end(self) -> None:
         """Let the workers end, which takes them a moment, while the caller goes on. No task may follow."""
-        self._ending = threading.Thread(target=super().shutdown)
+        self._ending = threading.Thread(target=self._executor.shutdown)
         self._ending.start()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def shutdown(self) -> None:
         """Wait until all workers have ended."""
         if self._ending is None:
-            super().shutdown(wait, cancel_futures=cancel_futures)
+            self._executor.shutdown(cancel_futures=True)
         else:
             self._ending.join()
+
+
+class PendingTask(Generic[Result]):
+    """A task that a worker process does."""
+
+    def __init__(self, future: Future[Result]) -> None:
+        self._future = future
+
+    def result(self) -> Result:
+        """Wait for the result of the task."""
+        with _reported_deaths():
+            return self._future.result()
 
 
 def cores() -> int:
@@ -89,20 +114,18 @@ def cores() -> int:
 
 
 @contextmanager
-def workers(processes: int) -> Iterator[Pool | None]:
-    """Start a pool of worker processes, or none (`None`) where one process is enough.
+def local_processes(number: int) -> Iterator[Processes | None]:
+    """Start worker processes, or none (`None`) where one process is enough.
 
     When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks. Python with `-E` hides
     the environment from its workers, also that they need a safe path. So there are none.
     """
-    if processes <= 1 or (sys.flags.ignore_environment and not sys.flags.safe_path):
+    if number <= 1 or (sys.flags.ignore_environment and not sys.flags.safe_path):
         yield None
         return
     others = set(multiprocessing.active_children())
-    thresholds = gc.get_threshold()
-    gc.set_threshold(OBJECTS, *thresholds[1:])
     with _environment_of_workers():
-        pool = Pool(processes, _SafeContext(), initializer=_prepare_worker)
+        pool = Processes(number)
         try:
             yield pool
         except BaseException:
@@ -110,8 +133,7 @@ def workers(processes: int) -> Iterator[Pool | None]:
                 child.terminate()
             raise
         finally:
-            gc.set_threshold(*thresholds)
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown()
 
 
 @contextmanager
@@ -129,58 +151,6 @@ def _environment_of_workers() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def start(pool: Pool | None, processes: int, function: Callable[[], object]) -> None:
-    """Start the workers now, each with a call of this function, so that they are ready when the first task comes. Do not wait for them."""
-    if pool is not None:
-        for _ in range(processes):
-            pool.submit(function)
-
-
-class TaskQueue(Generic[Label, Task, Result]):
-    """Tasks of one function in the workers of a pool, whose results come in the order in which the tasks were submitted."""
-
-    def __init__(self, pool: Pool, function: Callable[[Task], Result]) -> None:
-        self._pool = pool
-        self._function = function
-        self._waiting: deque[tuple[Label, Future[Result]]] = deque()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def submit(self, label: Label, task: Task) -> None:
-        """Add a task."""
-        with _reported_deaths():
-            self._waiting.append((label, self._pool.submit(_run_in_worker, self._function, task)))
-
-    def results(self, tasks: Iterable[tuple[Label, Task]], window: int) -> Iterator[tuple[Label, Result]]:
-        """Yield the label and the result of each task so far, then of more tasks, of which at most `window` are in flight."""
-        with _reported_deaths():
-            for label, task in tasks:
-                self.submit(label, task)
-                while len(self._waiting) >= window:
-                    yield self._first()
-            while self._waiting:
-                yield self._first()
-
-    def _first(self) -> tuple[Label, Result]:
-        label, future = self._waiting.popleft()
-        return label, future.result()
-
-
-def ordered(
-    pool: Pool | None, function: Callable[[Task], Result], tasks: Iterable[tuple[Label, Task]], window: int
-) -> Iterator[tuple[Label, Result]]:
-    """Yield each task's label with its result, in the order of the tasks; at most `window` tasks are in flight.
-
-    Without a pool the tasks run here, one after another.
-    """
-    if pool is not None:
-        yield from TaskQueue[Label, Task, Result](pool, function).results(tasks, window)
-        return
-    for label, task in tasks:
-        yield label, _run(function, task)
 
 
 @contextmanager
@@ -201,21 +171,10 @@ def _advice() -> str:
     return f'{advice}; {script.name} must call Porism under `if __name__ == "__main__":`'
 
 
-def _run(function: Callable[[Task], Result], task: Task) -> Result:
-    """Run a task without the search for reference cycles: what tasks make has none, and looking for them takes a fifth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return function(task)
-    finally:
-        if enabled:
-            gc.enable()
-
-
 _done = 0  # tasks of this worker
 
 
-def _run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
+def run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
     """Run a task in a worker, where the search for reference cycles is off. In case there are some, look for them from time to time."""
     global _done
     _done += 1
@@ -224,12 +183,17 @@ def _run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
     return function(task)
 
 
-def _prepare_worker() -> None:
-    """Make a worker end with its parent, and only with it. Switch the search for reference cycles off, also the last one at its end."""
+def prepare_worker() -> None:
+    """Switch the search for reference cycles off in a worker, also the last one at its end, and leave Ctrl-C to its parent."""
     gc.disable()
     atexit.register(gc.freeze)
     # The parent handles Ctrl-C and terminates the workers; their own tracebacks would hide its message.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _prepare_process() -> None:
+    """Make a worker end with its parent, and only with it."""
+    prepare_worker()
     # A worker waits for tasks without end when its parent was killed, since it holds both ends of the queue itself.
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
