@@ -67,6 +67,8 @@ HEAVY = (
     "transformers",
     "sentence_transformers",
     "onnxruntime",
+    "distributed",
+    "dask",
 )
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.parallel import OBJECTS, THREAD_LIMITS, cores, ordered, start, workers
+from porism.parallel import OBJECTS, cores, ordered, workers
+from porism.parallel.processes import THREAD_LIMITS
 
 SLEEPERS = """
 import time
@@ -137,11 +138,9 @@ def test_workers_use_one_thread_of_linear_algebra(monkeypatch: pytest.MonkeyPatc
 def test_workers_may_end_while_the_caller_goes_on() -> None:
     with workers(2) as pool:
         assert pool is not None
-        start(pool, 2, os.getpid)
+        pool.start(os.getpid)
         assert dict(ordered(pool, double, ((at, at) for at in range(5)))) == {at: 2 * at for at in range(5)}
         pool.end()
-        processes = list(pool._processes.values()) if pool._processes else []
-    assert not any(process.is_alive() for process in processes)
     assert not multiprocessing.active_children()
 
 

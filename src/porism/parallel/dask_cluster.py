@@ -87,22 +87,26 @@ def _client(address: str) -> Client:
         raise PorismError("the Python package distributed is not installed", where=address, fix=fix) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are reported here
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+    security = _security(address) if address.startswith("tls") else None
     try:
-        security = _security() if address.startswith("tls") else None
         return Client(address, security=security, timeout=CONNECT_SECONDS, set_as_default=False, name="porism")
     except (OSError, ValueError) as error:
-        fix = "start it: dask scheduler; or correct the address and the certificates"
+        fix = "start it: dask scheduler; or correct the address or the certificates"
         raise PorismError(f"no scheduler can be reached ({_reason(error)})", where=address, fix=fix) from error
 
 
-def _security() -> Security:
+def _security(address: str) -> Security:
     """Return what the configuration of Dask says of TLS. Nothing is sent without."""
     from distributed import Security
 
-    security = Security(require_encryption=True)
-    if security.get_connection_args("client")["ssl_context"] is None:
-        raise PorismError("TLS needs certificates", fix=TLS_SETTINGS)
-    return security
+    try:
+        security = Security(require_encryption=True)
+        if security.get_connection_args("client")["ssl_context"] is not None:
+            return security
+    except (OSError, ValueError) as error:  # the errors of ssl are of these types
+        fact = f"the certificates cannot be read ({_reason(error)})"
+        raise PorismError(fact, where=address, fix=TLS_SETTINGS) from error
+    raise PorismError("TLS needs certificates", where=address, fix=TLS_SETTINGS)
 
 
 def _reason(error: BaseException) -> str:

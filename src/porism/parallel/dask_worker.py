@@ -45,7 +45,12 @@ def versions() -> Versions:
     """Return the versions of what shapes the results of tasks, and the fingerprint of Porism's own code."""
     python = ".".join(map(str, sys.version_info[:2]))
     code = fingerprint(tuple(f"porism.{name}" for name in CODE))
-    return {"Porism": __version__, "Python": python, **{one: version(one) for one in LIBRARIES}, "Porism's code": code}
+    return {
+        "Porism": __version__,
+        "Python": python,
+        **{one: version(one) for one in LIBRARIES},
+        "the code of Porism": code,
+    }
 
 
 def differences(found: Versions, wanted: Versions) -> str:

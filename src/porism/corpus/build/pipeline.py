@@ -160,9 +160,9 @@ class _Build:
     def run(self) -> None:
         """Run all stages."""
         with (
+            workers(self.jobs) as pool,
             contextlib.closing(connect(self.folder / WORK)) as self.work,
             contextlib.closing(self._store()) as self.store,
-            workers(self.jobs) as pool,
         ):
             if pool is not None:
                 pool.start(load_parser)
