@@ -249,9 +249,9 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             hasty.setattr(client_side, "CONNECT_SECONDS", 2.0)
             with pytest.raises(PorismError, match=r"no scheduler can be reached \(.*CERTIFICATE_VERIFY_FAILED"):
                 one(secure.address, tasks.double, 2)
-        with dask.config.set({**settings, "distributed.comm.tls.ca-file": str(tmp_path / "absent.pem")}):
-            with pytest.raises(PorismError, match="the certificates cannot be read") as error:
-                one(secure.address, tasks.double, 2)
+        unreadable = {**settings, "distributed.comm.tls.ca-file": str(tmp_path / "absent.pem")}
+        with dask.config.set(unreadable), pytest.raises(PorismError, match="the certificates cannot be read"):
+            one(secure.address, tasks.double, 2)
         secure.worker("secure")
         with dask.config.set(settings):
             assert one(secure.address, tasks.double, 2) == 4

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.content import batched
-from porism.corpus.store.collection import REBUILD, Collection
-from porism.corpus.store.parts import CHUNK, Parts, Store
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.parts import CHUNK, REBUILD, Parts, Store
 from porism.corpus.store.schema import INDEXES, TABLES
 from porism.text.segment import expression_ids
 
