@@ -66,6 +66,8 @@ HEAVY = (
     "transformers",
     "sentence_transformers",
     "onnxruntime",
+    "distributed",
+    "dask",
 )
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
+from porism.parallel import Jobs
 from porism.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def build_index(
     *,
     links: bool = True,
     vectors: bool = True,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> StoreStatus:
@@ -44,7 +46,7 @@ def build_index(
     from porism.store.embedded.store import EmbeddedStore
 
     place = _folder(address, "building an index")
-    build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
+    build.build_index(content, place, links=links, vectors=vectors, jobs=jobs, progress=progress, finish=finish)
     return EmbeddedStore(place).status()
 
 
