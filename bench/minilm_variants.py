@@ -24,12 +24,13 @@ from porism.corpus.topics.files import read_topics
 from porism.models.encoder import BiEncoder, mean_direction
 from porism.search.engine import Engine
 from porism.search.features import feature_names
-from porism.search.learning.duplicates import WEIGHT, find_duplicates
 from porism.search.learning.train import (
     RELEVANT,
+    WEIGHT,
     Example,
     Weights,
     cross_validate,
+    find_duplicates,
     fit,
     make_example,
     mean_over_topics,

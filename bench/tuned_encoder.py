@@ -29,7 +29,7 @@ from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import Role
 from porism.records import Topic
-from porism.search.answers.query_text import encoder_text
+from porism.search.answers.terms import encoder_text
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.learning.prove import JudgedSet, prove

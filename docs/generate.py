@@ -39,7 +39,7 @@ def commands_page() -> str:
 
 def api_page() -> str:
     """Return the page of the HTTP API: each route with its parameters."""
-    from porism.web.api.openapi import document
+    from porism.web.api.endpoints import document
 
     pages = [
         "# HTTP API\n\n`make docs` writes this page from the OpenAPI document, which the server publishes at `/v1/openapi.json`.\n"
@@ -64,7 +64,7 @@ def parameter_row(parameter: dict[str, object]) -> str:
 
 def settings_page() -> str:
     """Return the page of the settings of a site."""
-    from porism.web.site.template import reference_page
+    from porism.web.site.settings import reference_page
 
     return reference_page()
 

@@ -25,8 +25,7 @@ from attack.chaos.trials import Kind, Lost, Record, Stage, wait_until
 from attack.living.load import Client
 from attack.small import small_index
 from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.web.site.sessions import SESSION_SECONDS
-from porism.web.site.users import add_user
+from porism.web.site.readers import SESSION_SECONDS, add_user
 
 CODE = r"""
 #define _GNU_SOURCE

@@ -12,9 +12,8 @@ from porism.corpus.topics.files import read_topics
 from porism.corpus.topics.formulas import read_formula_rows
 from porism.errors import PorismError
 from porism.lab.topics import write
-from porism.lab.topics.make import make_topics
-from porism.lab.topics.query_formula import choose_query_formulas, complexity, elements
-from porism.lab.topics.select import Limits, Range, candidates, select
+from porism.lab.topics.select import Limits, Range, candidates, choose_query_formulas, complexity, elements, select
+from porism.lab.topics.write import make_topics
 from porism.records import Topic, TopicFormula
 from porism.store import open_content
 

@@ -17,8 +17,7 @@ from porism.models.conversion import export_onnx
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.models.token_vectors import TokenEncoder
-from porism.models.tokens import LateInteraction
+from porism.models.tokens import LateInteraction, TokenEncoder
 
 Tiny = Callable[[str], Path]
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"

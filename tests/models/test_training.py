@@ -23,8 +23,7 @@ from porism.models.encoder import BiEncoder
 from porism.models.tokens import LateInteraction
 from porism.models.trainees import BiEncoderTrainee, TrainingExample, TrainingSettings
 from porism.models.training_loop import Training
-from porism.search.learning.model_pairs import collection_pairs
-from porism.search.learning.model_training import train_model
+from porism.search.learning.model_training import collection_pairs, train_model
 
 SUBJECTS = [
     "groups",

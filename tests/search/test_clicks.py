@@ -11,17 +11,19 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.search.analytics import training
+from porism.search.analytics import clicks
 from porism.search.analytics.clicks import (
     ClickedQuery,
+    ClickOptions,
     ShownCount,
+    check_enough,
     click_weights,
     estimate_bias,
     propensities,
     read_clicks,
+    train_on_clicks,
 )
 from porism.search.analytics.store import AnalyticsStore, Click, Search, ShownHit
-from porism.search.analytics.training import ClickOptions, check_enough, train_on_clicks
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names
 from porism.search.learning.train import Example, average_precision, fit, mean_over_topics
@@ -112,8 +114,8 @@ def record_clicks(engine: Engine, path: Path) -> None:
 def test_a_model_is_trained_on_recorded_clicks(
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(training, "LEAST_CLICKS", 40)
-    monkeypatch.setattr(training, "LEAST_QUERIES", 5)
+    monkeypatch.setattr(clicks, "LEAST_CLICKS", 40)
+    monkeypatch.setattr(clicks, "LEAST_QUERIES", 5)
     engine = Engine.open(demo / "index")
     record_clicks(engine, tmp_path / "analytics")
     queries = read_clicks(tmp_path / "analytics", "answers")

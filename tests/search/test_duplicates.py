@@ -11,7 +11,7 @@ from porism.cli import run_command
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.search.learning.duplicates import WEIGHT, duplicate_examples, find_duplicates
+from porism.search.learning.train import WEIGHT, duplicate_examples, find_duplicates
 from porism.store.embedded.build import build_index
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"

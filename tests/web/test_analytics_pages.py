@@ -16,7 +16,7 @@ import porism
 from porism.cli import main
 from porism.search.analytics.report import read_report
 from porism.web.operations.counters import SharedCounters
-from porism.web.operations.install import OperatedApp
+from porism.web.operations.observer import OperatedApp
 from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import create_app
 from porism.web.site.settings import Limits, SiteSettings

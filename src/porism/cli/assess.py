@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from porism.cli import assess_model
-from porism.cli.server_options import add_server_options, server_settings
+from porism.cli.options import add_server_options, server_settings
 from porism.cli.values import port
 
 if TYPE_CHECKING:
     from porism.lab.judging.storage.journal import Journal
 
-HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
+HELP = "have items judged by assessors: people, assignments, server, export, backup"
 EXAMPLE = "porism assess create lab.journal"
 EXAMPLES = {
     "create": EXAMPLE,
@@ -162,7 +162,7 @@ def _create(args: argparse.Namespace) -> None:
 
 
 def _account(args: argparse.Namespace) -> None:
-    from porism.lab.judging.people.accounts import add_account, add_model_account
+    from porism.lab.judging.people import add_account, add_model_account
 
     if args.role == "model":
         add_model_account(_open(args), args.name)
@@ -173,7 +173,7 @@ def _account(args: argparse.Namespace) -> None:
 
 def _load(args: argparse.Namespace) -> None:
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.loading import load_pool, load_topics, topic_threads
+    from porism.lab.judging.items import load_pool, load_topics, topic_threads
     from porism.lab.pooling.store import read_manifest, read_pool
 
     task = read_manifest(Path(args.pool)).task
@@ -185,7 +185,7 @@ def _load(args: argparse.Namespace) -> None:
 
 def _train(args: argparse.Namespace) -> None:
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.loading import load_topics
+    from porism.lab.judging.items import load_topics
     from porism.lab.judging.training import load_training, read_training_items
 
     journal, known = _open(args), read_training_items(args.known)
@@ -195,9 +195,9 @@ def _train(args: argparse.Namespace) -> None:
 
 
 def _assign(args: argparse.Namespace) -> None:
+    from porism.lab.judging.assessments import is_model
     from porism.lab.judging.assign import assign_topic, share_topics
-    from porism.lab.judging.people.accounts import accounts
-    from porism.lab.judging.people.models import is_model
+    from porism.lab.judging.people import accounts
 
     journal = _open(args)
     if args.assessor:
@@ -239,7 +239,7 @@ def _extra(args: argparse.Namespace) -> None:
 
 
 def _serve(args: argparse.Namespace) -> None:
-    from porism.web.assess.server import AssessmentSettings, serve
+    from porism.web.assess.app import AssessmentSettings, serve
 
     settings = AssessmentSettings(
         args.journal,
@@ -264,7 +264,7 @@ def _progress(args: argparse.Namespace) -> None:
 
 def _export(args: argparse.Namespace) -> None:
     from porism.lab.judging.results import exports
-    from porism.lab.judging.results.results_csv import results_csv
+    from porism.lab.judging.results.exports import results_csv
 
     makers = {
         "results": results_csv,

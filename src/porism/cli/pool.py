@@ -90,7 +90,7 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from porism.lab.pooling.report import report
+    from porism.lab.pooling.pool import report
     from porism.lab.pooling.store import read_pool
 
     pool = read_pool(Path(args.pool))

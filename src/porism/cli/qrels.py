@@ -67,7 +67,7 @@ def _from_journal(args: argparse.Namespace) -> QrelsVariants:
 
 def _from_table(args: argparse.Namespace) -> QrelsVariants:
     from porism.errors import PorismError
-    from porism.lab.judging.results.formula_judgments import variants_by_visual_id
+    from porism.lab.judging.results.qrels import variants_by_visual_id
     from porism.store import open_content
 
     if args.task != 2:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from porism.evaluate.measures.measure import parse
     from porism.evaluate.reliability import stability
     from porism.evaluate.runs.visual_ids import find_visual_ids, read_runs
-    from porism.lab.judging.order import judgments_in_order
+    from porism.lab.judging.assessments import judgments_in_order
 
     judgments = judgments_in_order(args.judgments, args.task, args.seed)
     found = stability(

@@ -100,7 +100,7 @@ def _fit_weights(args: argparse.Namespace) -> int:
 def _fitted(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
     """Fit on clicks or on judged topics, write the model, and yield lines with the figures."""
     if args.clicks:
-        from porism.search.analytics.training import ClickOptions, train_on_clicks
+        from porism.search.analytics.clicks import ClickOptions, train_on_clicks
 
         options = ClickOptions(args.kind, args.position_bias)
         return train_on_clicks(engine, Path(args.clicks), options, Path(args.output))
@@ -114,7 +114,7 @@ def _duplicates(args: argparse.Namespace) -> list[Example]:
     """Return the topics that are duplicates, if the user wants them."""
     from porism.progress import for_terminal
     from porism.search.engine import Engine
-    from porism.search.learning.duplicates import duplicate_examples
+    from porism.search.learning.train import duplicate_examples
 
     return duplicate_examples(Engine.open(args.duplicates, args.model), for_terminal()) if args.duplicates else []
 

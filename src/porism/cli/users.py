@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    from porism.web.site.users import add_user, read_users, remove_user
+    from porism.web.site.readers import add_user, read_users, remove_user
 
     if args.action == "add":
         is_new = add_user(args.file, args.name, _password())

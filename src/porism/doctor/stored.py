@@ -10,7 +10,7 @@ from porism.doctor.environment import Finding, disk
 from porism.errors import PorismError
 from porism.integrity import leftovers
 from porism.locks import is_locked, lock_of
-from porism.search.answers.adaptation import Adaptation
+from porism.search.index import Adaptation
 from porism.store import open_content, open_store
 from porism.store.state import State
 

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory
 from porism.models.directory import ONNX, ONNX_INT8, WEIGHTS, ModelDirectory
+from porism.models.encoder import read_pooling
 from porism.models.libraries import library
 from porism.models.loading import computing, load_transformer
-from porism.models.onnx import read_pooling
 
 Precision = Literal["float32", "int8"]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")

@@ -11,8 +11,7 @@ from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.features.feature import Kind
-from porism.search.formulas.retriever import FormulaRetriever
-from porism.search.formulas.searcher import Mode
+from porism.search.formulas.searcher import FormulaRetriever, Mode
 from porism.search.index import Index
 from porism.search.retriever import Pipeline
 from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting

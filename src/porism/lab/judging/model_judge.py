@@ -16,9 +16,10 @@ from typing import NamedTuple
 from porism.corpus.content import Content
 from porism.corpus.post import Formula, Post
 from porism.errors import PorismError
+from porism.lab.judging.assessments import is_model
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.people.models import PURPOSES, is_model
+from porism.lab.judging.people import PURPOSES
 from porism.lab.judging.scale import grade, grades
 from porism.lab.judging.storage.journal import Entry, Journal
 from porism.records import Topic

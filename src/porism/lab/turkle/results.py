@@ -24,8 +24,8 @@ from porism.lab.judging.assignments import (
     find_assignment,
     submitted_items,
 )
-from porism.lab.judging.people.accounts import accounts
-from porism.lab.judging.results.results_csv import EXTRA_COLUMNS, parse_time
+from porism.lab.judging.people import accounts
+from porism.lab.judging.results.exports import EXTRA_COLUMNS, parse_time
 from porism.lab.judging.scale import grade
 from porism.lab.judging.storage.journal import Entry, Journal
 

@@ -1,4 +1,4 @@
-"""The linear model that turns features into one score: a weight for each feature, in units of the feature's standard deviation."""
+"""The linear model that turns features into one score: a weight for each feature, in units of the feature's spread."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.plugins import FEATURES, or_repair
-from porism.search.answers.adaptation import Adaptation
 from porism.search.features import feature_names, plugin_features
 from porism.search.features.feature import KINDS, Kind
+from porism.search.index import Adaptation
 
 SHIPPED = "model.toml"
 

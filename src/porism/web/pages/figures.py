@@ -1,16 +1,20 @@
-"""The leaderboard: the runs of an experiment side by side, and among the published runs if the topics are the lab's."""
+"""Pages of figures: statistics of the collection, and the leaderboard of the runs of an experiment among the published ones."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
+from porism.corpus.content import Content
+from porism.corpus.stats import Count, distributions
 from porism.errors import PorismError
 from porism.evaluate.experiment import Experiment, read_experiment
 from porism.evaluate.reports.html_report import LeaderboardRow, draw_figures, hardest_first
@@ -18,8 +22,59 @@ from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.table import as_html
 from porism.evaluate.reports.tables import published_tables
 from porism.search.engine import Engine
-from porism.web.api.run_view import run_view
+from porism.web.api.slots import run_view
 from porism.web.pages.routes import render
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionTable:
+    """A distribution: values with their counts, the greatest count, and whether the values are formulas."""
+
+    title: str
+    rows: tuple[Count, ...]
+    greatest: int
+    has_formulas: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts and distributions of a collection."""
+
+    counts: tuple[Count, ...]
+    distributions: tuple[DistributionTable, ...]
+
+
+# What is counted, and its label on the page.
+LABELS = {
+    "posts": "posts",
+    "comments": "comments",
+    "formulas": "formulas",
+    "expressions": "distinct expressions (LaTeX)",
+    "visuals": "visually distinct formulas",
+    "links": "links between questions",
+    "users": "users",
+    "tags": "tags",
+}
+
+
+def statistics(engine: Engine) -> Statistics:
+    """Return the statistics of an engine's collection."""
+    return _statistics_of(engine.content)  # type: ignore[arg-type] # contents compare by identity
+
+
+# Computed once, since a collection never changes.
+@lru_cache(maxsize=4)
+def _statistics_of(content: Content) -> Statistics:
+    # Some sources have no users and no links; a zero would say nothing.
+    counts = tuple(Count(label, number) for name, label in LABELS.items() if (number := content.count(name)))
+    tables = tuple(
+        DistributionTable(
+            found.title, found.rows, max((row.number for row in found.rows), default=1), "latex" in found.columns
+        )
+        for found in distributions(content)
+    )
+    return Statistics(counts, tables)
+
 
 QRELS = "qrels.txt"
 SEED = 2022
@@ -110,7 +165,17 @@ def is_of_the_lab(experiment: Experiment) -> bool:
     return len(experiment.qrels) >= LAB_TOPICS
 
 
+async def show_statistics(request: Request) -> Response:
+    """Show the statistics of the collection."""
+    return render(request, "stats.html", stats=await run_view(request, statistics, {}))
+
+
 async def leaderboard(request: Request) -> Response:
     """Show the leaderboard."""
     found = await run_view(request, board, {"folder": Path(request.app.state.site.pages.experiment)})
     return render(request, "leaderboard.html", board=found)
+
+
+def routes(has_leaderboard: bool) -> list[Route]:
+    """Return the routes of the statistics, and of the leaderboard of a site with an experiment."""
+    return [Route("/stats", show_statistics), *([Route("/leaderboard", leaderboard)] if has_leaderboard else [])]

@@ -1,4 +1,4 @@
-"""JSON lines: posts.jsonl with comments and links inside, formulas.jsonl. Texts are in the official HTML form."""
+"""Posts and formulas as records for other programs: JSON lines, Parquet, TREC text, stand-off annotations."""
 
 from __future__ import annotations
 
