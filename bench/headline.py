@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +28,7 @@ from porism.evaluate.runs.run import Run, read_run
 from porism.evaluate.significance import bootstrap
 from porism.progress import Silent
 from porism.search.engine import Engine
-from porism.search.learning.duplicates import duplicate_examples
-from porism.search.learning.train import Example, average_precision, fit
+from porism.search.learning.train import Example, average_precision, duplicate_examples, fit
 from porism.systems.verify.measure import by_visual_id, made_run
 from porism.systems.verify.sets import SETS, TestSet, Workplace
 
@@ -37,7 +37,7 @@ FORMULA_MEASURES = {"pool-2020": ("nDCG'", "MAP'", "P'@10"), "task2-2021": ("MAP
 PEERS = {1: "MathDowers/L8_a018", 2: "DPRL/LTR"}
 SHIPPED, SHIPPED_WEIGHT = Variant("LaTeX", (WHOLE, TITLE), 4), 0.1  # the feature encoder.same_question
 TERRIER = DATA / "fidelity/terrier"
-TERRIER_RUN = "terrier-5.11.slice.TF_IDF.raw.title+body+tags.task1-{year}.trec"
+TERRIER_RUN = "terrier-5.11.slice.TF_IDF.raw.title+body+tags.task1-{year}.tsv"
 
 
 class Row(NamedTuple):
@@ -55,7 +55,7 @@ def main() -> None:
     if is_missing("headline"):
         return
     print("| test | measure | topics | Porism | peer | | difference |\n|---|---|--:|---|---|---|---|")
-    for row in (*answer_rows(), *encoder_rows(), *formula_rows()):
+    for row in chain(answer_rows(), encoder_rows(), formula_rows()):
         cells = (
             row.test,
             row.measure,
