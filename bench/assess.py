@@ -51,6 +51,7 @@ class Load:
             sys.executable,
             "-m",
             "porism.cli",
+            "lab",
             "assess",
             "serve",
             str(self.journal),

@@ -151,7 +151,7 @@ def jump_clock(stage: Stage, record: Record) -> None:
     users, analytics, log = stage.folder / "site.users", stage.folder / "analytics.sqlite", stage.folder / "log"
     add_user(users, "ada", PASSWORD)
     token = run_command(
-        ["tokens", "create", str(index), "--name", "chaos", "--scope", "write", "--scope", "merge"], log
+        ["site", "tokens", "create", str(index), "--name", "chaos", "--scope", "write", "--scope", "merge"], log
     ).split()[0]
     clock, port = Clock(stage.folder), free_port()
     arguments = [
@@ -174,7 +174,7 @@ def jump_clock(stage: Stage, record: Record) -> None:
                 record.measure(time.monotonic() - began)
                 if server.process.poll() is not None:
                     raise Lost("the server ended")
-    with record.attempt("porism verify"):
+    with record.attempt("porism store verify"):
         if is_noticed(index):
             raise Lost("the index is damaged")
 

@@ -70,6 +70,7 @@ def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         sys.executable,
         "-m",
         "porism.cli",
+        "lab",
         "assess",
         "serve",
         str(journal.path),

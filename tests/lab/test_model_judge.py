@@ -187,19 +187,19 @@ def test_the_commands(
     ready: Journal, case: LabCase, server: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = str(ready.path)
-    assert main(["assess", "account", path, "model.other", "--role", "model"]) == 0
+    assert main(["lab", "assess", "account", path, "model.other", "--role", "model"]) == 0
     judging = ["--collection", str(case.collection_path), "--endpoint", f"{server}/grade/v1"]
-    assert main(["assess", "judge-model", path, "model.other", *judging]) == 1
+    assert main(["lab", "assess", "judge-model", path, "model.other", *judging]) == 1
     assert "nothing is assigned to model.other" in capsys.readouterr().err
-    assert main(["assess", "judge-model", path, "ann", *judging]) == 1
+    assert main(["lab", "assess", "judge-model", path, "ann", *judging]) == 1
     assert "ann is not a model" in capsys.readouterr().err
-    assert main(["assess", "judge-model", path, MODEL, *judging]) == 0
+    assert main(["lab", "assess", "judge-model", path, MODEL, *judging]) == 0
     assert "items judged now; all judgments of model.small:" in capsys.readouterr().err
-    assert main(["agreement", path, "--models"]) == 0
+    assert main(["lab", "agreement", path, "--models"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("model\tpeople\titems\tmodel_3\tmodel_2\tmodel_1\tmodel_0\tungraded\tsame\tkappa")
     assert [line.split("\t")[1] for line in lines[1:]] == ["3", "2", "1", "0", "all"]
-    assert main(["agreement", path, "--json"]) == 0
+    assert main(["lab", "agreement", path, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == []
-    assert main(["assess", "assign", path]) == 0
+    assert main(["lab", "assess", "assign", path]) == 0
     assert "model." not in capsys.readouterr().out

@@ -160,10 +160,9 @@ def test_the_command_shows_topics(
 ) -> None:
     import porism.cli
 
-    monkeypatch.setattr(porism.cli, "COMMANDS", ("topics",))
     path = tmp_path / "t.tsv"
     path.write_text("topic\tlatex\nB.1\tx^2\n")
-    assert porism.cli.main(["topics", "show", str(path)]) == 0
+    assert porism.cli.main(["lab", "topics", "show", str(path)]) == 0
     assert capsys.readouterr().out == "topic\tformulas\tasks\ttags\nB.1\t0\tx^2\t\n"
 
 

@@ -124,10 +124,12 @@ def test_a_model_is_trained_on_recorded_clicks(
     lines = list(train_on_clicks(engine, tmp_path / "analytics", ClickOptions(), tmp_path / "model.toml"))
     assert lines[1].startswith("position bias 1.00 (assumed: no estimate)")
     given = ["--clicks", str(tmp_path / "analytics"), "-o", str(tmp_path / "second.toml"), "--position-bias", "0.5"]
-    assert main(["train", str(demo / "index"), *given]) == 0
+    assert main(["model", "train", "ranking", str(demo / "index"), *given]) == 0
     assert "position bias 0.50 (given)" in capsys.readouterr().out
     assert (tmp_path / "second.toml").is_file()
-    assert main(["train", str(demo / "index"), *given, "--topics", "t.xml", "--qrels", "q.txt"]) == 2
+    assert (
+        main(["model", "train", "ranking", str(demo / "index"), *given, "--topics", "t.xml", "--qrels", "q.txt"]) == 2
+    )
     assert "give either --topics and --qrels, or --clicks" in capsys.readouterr().err
     assert "[answers]" in (tmp_path / "model.toml").read_text()
     trained = Engine.open(demo / "index", tmp_path / "model.toml")

@@ -66,9 +66,9 @@ def test_searches_and_clicks_are_counted(demo: Path, tmp_path: Path, capsys: pyt
     page = site.client.get("/analytics").text
     assert "irrational" in page
     assert "<msqrt" in page
-    assert main(["analytics", str(path), "--json"]) == 0
+    assert main(["site", "analytics", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["queries"][0]["clicks"] == 1
-    assert main(["analytics", str(path)]) == 0
+    assert main(["site", "analytics", str(path)]) == 0
     assert f"query\t3\tanswers\t{QUERY}\n" in capsys.readouterr().out
 
 

@@ -334,14 +334,14 @@ def test_the_user_file_is_for_its_owner_only(users: Path) -> None:
 
 def test_the_command(users: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
-    assert main(["users", "add", str(users), "bob"]) == 1
+    assert main(["site", "users", "add", str(users), "bob"]) == 1
     assert "at least 10 characters" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin", io.StringIO("long enough password\n"))
-    assert main(["users", "add", str(users), "bob"]) == 0
-    assert main(["users", "list", str(users)]) == 0
+    assert main(["site", "users", "add", str(users), "bob"]) == 0
+    assert main(["site", "users", "list", str(users)]) == 0
     assert capsys.readouterr().out == "ada\nbob\n"
-    assert main(["users", "remove", str(users), "bob"]) == 0
-    assert main(["users", "remove", str(users), "bob"]) == 1
+    assert main(["site", "users", "remove", str(users), "bob"]) == 0
+    assert main(["site", "users", "remove", str(users), "bob"]) == 1
 
 
 def test_check_reads_the_user_file_and_warns_of_plain_http(users: Path) -> None:

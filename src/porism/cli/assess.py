@@ -1,4 +1,4 @@
-"""porism assess: have items judged by assessors."""
+"""porism lab assess: have items judged by assessors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,23 @@ from porism.cli.values import port
 if TYPE_CHECKING:
     from porism.lab.judging.storage.journal import Journal
 
-HELP = "have items judged by assessors: people, assignments, server, export, backup"
-EXAMPLE = "porism assess create lab.journal"
+HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
+EXAMPLE = "porism lab assess create lab.journal"
 EXAMPLES = {
     "create": EXAMPLE,
-    "account": "porism assess account lab.journal ada",
-    "load": "porism assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
-    "assign": "porism assess assign lab.journal ada A.1",
-    "serve": "porism assess serve lab.journal --collection demo/collection",
-    "judge-model": "porism assess judge-model lab.journal model.small --collection demo/collection --endpoint http://127.0.0.1:8080/v1/chat/completions",
-    "progress": "porism assess progress lab.journal",
-    "export": "porism assess export lab.journal results",
-    "backup": "porism assess backup lab.journal lab.journal.copy",
+    "account": "porism lab assess account lab.journal ada",
+    "load": "porism lab assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
+    "assign": "porism lab assess assign lab.journal ada A.1",
+    "train": "porism lab assess train lab.journal --topics sample/topics/task1.xml --known known.tsv",
+    "move": "porism lab assess move lab.journal ada bob A.1",
+    "dual": "porism lab assess dual lab.journal bob A.1 --size 40",
+    "training": "porism lab assess training lab.journal ada --round 1",
+    "extra": "porism lab assess extra lab.journal ada A.1",
+    "serve": "porism lab assess serve lab.journal --collection demo/collection",
+    "judge-model": "porism lab assess judge-model lab.journal model.small --collection demo/collection --endpoint http://127.0.0.1:8080/v1/chat/completions",
+    "progress": "porism lab assess progress lab.journal",
+    "export": "porism lab assess export lab.journal results",
+    "backup": "porism lab assess backup lab.journal lab.journal.copy",
 }
 
 
@@ -53,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="default: %(default)s; a model has no password, and its name begins with model.",
     )
     load = action("load", "load a pool and its topics into the journal; items that it has already are skipped")
-    load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism pool build")
+    load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism lab pool build")
     load.add_argument("--topics", required=True, metavar="FILE", help="the topic file")
     load.add_argument(
         "--formulas",

@@ -66,7 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--writable",
         action="store_true",
-        help="take changes of posts over HTTP from programs that have a token (porism tokens)",
+        help="take changes of posts over HTTP from programs that have a token (porism site tokens)",
     )
     parser.add_argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)")
     add_state_option(parser, "the change log and tokens")

@@ -146,7 +146,7 @@ def convert_pickles(folder: Path) -> list[Path]:
     if not missing:
         fact = "all its weights are there as safetensors" if found else f"has no weights to convert ({PICKLES[0]})"
         raise PorismError(
-            fact, where=str(folder), fix="porism models show says what is wrong with a directory, if anything"
+            fact, where=str(folder), fix="porism model show says what is wrong with a directory, if anything"
         )
     return [_convert(path) for path in missing]
 

@@ -48,7 +48,7 @@ def feature_reranker(
     ranked: int = RUN_DEPTH,
 ) -> FeatureReranker:
     """Answers, or questions, of threads by the weighted sum of features. `find` is by default what the topics ask for; `model` is a file of
-    `porism train`; `ranked` the number of threads."""
+    `porism model train ranking`; `ranked` the number of threads."""
     fitted = load_model(Path(model) if model else None).adapted(context.index.adaptation)
     return FeatureReranker(context.index, fitted, find or context.kind, ranked)
 

@@ -124,7 +124,7 @@ class Engine:
     ) -> Engine:
         """Open an index by its address, or say what is wrong with it and what to run.
 
-        `model` names a file that `porism train` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
+        `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
         when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
         "all" every file, "none" nothing but sizes.
         """

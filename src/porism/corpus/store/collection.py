@@ -154,7 +154,7 @@ class Collection:
     def _all_found(self, found: dict[int, T], ids: Iterable[int], what: str) -> dict[int, T]:
         missing = next((number for number in ids if number not in found), None)
         if missing is not None:
-            fix = "porism stats shows what it holds"
+            fix = "porism collection stats shows what it holds"
             raise PorismError(f"no {what} {missing} in this collection", where=str(self.path), fix=fix)
         return found
 

@@ -27,7 +27,7 @@ def check_purpose(assessor: str, purpose: str) -> None:
     if is_model(assessor) and purpose not in PURPOSES:
         raise PorismError(
             f"{assessor} is a model, whose judgments never become qrels",
-            fix=f"assign a second opinion: porism assess dual JOURNAL {assessor} TOPIC",
+            fix=f"assign a second opinion: porism lab assess dual JOURNAL {assessor} TOPIC",
         )
 
 
@@ -166,10 +166,12 @@ def dummy_hash() -> str:
 def add_account(journal: Journal, name: str, role: str, password: str) -> None:
     """Create an account, or change the password and role of an existing one and end its sessions."""
     if name.startswith(MODEL_PREFIX):
-        fix = "choose another name, or create an account of a model: porism assess account JOURNAL NAME --role model"
+        fix = (
+            "choose another name, or create an account of a model: porism lab assess account JOURNAL NAME --role model"
+        )
         raise PorismError(f"names that begin with {MODEL_PREFIX} belong to models", fix=fix)
     if role == "model":
-        raise PorismError("models have no passwords", fix="porism assess account JOURNAL model.NAME --role model")
+        raise PorismError("models have no passwords", fix="porism lab assess account JOURNAL model.NAME --role model")
     _store_account(journal, name, role, password)
 
 
@@ -264,4 +266,4 @@ def accounts(journal: Journal, role: str = "") -> list[Account]:
 def require_assessor(journal: Journal, name: str) -> None:
     """Raise an error if no assessor has this name."""
     if Account(name, "assessor") not in accounts(journal):
-        raise PorismError(f"there is no assessor {name!r}", fix=f"porism assess account JOURNAL {name}")
+        raise PorismError(f"there is no assessor {name!r}", fix=f"porism lab assess account JOURNAL {name}")

@@ -108,7 +108,7 @@ def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
             raise PorismError(
                 f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short",
                 where=f"{where}:{reader.line_num}",
-                fix="porism turkle download, or download it from the admin page",
+                fix="porism lab turkle download, or download it from the admin page",
             )
         rows.append(ResultRow(reader.line_num, dict(zip(header, cells, strict=True))))
     return rows

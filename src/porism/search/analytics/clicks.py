@@ -178,5 +178,7 @@ def train_on_clicks(engine: Engine, path: Path, options: ClickOptions, out: Path
     if held_out <= old:
         yield "note: on queries it was not fitted on, the new model is no better than the one before; keep that"
     save_model(
-        replace_weights(engine.model, options.kind, weights), out, f"porism train: {options.kind} fitted on clicks."
+        replace_weights(engine.model, options.kind, weights),
+        out,
+        f"porism model train ranking: {options.kind} fitted on clicks.",
     )

@@ -240,7 +240,9 @@ def train_files(
     if further:
         named += f" and {len(further):,} duplicates"
         yield f"and {len(further):,} duplicates, each counted {further[0].weight:g}"
-    save_model(replace_weights(engine.model, kind, weights), out, f"porism train: {kind} fitted on {named}.")
+    save_model(
+        replace_weights(engine.model, kind, weights), out, f"porism model train ranking: {kind} fitted on {named}."
+    )
 
 
 def read_grades(path: str | Path) -> dict[str, dict[int, int]]:

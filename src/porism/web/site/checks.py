@@ -75,7 +75,7 @@ def _users(reading: SettingsReading) -> Iterator[Problem]:
     if path := reading.settings.access.users:
         try:
             if not read_users(Path(path)).hashes:
-                raise PorismError("has no users", where=path, fix=f"porism users add {path} NAME")
+                raise PorismError("has no users", where=path, fix=f"porism site users add {path} NAME")
         except PorismError as error:
             yield Problem(_place(reading, "access.users"), f"{path} {error.message}", error.fix)
 

@@ -51,7 +51,7 @@ class Users:
 
 def read_users(path: Path) -> Users:
     """Read a file of users. One that others can read is refused."""
-    fix = f"porism users add {path} NAME"
+    fix = f"porism site users add {path} NAME"
     try:
         state = path.stat()
         if state.st_size > LARGEST:
@@ -109,7 +109,7 @@ def remove_user(path: Path, name: str) -> None:
     with only_writer(path, wait=WAIT_SECONDS):
         users = read_users(path)
         if name not in users.hashes:
-            raise PorismError(f"there is no user {name!r}", where=str(path), fix=f"porism users list {path}")
+            raise PorismError(f"there is no user {name!r}", where=str(path), fix=f"porism site users list {path}")
         write_users(path, replace(users, hashes={one: text for one, text in users.hashes.items() if one != name}))
 
 

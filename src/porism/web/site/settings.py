@@ -118,7 +118,7 @@ class Access:
     proxies: tuple[str, ...] = setting(
         ("127.0.0.1/32", "::1/128"), values.NETWORKS, "addresses of the proxies whose header is trusted"
     )
-    users: str = setting("", values.PATH, "file of users and passwords, made by porism users")
+    users: str = setting("", values.PATH, "file of users and passwords, made by porism site users")
 
 
 @dataclass(frozen=True, slots=True)

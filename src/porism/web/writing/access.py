@@ -125,7 +125,7 @@ class WriteAccess:
             fix = "the operator finds the reason in the log of the server"
             raise BadRequest("tokens cannot be checked at the moment", fix=fix, status=503) from None
         if token is None:
-            fix = "send the header Authorization: Bearer TOKEN; the operator makes one with: porism tokens create INDEX"
+            fix = "send the header Authorization: Bearer TOKEN; the operator makes one with: porism site tokens create INDEX"
             fact = "the token is not valid" if text else "a token is needed"
             refusal = BadRequest(fact, where="Authorization", fix=fix, status=401)
             refusal.headers["www-authenticate"] = "Bearer"
@@ -137,5 +137,5 @@ class WriteAccess:
 def check_scopes(token: Token, scopes: Iterable[str]) -> None:
     """Answer 403 if a token lacks a scope."""
     if missing := [scope for scope in scopes if scope not in token.scopes]:
-        fix = f"use a token with the scope {missing[0]}: porism tokens create INDEX --scope {missing[0]}"
+        fix = f"use a token with the scope {missing[0]}: porism site tokens create INDEX --scope {missing[0]}"
         raise BadRequest(f"the token lacks the scope {missing[0]}", where="Authorization", fix=fix, status=403)

@@ -166,7 +166,7 @@ class Journal:
     def open(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Journal:
         """Open an existing journal; refuse any other kind of file."""
         if not Path(path).is_file():
-            raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
+            raise PorismError("no such journal", where=str(path), fix=f"porism lab assess create {path}")
         journal = cls(path, clock)
         version = journal._version()
         if version == str(WITHOUT_CHECKS):
@@ -176,7 +176,7 @@ class Journal:
             raise PorismError(
                 "is not a journal of this version, or it is damaged",
                 where=str(path),
-                fix="name a file that `porism assess create` made, or restore the last backup",
+                fix="name a file that `porism lab assess create` made, or restore the last backup",
             )
         return journal
 

@@ -59,14 +59,14 @@ def _continued(sums: _Sums, data: bytes, order: str) -> _Sums:
 
 
 MOST_REPORTED = 20
-RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism assess backup made it)"
+RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism lab assess backup made it)"
 WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
 
 
 def verify_journal(path: Path, progress: Progress | None = None) -> Verification:
     """Read all of a journal, also while a server writes to it."""
     if not path.is_file():
-        raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
+        raise PorismError("no such journal", where=str(path), fix=f"porism lab assess create {path}")
     size = path.stat().st_size
     log = path.with_name(f"{path.name}-wal")
     if fact := _log_damage(log):

@@ -259,7 +259,9 @@ def open_encoded(index: Path, manifest: Manifest, place: str | Path | None = Non
     if entry is None:
         if place is not None:
             raise PorismError(
-                "has no vectors of posts", where=str(index), fix=f"encode it: porism encode {index} --encoder {place}"
+                "has no vectors of posts",
+                where=str(index),
+                fix=f"encode it: porism model encode {index} --encoder {place}",
             )
         return None
     segments = [open_fields(index / one.name / entry.folder, entry.fields) for one in manifest.segments]

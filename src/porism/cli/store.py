@@ -1,4 +1,4 @@
-"""porism verify: compare stored files with their checksums."""
+"""porism store: look after the files of an index."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porism.cli.command import argument, command
+from porism.cli.values import JSON, QUIET
+
 if TYPE_CHECKING:
     from porism.integrity import Verification
     from porism.progress import Progress
 
-HELP = "read every file of an index, a collection or a journal and name what is damaged"
-EXAMPLE = "porism verify demo/index"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument(
+@command(
+    "porism store verify demo/index",
+    argument(
         "paths", nargs="+", metavar="PATH", help="an index (its collection is read, too), a collection or a journal"
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Verify each path. Return 1 if anything is damaged."""
+    ),
+    JSON,
+    QUIET,
+)
+def verify(args: argparse.Namespace) -> int:
+    """Compare each path with its checksums. Return 1 if anything is damaged."""
     import time
     from dataclasses import asdict
 
@@ -64,3 +63,19 @@ def _print(found: list[Verification], seconds: float) -> None:
             print(f"  note: {remark}")
     size = sum(one.bytes for one in found)
     print(f"read {size / 1e6:,.1f} MB in {seconds:.2f} s", file=sys.stderr)
+
+
+@command("porism store merge demo/index", argument("index", metavar="INDEX", help="an index"), QUIET)
+def merge(args: argparse.Namespace) -> int:
+    """Merge, and report the number of segments before and after."""
+    from porism.progress import Silent, for_terminal
+    from porism.store import open_store
+
+    index, store = args.index, open_store(args.index)
+    before = store.status().parts
+    if not store.maintain(everything=True, progress=Silent() if args.quiet else for_terminal()):
+        print(f"{index}: has one segment already", file=sys.stderr)
+        return 0
+    after = store.status()
+    print(f"{index}: {before} segments are now {after.parts}, {after.bytes / 1e6:,.1f} MB", file=sys.stderr)
+    return 0

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from porism.cli import COMMANDS, QUICK, main, make_parser
+from porism.cli import main, make_parser
+from porism.cli.table import QUICK, SECTIONS, WORDS, words_below
 
 
 def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,18 +19,34 @@ def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert "COMMAND" in capsys.readouterr().err
 
 
-def test_help_lists_every_command_once_in_a_group() -> None:
+@pytest.mark.parametrize("group", [path for path in WORDS if words_below(path) and not WORDS[path].where])
+def test_a_group_alone_explains_itself(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(group.split()) == 2
+    text = capsys.readouterr().err
+    assert re.findall(r"^  ([\w-]+) ", text.partition("options:")[0], flags=re.M) == list(words_below(group))
+    assert f"example:\n  porism {group} " in text
+
+
+def test_help_lists_every_first_word_once_in_a_section() -> None:
     text = make_parser().format_help()
     listed = re.findall(r"^  (\w+) ", text.partition("options:")[0], flags=re.M)
-    assert sorted(listed) == list(COMMANDS)
+    assert listed == [word for words in SECTIONS.values() for word in words]
+    assert sorted(listed) == sorted(words_below(""))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_an_example_that_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("path", [path for path in WORDS if WORDS[path].where])
+def test_help_has_an_example(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        make_parser().parse_args([name, "--help"])
+        make_parser().parse_args([*path.split(), "--help"])
     assert caught.value.code == 0
-    assert f"example:\n  porism {name}" in capsys.readouterr().out
+    assert f"example:\n  porism {path}" in capsys.readouterr().out
+
+
+def test_a_typed_command_is_parsed_as_by_the_whole_parser() -> None:
+    whole = {parser.prog: parser.format_help() for parser in parsers(make_parser())}
+    for path in WORDS:
+        (typed,) = (one for one in parsers(make_parser(path.split())) if one.prog == f"porism {path}")
+        assert typed.format_help() == whole[typed.prog], path
 
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -63,7 +80,7 @@ def test_choices_that_are_repeated_for_a_fast_start_are_those_of_the_library() -
     [
         ("build dump -o out", "porism.cli.build.run", "interrupted; run the same command again to continue the build"),
         (
-            "turkle upload out --url http://localhost",
+            "lab turkle upload out --url http://localhost",
             "porism.cli.turkle.run",
             "interrupted; run the same command again to continue the upload",
         ),
@@ -112,4 +129,13 @@ def test_a_quick_command_reads_only_itself_and_looks_for_no_garbage() -> None:
 
 
 def test_quick_commands_exist() -> None:
-    assert set(COMMANDS) >= QUICK
+    assert set(WORDS) >= QUICK
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_the_words_of_groups(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--completion", shell])
+    assert ended.value.code == 0
+    script = capsys.readouterr().out
+    assert all(word in script for word in ("formulas", "judge-model", "cross-encoder", "depth-primary"))
