@@ -21,6 +21,8 @@ from bench._data import DATA
 from bench._judged import YEARS, folder, index, is_missing
 from bench.answer_search import judged, qrels_file, topic_file
 from bench.minilm_variants import TITLE, WHOLE, Similarity, Variant, duplicates, topics, with_weight
+from bench.verify.measure import by_visual_id, made_run
+from bench.verify.sets import SETS, TestSet, Workplace
 from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
@@ -29,8 +31,6 @@ from porism.evaluate.significance import bootstrap
 from porism.progress import Silent
 from porism.search.engine import Engine
 from porism.search.learning.train import Example, average_precision, duplicate_examples, fit
-from porism.systems.verify.measure import by_visual_id, made_run
-from porism.systems.verify.sets import SETS, TestSet, Workplace
 
 Floats = npt.NDArray[np.float64]
 FORMULA_MEASURES = {"pool-2020": ("nDCG'", "MAP'", "P'@10"), "task2-2021": ("MAP",)}

@@ -55,8 +55,6 @@ NOT_RUN = {
     "model convert": "needs pickled weights; tests/models/test_pickles.py",
     "model train encoder": "trains for minutes; tests/models/test_training.py",
     "model train cross-encoder": "trains for minutes; tests/models/test_training.py",
-    "systems verify": "needs the test data, and minutes",
-    "systems fuse": "needs the test data, and minutes",
 }
 PASSWORD = "a long password\n"
 
