@@ -20,7 +20,7 @@ $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcar
 
 $(READY): $(CORE)
 	@echo "make: compiling Porism and installing what the tests need"
-	$(PIP) -e '.[plots,parquet,mcp,systems,neural,test]'
+	$(PIP) -e '.[plots,parquet,mcp,systems,neural,cluster,test]'
 	touch $@
 
 # Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.
