@@ -17,6 +17,7 @@ from porism.store.opensearch.address import ClusterAddress
 
 # Answers that mean "not now". The request is repeated while there is time.
 PASSING = frozenset({429, 502, 503, 504})
+CONFLICT = 409
 LONGEST_REASON = 300
 
 
@@ -38,6 +39,10 @@ class Missing(PorismError):
 
 class Conflict(PorismError):
     """Somebody else changed the document first."""
+
+
+class Conflict(PorismError):
+    """A document is no longer the version that a request replaces."""
 
 
 class Answer(NamedTuple):
@@ -116,6 +121,8 @@ def explain_answer(status: int, body: Any, address: ClusterAddress, user: object
         if status == answer.status and re.search(answer.kind, kind):
             return answer.error(answer.fact.format(**words), where=str(address), fix=answer.fix.format(**words))
     request = f" to {path}" if path else ""
+    if status == CONFLICT:
+        return Conflict("somebody else has changed the collection", where=str(address), fix="try again")
     fact = f"the cluster refused a request{request} with status {status}: {words['reason']}"
     return PorismError(fact, where=str(address), fix="report it if the cluster is as docs/how-to/cluster.md describes")
 

@@ -1,0 +1,114 @@
+"""Posts as documents: their rows and those of their comments, links, votes and formulas, and what searches of texts read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import cbor2
+import numpy as np
+
+from porism.analysis.words import WORD, stems_of
+from porism.corpus.content import batched
+from porism.corpus.store.collection import COMMENT, POST, Collection
+from porism.corpus.store.parts import CHUNK
+from porism.store.embedded.formulas.store import EmbeddedFormulas
+from porism.store.opensearch.rendering import binary, line
+from porism.text.segment import Text
+
+Row = Sequence[Any]
+# The rows that belong to a post, by table; of formulas with their LaTeX, so that no expressions are read for them.
+QUERIES = {
+    "comments": f"SELECT {COMMENT} FROM comments WHERE post_id IN ({{}}) ORDER BY id",
+    "links": "SELECT post_id, other_id, kind FROM links WHERE post_id IN ({}) ORDER BY post_id, other_id, kind",
+    "votes": "SELECT post_id, type, number, bounty FROM votes WHERE post_id IN ({}) ORDER BY post_id, type",
+    "formulas": """SELECT f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.expression_id, f.visual_id, f.old_visual_id, f.issue, e.latex
+        FROM formulas f JOIN expressions e ON e.id = f.expression_id WHERE f.post_id IN ({}) ORDER BY f.id""",
+}
+POST_OF = {"comments": 1, "links": 0, "votes": 0, "formulas": 1}  # the column with the id of the post
+
+
+class PostRows(NamedTuple):
+    """A post with the rows that belong to it."""
+
+    post: Row
+    comments: Sequence[Row] = ()
+    links: Sequence[Row] = ()
+    votes: Sequence[Row] = ()
+    formulas: Sequence[Row] = ()
+
+    def pack(self) -> bytes:
+        """Return the rows as bytes."""
+        return cbor2.dumps([list(self.post), *([list(row) for row in rows] for rows in self[1:])])
+
+    @classmethod
+    def unpack(cls, data: bytes) -> PostRows:
+        """Return the rows of bytes."""
+        return cls(*cbor2.loads(data))
+
+
+def read_posts(collection: Collection, ids: Sequence[int]) -> dict[int, PostRows]:
+    """Return posts with what belongs to them."""
+    found: dict[str, defaultdict[int, list[Row]]] = {}
+    for table, query in QUERIES.items():
+        found[table] = defaultdict(list)
+        for row in _rows(collection, query, ids):
+            found[table][row[POST_OF[table]]].append(row)
+    posts = _rows(collection, f"SELECT {POST} FROM posts WHERE id IN ({{}}) ORDER BY id", ids)
+    return {row[0]: PostRows(row, *(found[table][row[0]] for table in QUERIES)) for row in posts}
+
+
+def _rows(collection: Collection, query: str, ids: Sequence[int]) -> Iterator[Row]:
+    for some in batched(ids, CHUNK):
+        yield from collection.parts.rows(query.format(", ".join("?" * len(some))), some)
+
+
+class PlacedPost(NamedTuple):
+    """A post, the title of its thread, and its position there."""
+
+    rows: PostRows
+    title: str
+    position: int
+
+
+def lines_of_posts(posts: Iterable[PlacedPost], formulas: EmbeddedFormulas, generation: int, codes: Any = None) -> Iterator[bytes]:
+    """Yield posts as actions of a bulk request. `codes`, if given, are the codes here of those of the formulas' parts."""
+    for own, title, position in posts:
+        number, kind, thread, owner, body = own.post[0], own.post[1], own.post[2], own.post[7], own.post[13]
+        words = WORD.findall(f"{Text(title).plain()} {Text(body).plain()}".lower())
+        fields: dict[str, Any] = {
+            "id": number,
+            "thread": thread,
+            "position": position,
+            "kind": kind,
+            "phrase": " ".join(words),
+            "stems": " ".join(set(stems_of(words))),
+            "data": binary(own.pack()),
+            "parts": binary(pack_parts([row[5] for row in own.formulas], formulas, codes)),
+        }
+        if owner is not None:
+            fields["owner"] = owner
+        if own.formulas:
+            fields |= {"visual": sorted({row[6] for row in own.formulas}), "first": own.formulas[0][0]}
+        if own.comments:
+            fields["comment"] = [row[0] for row in own.comments]
+        if own.links:
+            fields["other"] = [row[1] for row in own.links]
+        yield line(number, generation, fields)
+
+
+def pack_parts(expressions: Sequence[int], formulas: EmbeddedFormulas, codes: Any) -> bytes:
+    """Return the sub-expressions of expressions, by their codes, as bytes."""
+    distinct = list(dict.fromkeys(expressions))
+    found = {}
+    for number, own in zip(distinct, formulas.part_codes(distinct), strict=True):
+        values = np.array(own, np.uint32)
+        found[number] = (values if codes is None else codes[values].astype(np.uint32)).tobytes()
+    return cbor2.dumps(found)
+
+
+def unpack_parts(data: bytes) -> Mapping[int, bytes]:
+    """Return the packed codes of the sub-expressions by expression."""
+    found: Mapping[int, bytes] = cbor2.loads(data)
+    return found
