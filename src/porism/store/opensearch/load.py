@@ -46,7 +46,7 @@ from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_f
 from porism.store.opensearch.places import Place
 from porism.store.opensearch.posts import PlacedPost, lines_of_posts, read_posts
 from porism.store.opensearch.rendering import binary, line, lines_of_columns, render_terms
-from porism.store.opensearch.schema import MANIFEST, Kind, file_key, image_key, main_view, scale_of, year_field
+from porism.store.opensearch.schema import COMMON, MANIFEST, MOST_COMMON, TAGS, Kind, file_key, image_key, main_view, scale_of, year_field
 from porism.store.opensearch.tables import VISUALS, table_files
 from porism.store.records import Threads
 
@@ -280,10 +280,11 @@ class Loader:
                 yield Chunk([*lines_of_columns(ids, 0, columns)], high)
 
     def _others(self, start: int) -> Iterator[Chunk]:
-        """Tags as one document, and pictures."""
+        """Tags and the most common formulas as one document each, and pictures."""
         collection = self._source.collection
         tags = [list(one) for one in collection.tags()]
-        yield Chunk([line("tags", 0, {"table": "tags", "data": binary(cbor2.dumps(tags))})], 1)
+        common = [list(one) for one in collection.parts.most_common_visuals(MOST_COMMON)]
+        yield Chunk([single_line(TAGS, tags, 0), single_line(COMMON, common, 0)], 1)
         names = [row[0] for row in collection.parts.newest_rows("SELECT name FROM images ORDER BY name")]
         for number, name in enumerate(names):
             data = collection.images([name])[name]
@@ -356,6 +357,11 @@ def place_posts(posts: Sequence[Any], sizes: Sequence[int]) -> Iterator[PlacedPo
         for position, rows in enumerate(islice(left, size)):
             title = rows.post[12] if not position else title
             yield PlacedPost(rows, title, position)
+
+
+def single_line(key: str, rows: Sequence[Any], generation: int) -> bytes:
+    """Return the document of a short table."""
+    return line(key, generation, {"table": key, "data": binary(cbor2.dumps(rows))})
 
 
 def file_lines(name: str, content: bytes) -> Iterator[bytes]:

@@ -151,6 +151,16 @@ class Place:
         """Return the manifest of the newest build."""
         return self.stored_manifest().manifest
 
+    def bytes(self, build: int) -> int:
+        """Return how many bytes the indexes of a build take, without copies."""
+        names = ",".join(self.index(kind, build) for kind in KINDS)
+        params = {"format": "json", "h": "pri.store.size", "bytes": "b"}
+        rows = self.cluster.request("GET", f"/_cat/indices/{names}", params=params)
+        return sum(int(one["pri.store.size"] or 0) for one in rows)
+
+    def __str__(self) -> str:
+        return str(self.cluster.address)
+
     def version(self) -> object:
         """Return what differs after every commit: the newest build and the version of its manifest."""
         found = self._get(alias_name(self.name, "rows"), MANIFEST, {"stored_fields": "_none_"})

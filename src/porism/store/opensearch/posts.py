@@ -38,14 +38,15 @@ class PostRows(NamedTuple):
     votes: Sequence[Row] = ()
     formulas: Sequence[Row] = ()
 
-    def pack(self) -> bytes:
-        """Return the rows as bytes."""
-        return cbor2.dumps([list(self.post), *([list(row) for row in rows] for rows in self[1:])])
+    def pack(self) -> tuple[bytes, bytes]:
+        """Return the rows as bytes, those of formulas apart, since pages of formulas read nothing else."""
+        own = [list(self.post), *([list(row) for row in rows] for rows in self[1:4])]
+        return cbor2.dumps(own), cbor2.dumps([list(row) for row in self.formulas])
 
     @classmethod
-    def unpack(cls, data: bytes) -> PostRows:
+    def unpack(cls, data: bytes, formulas: bytes = b"") -> PostRows:
         """Return the rows of bytes."""
-        return cls(*cbor2.loads(data))
+        return cls(*cbor2.loads(data), cbor2.loads(formulas) if formulas else ())
 
 
 def read_posts(collection: Collection, ids: Sequence[int]) -> dict[int, PostRows]:
@@ -77,6 +78,7 @@ def lines_of_posts(posts: Iterable[PlacedPost], formulas: EmbeddedFormulas, gene
     for own, title, position in posts:
         number, kind, thread, owner, body = own.post[0], own.post[1], own.post[2], own.post[7], own.post[13]
         words = WORD.findall(f"{Text(title).plain()} {Text(body).plain()}".lower())
+        data, rows = own.pack()
         fields: dict[str, Any] = {
             "id": number,
             "thread": thread,
@@ -84,7 +86,9 @@ def lines_of_posts(posts: Iterable[PlacedPost], formulas: EmbeddedFormulas, gene
             "kind": kind,
             "phrase": " ".join(words),
             "stems": " ".join(set(stems_of(words))),
-            "data": binary(own.pack()),
+            "title": title,
+            "data": binary(data),
+            "formulas": binary(rows),
             "parts": binary(pack_parts([row[5] for row in own.formulas], formulas, codes)),
         }
         if owner is not None:

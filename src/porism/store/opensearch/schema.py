@@ -17,7 +17,8 @@ from porism.store.weighting import BM25
 FORMAT = 1
 Kind = Literal["threads", "formulas", "posts", "rows"]
 KINDS: tuple[Kind, ...] = ("threads", "formulas", "posts", "rows")
-MANIFEST = "manifest"
+MANIFEST, TAGS, COMMON = "manifest", "tags", "common"  # keys of single documents
+MOST_COMMON = 2000  # formulas that are kept as the most common ones
 # What searches push down: BM25 with these parameters. Its frequencies are normalised by the length of the document, since Lucene keeps a byte of it.
 WEIGHTING = BM25()
 LARGEST_SCALE = 1 << 24  # Lucene keeps frequencies as single-precision numbers
@@ -50,6 +51,11 @@ def image_key(name: str) -> str:
 def file_key(name: str, block: int) -> str:
     """Return the key of a block of a file."""
     return f"file/{name}/{block}"
+
+
+def commit_key(generation: int) -> str:
+    """Return the key of what a commit changed."""
+    return f"commit/{generation}"
 
 
 def year_field(kind: str, accepted: bool) -> str:
@@ -154,7 +160,9 @@ _FIELDS: Mapping[Kind, dict[str, Any]] = {
         "first": {"type": "long", "index": False},  # the lowest id of its formulas
         "comment": _SEARCHED,
         "other": _SEARCHED,  # the questions that it links to
+        "title": {"type": "keyword", "index": False, "doc_values": False, "store": True},  # of the thread
         "data": _STORED,
+        "formulas": _STORED,
         "parts": _STORED,
     },
     "rows": {
