@@ -38,10 +38,6 @@ class Missing(PorismError):
 
 
 class Conflict(PorismError):
-    """Somebody else changed the document first."""
-
-
-class Conflict(PorismError):
     """A document is no longer the version that a request replaces."""
 
 
