@@ -79,7 +79,7 @@ audit:
 sbom:
 	$(PYTHON) -m attack.packages bill
 
-# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt and deploy/build.txt.
+# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt, deploy/build.txt and deploy/cluster/requirements.txt.
 hashes:
 	$(PYTHON) -m attack.packages hashes
 

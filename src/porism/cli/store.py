@@ -34,7 +34,7 @@ def verify(args: argparse.Namespace) -> int:
     found: list[Verification] = []
     began = time.perf_counter()
     for path in args.paths:
-        found += _verify(Path(path), progress)
+        found += _verify(path, progress)
     seconds = time.perf_counter() - began
     if args.json:
         import json
@@ -45,11 +45,13 @@ def verify(args: argparse.Namespace) -> int:
     return 1 if any(one.damages for one in found) else 0
 
 
-def _verify(path: Path, progress: Progress) -> list[Verification]:
+def _verify(path: str, progress: Progress) -> list[Verification]:
     from porism.lab.judging.storage.verify import verify_journal
     from porism.store import open_store
 
-    return [verify_journal(path, progress)] if path.is_file() else open_store(path).verify(progress)
+    if Path(path).is_file():
+        return [verify_journal(Path(path), progress)]
+    return open_store(path).verify(progress)
 
 
 def _print(found: list[Verification], seconds: float) -> None:

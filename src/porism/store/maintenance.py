@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.progress import Progress
-from porism.store import is_folder
+from porism.store import is_folder, open_store
 
 if TYPE_CHECKING:
     from porism.store.embedded.encoded.adding import AddedVectors
@@ -28,9 +29,11 @@ def _folder(address: str | Path, what: str) -> Path:
 
 def is_index(address: str | Path) -> bool:
     """Return whether there is a finished index at an address."""
+    if not is_folder(address):
+        return _cluster_place(str(address)).current() is not None
     from porism.store.embedded.manifest import NAME
 
-    return (_folder(address, "this") / NAME).is_file()
+    return (Path(address) / NAME).is_file()
 
 
 def build_index(
@@ -42,13 +45,18 @@ def build_index(
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> StoreStatus:
-    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`."""
-    from porism.store.embedded import build
-    from porism.store.embedded.store import EmbeddedStore
+    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`.
 
-    place = _folder(address, "building an index")
-    build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
-    return EmbeddedStore(place).status()
+    For a cluster the index is built in a temporary folder (TMPDIR) first, which takes its size on this machine.
+    """
+    from porism.store.embedded.build import build_index as build
+
+    with TemporaryDirectory(prefix="porism-index-") as work:
+        place = Path(address) if is_folder(address) else Path(work) / "index"
+        build(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
+        if not is_folder(address):
+            copy_store(place, address, progress)
+    return open_store(address).status()
 
 
 def copy_store(source: str | Path, target: str | Path, progress: Progress | None = None, shards: int = 1) -> None:
@@ -89,7 +97,7 @@ def snapshot_repository(address: str, name: str) -> Repository:
 
 def _cluster_place(address: str) -> Place:
     """Return where a collection is in a cluster."""
-    if is_folder(address):
+    if not address.startswith("opensearch"):
         fix = "name the address of a cluster: opensearch://host:9200/name"
         raise PorismError("is no collection in a cluster", where=address, fix=fix)
     from porism.store.opensearch import open_cluster

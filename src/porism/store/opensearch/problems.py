@@ -17,7 +17,6 @@ from porism.store.opensearch.address import ClusterAddress
 
 # Answers that mean "not now". The request is repeated while there is time.
 PASSING = frozenset({429, 502, 503, 504})
-CONFLICT = 409
 LONGEST_REASON = 300
 
 
@@ -63,13 +62,13 @@ ANSWERS = (
     ),
     Answer(
         403, "", "{user} may not do this: {reason}",
-        "give the user the role of deploy/cluster/role.json for the indexes {name} and {name}-*",
+        "give the user the role of deploy/cluster/role.json for the indexes {name}-*",
     ),
     Answer(
         404, "index_not_found", "the cluster has no collection {name}: {index} is missing",
         "copy one there: porism store copy FOLDER {address}; or correct the name", Missing,
     ),
-    Answer(409, "", "somebody else changed it first: {reason}", "try again", Conflict),
+    Answer(409, "", "somebody else has changed the collection: {reason}", "try again", Conflict),
     Answer(404, "repository_missing", "there is no snapshot repository: {reason}", "register the repository first", Missing),
     Answer(404, "snapshot_missing", "there is no such snapshot: {reason}", "list them: porism store snapshot {address}", Missing),
     Answer(404, "", "the cluster has no such thing: {reason}", "look whether somebody removed it, then try again", Missing),
@@ -117,8 +116,6 @@ def explain_answer(status: int, body: Any, address: ClusterAddress, user: object
         if status == answer.status and re.search(answer.kind, kind):
             return answer.error(answer.fact.format(**words), where=str(address), fix=answer.fix.format(**words))
     request = f" to {path}" if path else ""
-    if status == CONFLICT:
-        return Conflict("somebody else has changed the collection", where=str(address), fix="try again")
     fact = f"the cluster refused a request{request} with status {status}: {words['reason']}"
     return PorismError(fact, where=str(address), fix="report it if the cluster is as docs/how-to/cluster.md describes")
 
