@@ -32,7 +32,7 @@ demo: $(CORE)
 	@$(BIN)/porism demo --editor
 
 test: $(READY) browser
-	$(BIN)/pytest -n 2 --dist loadfile -m 'not cluster'
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.progress import Progress
+from porism.store import is_folder
 
 if TYPE_CHECKING:
     from porism.store.embedded.encoded.adding import AddedVectors
+    from porism.store.opensearch.earlier import Repository
+    from porism.store.opensearch.places import Place
     from porism.store.protocols import Encoder, StoreStatus
 
 
@@ -46,6 +49,52 @@ def build_index(
     place = _folder(address, "building an index")
     build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
     return EmbeddedStore(place).status()
+
+
+def copy_store(source: str | Path, target: str | Path, progress: Progress | None = None, shards: int = 1) -> None:
+    """Copy an index from a folder into a cluster, or back. Begun again after a kill, a copy into a cluster goes on where it was."""
+    if is_folder(source) and not is_folder(target):
+        from porism.store.opensearch import load
+
+        load.copy_store(source, str(target), progress, shards)
+    elif is_folder(target) and not is_folder(source):
+        from porism.store.opensearch import unload
+
+        unload.copy_to_folder(str(source), Path(target), progress)
+    else:
+        fix = "name a folder and the address of a cluster, in either order"
+        raise PorismError("a copy is made between a folder and a cluster", where=f"{source} {target}", fix=fix)
+
+
+def verify_copy(address: str, source: str | Path, progress: Progress | None = None) -> list[str]:
+    """Compare a copy in a cluster with the index in a folder: counts, format, fingerprint, digest of all records and posts. Return differences."""
+    from porism.store.opensearch import verify
+
+    return verify.differences(address, source, progress)
+
+
+def rollback(address: str) -> int:
+    """Let a collection in a cluster be its build before the present one; return the number of that build."""
+    from porism.store.opensearch import earlier
+
+    return earlier.rollback(_cluster_place(address))
+
+
+def snapshot_repository(address: str, name: str) -> Repository:
+    """Return a snapshot repository of the cluster of a collection."""
+    from porism.store.opensearch.earlier import Repository
+
+    return Repository(_cluster_place(address), name)
+
+
+def _cluster_place(address: str) -> Place:
+    """Return where a collection is in a cluster."""
+    if is_folder(address):
+        fix = "name the address of a cluster: opensearch://host:9200/name"
+        raise PorismError("is no collection in a cluster", where=address, fix=fix)
+    from porism.store.opensearch import open_cluster
+
+    return open_cluster(address).place
 
 
 def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> Encoder:

@@ -16,6 +16,8 @@ EXAMPLE = "opensearch://host1:9200,host2:9200/name"
 LONGEST_NAME = 100
 # What OpenSearch allows in the name of an index is wider; these names are safe in URLs and patterns as well.
 NAME = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+# Indexes of a collection are named NAME-KIND-NUMBER, so that these names would be mistaken for parts of another collection.
+RESERVED = ("-threads", "-formulas", "-posts", "-rows", "-state")
 HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 
 
@@ -65,6 +67,9 @@ class ClusterAddress:
             fact = f"{name!r} is not the name of a collection" if name else "the name of the collection is missing"
             fix = f"write {EXAMPLE}, the name in a to z, 0 to 9, - and _, at most {LONGEST_NAME} characters"
             raise PorismError(fact, where=text, fix=fix)
+        if name.endswith(RESERVED):
+            fact = f"{name!r} could be mistaken for a part of the collection {name.rpartition('-')[0]!r}"
+            raise PorismError(fact, where=text, fix=f"choose a name that does not end in {', '.join(RESERVED)}")
         return cls(tuple(_host(one, text) for one in hosts.split(",")), name, scheme == TLS)
 
 

@@ -22,10 +22,11 @@ from porism import deadline
 from porism.errors import PorismError
 from porism.store.opensearch.access import Credentials, check_transport
 from porism.store.opensearch.address import ClusterAddress
-from porism.store.opensearch.problems import PASSING, NoAnswer, explain
+from porism.store.opensearch.problems import PASSING, NoAnswer, cause, explain
 from porism.store.opensearch.transport import CBOR, LINES, open_transport
 
 OLDEST = (3, 0)  # of OpenSearch
+QUICK_SECONDS = 1.0  # a shorter time limit says nothing about the cluster
 BLOCK_BYTES = 5_000_000
 BLOCKS_IN_FLIGHT = 2
 
@@ -232,8 +233,9 @@ class Cluster:
         """Return why a request has failed when its time is over."""
         if not isinstance(error, ConnectionTimeout):
             return explain(error, self.address, self._user)
-        # If the nodes answer others, this query takes too long for them.
-        return deadline.TimeLimitExceeded() if self._answered > began else NoAnswer(self.address, limit)
+        # If the nodes answer others, this query takes too long for them; nobody answers at once.
+        is_slow = self._answered > began or limit < QUICK_SECONDS
+        return deadline.TimeLimitExceeded() if is_slow else NoAnswer(self.address, limit)
 
     def _send(self, request: Request, seconds: float) -> Any:
         if self._process != os.getpid():
@@ -276,6 +278,9 @@ class Cluster:
 
 
 def _passes(error: TransportError) -> bool:
+    """Return whether a request may succeed later. A write block on full disks has the status of back-pressure, and stays."""
+    if error.status_code == 429 and "cluster_block" in cause(error.info)[0]:
+        return False
     return error.status_code in PASSING
 
 

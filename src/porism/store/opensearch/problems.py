@@ -38,10 +38,6 @@ class Missing(PorismError):
 
 
 class Conflict(PorismError):
-    """Somebody else changed the document first."""
-
-
-class Conflict(PorismError):
     """A document is no longer the version that a request replaces."""
 
 
@@ -58,9 +54,12 @@ class Answer(NamedTuple):
 # The first line that fits counts. {name} is the collection, {address} its address, {user} who asked, {index} the missing index, {reason} the node's own words.
 ANSWERS = (
     Answer(401, "", "the cluster refuses {user}", "set " + USER + " and the password to those of a user of the cluster"),
-    Answer(
-        403, "cluster_block", "the cluster allows no changes: {reason}",
-        "free disk space of its nodes, then remove the write block of the index",
+    *(
+        Answer(
+            status, "cluster_block", "the cluster allows no changes: {reason}",
+            "free disk space of its nodes, then remove the write block of the index",
+        )
+        for status in (403, 429)
     ),
     Answer(
         403, "", "{user} may not do this: {reason}",
