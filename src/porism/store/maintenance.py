@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.progress import Progress
-from porism.store import is_folder
+from porism.store import is_folder, open_store
 
 if TYPE_CHECKING:
     from porism.store.embedded.encoded.adding import AddedVectors
@@ -28,9 +29,13 @@ def _folder(address: str | Path, what: str) -> Path:
 
 def is_index(address: str | Path) -> bool:
     """Return whether there is a finished index at an address."""
+    if not is_folder(address):
+        from porism.store.opensearch.store import ClusterStore
+
+        return ClusterStore.open(str(address)).place.current() is not None
     from porism.store.embedded.manifest import NAME
 
-    return (_folder(address, "this") / NAME).is_file()
+    return (Path(address) / NAME).is_file()
 
 
 def build_index(
@@ -42,13 +47,19 @@ def build_index(
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> StoreStatus:
-    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`."""
+    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`. An index in a cluster is built in a
+    temporary folder, and copied."""
     from porism.store.embedded import build
     from porism.store.embedded.store import EmbeddedStore
 
-    place = _folder(address, "building an index")
-    build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
-    return EmbeddedStore(place).status()
+    if is_folder(address):
+        place = Path(address)
+        build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
+        return EmbeddedStore(place).status()
+    with TemporaryDirectory(prefix="porism-index-") as work:
+        build.build_index(content, Path(work) / "index", links=links, vectors=vectors, progress=progress, finish=finish)
+        copy_store(Path(work) / "index", address, progress)
+    return open_store(address).status()
 
 
 def copy_store(source: str | Path, target: str | Path, progress: Progress | None = None, shards: int = 1) -> None:
