@@ -45,10 +45,10 @@ def run(args: argparse.Namespace) -> int:
     from porism.store import is_folder, open_content, open_store
     from porism.store.maintenance import build_index
 
-    content = open_content(args.collection)
     if args.encoder and not is_folder(args.output):
-        fix = "leave out --encoder, or index into a folder"
-        raise PorismError("a cluster keeps no vectors of models", where=args.output, fix=fix)
+        fix = "leave --encoder out"
+        raise PorismError("a collection in a cluster has no vectors of a model", where=args.output, fix=fix)
+    content = open_content(args.collection)
     if args.encoder and Path(args.output).exists():  # encoding was interrupted, or comes later
         found = open_store(args.output).status().fingerprint
         if found != content.digest:

@@ -171,11 +171,21 @@ class ClusterContent:
         for fields, _ in self._scan("rows", [{"term": {"table": table.name}}], "block", ("data",), BLOCKS):
             yield from _block(fields)
 
-    def _posts_where(self, field: str, values: Iterable[int], *more: Mapping[str, Any]) -> Iterator[ReadPost]:
+    def posts_where(self, field: str, values: Iterable[int], *more: Mapping[str, Any]) -> Iterator[ReadPost]:
         """Yield the posts that have one of the numbers in a field, in the order of ids for up to IDS values."""
         for some in batched((one for one in dict.fromkeys(values) if abs(one) < MOST_ID), IDS):
             for fields, _ in self._scan("posts", [{"terms": {field: some}}, *more], "id", ("data", "formulas")):
                 yield _read_post(fields)
+
+    def common_rows(self) -> list[Row]:
+        """Return the rows of the most common visual ids."""
+        found = self._documents.read(self._generation, "rows", [COMMON], ("data",))
+        return read_block(found[COMMON]["data"][0])
+
+    def first_uses(self, visual: int, most: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the formulas of the first posts with a visual id, some more than `most` of them."""
+        found = self._scan("posts", [{"term": {"visual": visual}}], "first", ("formulas",), most + FIRST_USES)
+        return (fields for _, (fields, _) in zip(range(most + FIRST_USES), found, strict=False))
 
     # Batches.
 
@@ -197,13 +207,13 @@ class ClusterContent:
 
     def _threads(self, questions: Iterable[int]) -> dict[int, Thread]:
         posts: dict[int, list[ReadPost]] = {}
-        for one in self._posts_where("thread", questions):
+        for one in self.posts_where("thread", questions):
             posts.setdefault(one.post.thread_id, []).append(one)
         return {number: _thread(number, own) for number, own in posts.items()}
 
     def answers_by_question(self, ids: Sequence[int]) -> dict[int, list[Post]]:
         """Return the answers to each question."""
-        answers = self._posts_where("thread", ids, {"term": {"kind": "answer"}})
+        answers = self.posts_where("thread", ids, {"term": {"kind": "answer"}})
         return _grouped((one.post for one in answers), lambda post: post.thread_id)
 
     def comments_by_post(self, ids: Sequence[int]) -> dict[int, list[Comment]]:
@@ -301,7 +311,12 @@ class ClusterContent:
         """Return pictures of the collection's own by their names."""
         keys = {image_key(name): name for name in names}
         found = self._documents.read(self._generation, "rows", list(keys), ("data",))
-        return {keys[key]: fields["data"][0] for key, fields in found.items()}
+        return {keys[key]: cbor2.loads(fields["data"][0])[1] for key, fields in found.items()}
+
+    def all_images(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the names and the data of all pictures."""
+        found = self._scan("rows", [{"term": {"table": "images"}}], "block", ("data",), BLOCKS)
+        return (tuple(cbor2.loads(fields["data"][0])) for fields, _ in found)
 
     # Streams, in the order of ids.
 
@@ -402,8 +417,7 @@ class ClusterContent:
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the most common formulas."""
-        found = self._documents.read(self._generation, "rows", [COMMON], ("data",))
-        best = [Visual(*row) for row in read_block(found[COMMON]["data"][0])][:number]
+        best = [Visual(*row) for row in self.common_rows()[:number]]
         expressions = self.expressions_by_id([visual.expression_id for visual in best])
         return (CommonVisual(expressions[one.expression_id].latex, one.formulas, one.id) for one in best)
 

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.threads import highest
+from porism.hashing import hash64
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import build_index
 from porism.store.embedded.formulas.store import TYPES, EmbeddedFormulas
@@ -113,7 +114,17 @@ def copy_store(source: str | Path, address: str, progress: Progress | None = Non
 class Loader:
     """Loads one build."""
 
-    def __init__(self, place: Place, source: Source, progress: Progress, shards: int, name: str = "") -> None:
+    def __init__(
+        self,
+        place: Place,
+        source: Source,
+        progress: Progress,
+        shards: int = 1,
+        *,
+        name: str = "",
+        before: StoreManifest | None = None,
+    ) -> None:
+        """`before` is the manifest of the collection that the source was made of: what is in no source stays."""
         self._place = place
         self._source = source
         self._progress = progress
@@ -126,6 +137,7 @@ class Loader:
         self._weights = np.array(self._view.vector(FIELDS))
         self._families = {family: self._family(family) for family in FAMILIES}
         self._formula_families = {family: self._formula_family(family) for family in FORMULA_FAMILIES}
+        self._before = before
         self._generation = 1
 
     def _family(self, family: str) -> Family:
@@ -255,7 +267,7 @@ class Loader:
             rows = read_posts(self._source.collection, wanted)
             sizes = np.diff(self._first[low : high + 1]).tolist()
             placed = place_posts([rows[number] for number in wanted], sizes)
-            yield Chunk([*lines_of_posts(placed, self._source.formulas, 0)], high)
+            yield Chunk([*lines_of_posts(placed, self._source.formulas.part_codes, 0)], high)
 
     def _formulas(self, start: int) -> Iterator[Chunk]:
         path, formulas = self._source.path / "formulas", self._source.formulas
@@ -288,7 +300,7 @@ class Loader:
         names = [row[0] for row in collection.parts.newest_rows("SELECT name FROM images ORDER BY name")]
         for number, name in enumerate(names):
             data = collection.images([name])[name]
-            yield Chunk([line(image_key(name), 0, {"table": "images", "name": name, "data": binary(data)})], 2 + number)
+            yield Chunk([image_line(name, hash64(name) >> 1, data, 0)], 2 + number)
 
     def _manifest(self, files: Mapping[str, File]) -> StoreManifest:
         source, collection = self._source, self._source.collection
@@ -296,6 +308,11 @@ class Loader:
         facts = {name: value for name, value in collection.manifest.items() if name not in ("files", "parts")}
         top = {table: highest(collection.parts, column, table) for table, column in HIGHEST.items()}
         top["visuals"] = max(top["visuals"], highest(collection.parts, "visual_id", "formulas"))
+        if self._before is not None:
+            top = {table: max(number, self._before.highest[table]) for table, number in top.items()}
+        ranking, position = str(manifest.options.get(RANKING, "")), manifest.log_position
+        if self._before is not None:
+            ranking, position = self._before.ranking, self._before.log_position
         return StoreManifest(
             self._build,
             self._generation,
@@ -316,10 +333,9 @@ class Loader:
             collection.has_dates,
             bool(manifest.options.get("links", True)),
             bool(manifest.options.get("vectors", True)),
-            str(manifest.options.get(RANKING, "")),
-            *manifest.log_position,
+            ranking,
+            *position,
             committed=time.time(),
-            path_groups=source.formulas.path_group_count,
         )
 
 
@@ -357,6 +373,11 @@ def place_posts(posts: Sequence[Any], sizes: Sequence[int]) -> Iterator[PlacedPo
         for position, rows in enumerate(islice(left, size)):
             title = rows.post[12] if not position else title
             yield PlacedPost(rows, title, position)
+
+
+def image_line(name: str, number: int, data: bytes, generation: int) -> bytes:
+    """Return the document of a picture; numbers are those of a stream, so that no two pictures should have the same."""
+    return line(image_key(name), generation, {"table": "images", "block": number, "data": binary(cbor2.dumps([name, data]))})
 
 
 def single_line(key: str, rows: Sequence[Any], generation: int) -> bytes:

@@ -62,7 +62,6 @@ class StoreManifest:
     log: str = ""
     log_sequence: int = 0
     committed: float = 0.0
-    path_groups: int = 0
     commits: tuple[int, ...] = ()
     changed: int = 0  # threads that commits replaced, added or deleted
     terms: str = field(default_factory=terms_fingerprint)

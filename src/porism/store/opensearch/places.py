@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -146,6 +147,12 @@ class Place:
     def _get(self, index: str, key: str, params: Mapping[str, str] | None = None) -> Any:
         """Return a document with its version, or `found` as false."""
         return self.cluster.request("POST", f"/{index}/_mget", {"ids": [key]}, params)["docs"][0]
+
+    def put_manifest(self, manifest: StoreManifest, before: StoredManifest) -> bool:
+        """Replace the manifest if it is still the one that was read; return whether it was. A request that was repeated has succeeded before."""
+        value = {"table": MANIFEST, "data": b64encode(manifest.to_bytes()).decode("ascii")}
+        index = self.index("rows", manifest.build)
+        return self.replace(index, MANIFEST, value, before.version) or self.manifest() == manifest
 
     def manifest(self) -> StoreManifest:
         """Return the manifest of the newest build."""

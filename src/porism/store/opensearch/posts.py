@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import cbor2
@@ -13,7 +13,6 @@ from porism.analysis.words import WORD, stems_of
 from porism.corpus.content import batched
 from porism.corpus.store.collection import COMMENT, POST, Collection
 from porism.corpus.store.parts import CHUNK
-from porism.store.embedded.formulas.store import EmbeddedFormulas
 from porism.store.opensearch.rendering import binary, line
 from porism.text.segment import Text
 
@@ -73,8 +72,11 @@ class PlacedPost(NamedTuple):
     position: int
 
 
-def lines_of_posts(posts: Iterable[PlacedPost], formulas: EmbeddedFormulas, generation: int, codes: Any = None) -> Iterator[bytes]:
-    """Yield posts as actions of a bulk request. `codes`, if given, are the codes here of those of the formulas' parts."""
+Parts = Callable[[Sequence[int]], Sequence[Sequence[int]]]  # the codes of the sub-expressions of expressions
+
+
+def lines_of_posts(posts: Iterable[PlacedPost], parts: Parts, generation: int) -> Iterator[bytes]:
+    """Yield posts as actions of a bulk request."""
     for own, title, position in posts:
         number, kind, thread, owner, body = own.post[0], own.post[1], own.post[2], own.post[7], own.post[13]
         words = WORD.findall(f"{Text(title).plain()} {Text(body).plain()}".lower())
@@ -89,7 +91,7 @@ def lines_of_posts(posts: Iterable[PlacedPost], formulas: EmbeddedFormulas, gene
             "title": title,
             "data": binary(data),
             "formulas": binary(rows),
-            "parts": binary(pack_parts([row[5] for row in own.formulas], formulas, codes)),
+            "parts": binary(_pack_parts([row[5] for row in own.formulas], parts)),
         }
         if owner is not None:
             fields["owner"] = owner
@@ -102,14 +104,11 @@ def lines_of_posts(posts: Iterable[PlacedPost], formulas: EmbeddedFormulas, gene
         yield line(number, generation, fields)
 
 
-def pack_parts(expressions: Sequence[int], formulas: EmbeddedFormulas, codes: Any) -> bytes:
+def _pack_parts(expressions: Sequence[int], parts: Parts) -> bytes:
     """Return the sub-expressions of expressions, by their codes, as bytes."""
     distinct = list(dict.fromkeys(expressions))
-    found = {}
-    for number, own in zip(distinct, formulas.part_codes(distinct), strict=True):
-        values = np.array(own, np.uint32)
-        found[number] = (values if codes is None else codes[values].astype(np.uint32)).tobytes()
-    return cbor2.dumps(found)
+    own = zip(distinct, parts(distinct), strict=True)
+    return cbor2.dumps({number: np.array(codes, np.uint32).tobytes() for number, codes in own})
 
 
 def unpack_parts(data: bytes) -> Mapping[int, bytes]:

@@ -244,12 +244,10 @@ class ClusterSnapshot:
             posts |= self.content.read_posts(sorted(others), parts=bool(parts))
         self.content.check_found({number: None for number in posts}, ids, "post")
         found = []
-        packed: dict[int, bytes] = {}
         for number in ids:
-            own = posts[number]
-            question = posts[own.post.thread_id].post
-            found.append(StoredPost(own.post, question, question.accepted_id == own.post.id))
-            packed |= unpack_parts(own.parts) if own.parts else {}
+            post, question = posts[number].post, posts[posts[number].post.thread_id].post
+            found.append(StoredPost(post, question, question.accepted_id == post.id))
+        packed = {key: value for one in posts.values() if one.parts for key, value in unpack_parts(one.parts).items()}
         return StoredPosts(found, ClusterParts(self.generation.tables, parts, packed))
 
     @limited

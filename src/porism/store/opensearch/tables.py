@@ -91,6 +91,10 @@ class TermTable:
         made._change = self._change.plus(*change.documents)
         return made
 
+    def hashes(self) -> Hashes:
+        """Return the hashes of all terms in the order of codes."""
+        return np.concatenate((self._dictionary.by_id(), self._new))
+
     def find(self, hashes: Hashes) -> Ints:
         """Return the codes of terms by their hashes, UNKNOWN for terms that no document ever contained."""
         found = self._dictionary.find_hashes(hashes)
@@ -241,6 +245,10 @@ class Tables(NamedTuple):
     def texts(self, family: str, codes: Ints) -> list[str]:
         """Return the terms of posts with these codes, where texts are kept."""
         return self.terms["posts"][family].texts(codes)
+
+    def hashes(self, family: str) -> Hashes:
+        """Return the hashes of the terms of a family of posts, in the order of codes."""
+        return self.terms["posts"][family].hashes()
 
     def numbers_of_visuals(self, codes: Ints) -> Ints:
         """Return the visual ids by the codes with which posts name them."""
