@@ -20,7 +20,7 @@ MAPPING = {"settings": {"number_of_replicas": 1}, "mappings": {"properties": {"n
 
 def answer(engine: Engine, query: str) -> list[int]:
     """Return the ids of the first ten answers."""
-    return [hit.post.id for hit in engine.search(query, k=10).hits]
+    return [hit.id for hit in engine.search(query, k=10).hits]
 
 
 @dataclass

@@ -39,13 +39,10 @@ OUTAGE = 60.0
 class Trials:
     """The trials on one cluster, with an index and the answers of the embedded store as what is expected."""
 
-    def __init__(self, nodes: Nodes, index: Path) -> None:
-        self.nodes, self.index = nodes, index
+    def __init__(self, nodes: Nodes, index: Path, expected: dict[str, list[int]]) -> None:
+        self.nodes, self.index, self.expected = nodes, index, expected
         self.address = nodes.address(NAME)
-        self.rows: list[tuple[str, str]] = []
         self.lost = False
-        embedded = Engine.open(index)
-        self.expected = {query: answer(embedded, query) for query in QUERIES}
 
     def row(self, what: str, result: str, failed: bool = False) -> None:
         """Record a result, and print it as a row."""
@@ -252,8 +249,10 @@ def main() -> int:
     parser.add_argument("--heap", default="1g", help="of each node (default: %(default)s)")
     parser.add_argument("--port", type=int, default=9320, help="the first port (default: %(default)s)")
     options = parser.parse_args()
+    embedded = Engine.open(options.index)
+    expected = {query: answer(embedded, query) for query in QUERIES}
     with Nodes(heap=options.heap, port=options.port) as nodes:
-        trials = Trials(nodes, options.index)
+        trials = Trials(nodes, options.index, expected)
         print("| trial | result |\n|---|---|")
         trials.copy()
         for name in ("swaps", "snapshots", "loads", "kills", "managers", "stops"):
