@@ -58,7 +58,7 @@ HEAVY = (
     "starlette",
     "uvicorn",
     "jinja2",
-    "pytrec_eval",
+    "ir_measures",
     "rich",
     "matplotlib",
     "math_core",
