@@ -68,6 +68,8 @@ HEAVY = (
     "onnxruntime",
     "distributed",
     "dask",
+    "opensearchpy",
+    "cbor2",
 )
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 
@@ -114,7 +116,7 @@ def test_imports_go_down_only(path: Path) -> None:
 
 
 # The one door to the data: implementations of the store, and the files that they keep. Who else opens files of this kind, and why.
-IMPLEMENTATIONS = ("porism.corpus.store", "porism.store.embedded", "porism.store.memory")
+IMPLEMENTATIONS = ("porism.corpus.store", "porism.store.embedded", "porism.store.memory", "porism.store.opensearch")
 STORED_FILES = {"collection.sqlite", "manifest.json", "concepts.tsv", "vocabulary.tsv", "records.bin"}
 PAST_THE_DOOR = {"web/site/backup.py": "copies the files of an index as they are"}
 OWN_FILES = {
