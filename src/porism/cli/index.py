@@ -15,7 +15,13 @@ EXAMPLE = "porism index demo/collection -o index"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("collection", metavar="COLLECTION", help="a folder made by porism build")
-    parser.add_argument("-o", "--output", required=True, metavar="INDEX", help="the folder to create, or the address of a collection in a cluster")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="INDEX",
+        help="the folder to create, or the address of a collection in a cluster",
+    )
     parser.add_argument(
         "--no-links",
         action="store_true",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import disk_error
-from porism.store.opensearch.schema import file_key
 from porism.store.opensearch.manifest import StoreManifest
 from porism.store.opensearch.places import Place
+from porism.store.opensearch.schema import file_key
 
 FOLDER = "PORISM_CACHE"
 KEPT = 2  # builds of a collection whose files are kept

@@ -36,7 +36,9 @@ class Lease:
         while not self._take():
             if time.monotonic() >= end:
                 fix = "wait for it, or give `wait`"
-                raise BusyError(f"another writer changes it now ({self._holder})", where=str(self._place.cluster.address), fix=fix)
+                raise BusyError(
+                    f"another writer changes it now ({self._holder})", where=str(self._place.cluster.address), fix=fix
+                )
             time.sleep(min(PAUSE, max(0.0, end - time.monotonic())))
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()

@@ -11,15 +11,16 @@ from porism.integrity import StoredFile, Verification
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import build_index
 from porism.store.opensearch.address import ClusterAddress
-from porism.store.opensearch.cache import Documents, new_caches
+from porism.store.opensearch.cache import Documents
 from porism.store.opensearch.connection import Cluster
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.lease import Lease
-from porism.store.opensearch.load import Loader, Source
+from porism.store.opensearch.load import Loader
 from porism.store.opensearch.manifest import StoreManifest
 from porism.store.opensearch.places import Place
 from porism.store.opensearch.restore import write_collection
 from porism.store.opensearch.snapshot import ClusterSnapshot
+from porism.store.opensearch.source import Source
 from porism.store.opensearch.writer import ClusterWriter
 from porism.store.protocols import StoreStatus
 
@@ -32,7 +33,7 @@ class ClusterStore:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._documents = Documents(new_caches())
+        self._documents = Documents()
         self._generation: Generation | None = None
 
     @classmethod
