@@ -81,14 +81,10 @@ class Chunk(NamedTuple):
 
 def copy_store(source: str | Path, address: str, progress: Progress | None = None, shards: int = 1) -> int:
     """Copy the index in a folder into a cluster; return the number of the build. Started again after a kill, it goes on where it was."""
-    place = Place(Cluster(ClusterAddress.parse(address)), ClusterAddress.parse(address).name)
-    lease = Lease(place)
-    lease.acquire(0.0)
-    try:
-        with TemporaryDirectory(prefix="porism-copy-") as work:
-            return Loader(place, Source.open(Path(source), Path(work)), progress or Silent(), shards).load()
-    finally:
-        lease.release()
+    parsed = ClusterAddress.parse(address)
+    place = Place(Cluster(parsed), parsed.name)
+    with Lease(place).held(0.0), TemporaryDirectory(prefix="porism-copy-") as work:
+        return Loader(place, Source.open(Path(source), Path(work)), progress or Silent(), shards).load()
 
 
 class Loader:
@@ -151,7 +147,11 @@ class Loader:
         data = binary(self._manifest(files).to_bytes())
         self._bulk("rows", [line(MANIFEST, 0, {"table": MANIFEST, "data": data})])
         self._place.finish(self._build)
+        before = self._place.current()
         self._place.show(self._build)
+        for build in self._place.builds():
+            if before is not None and build < before:  # its readers have had a whole build's time to follow
+                self._place.remove(build)
         self._place.put_state_value(LOAD, {})
         return self._build
 

@@ -22,7 +22,7 @@ from porism.store.opensearch.files import table_folder
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.packing import FormulaRecord, unpack_formula, unpack_formulas, unpack_threads
 from porism.store.opensearch.posts import unpack_parts
-from porism.store.opensearch.schema import WINDOW
+from porism.store.opensearch.schema import WINDOW, Kind
 from porism.store.opensearch.searching import Request, is_pushed, lengths, term_request, text_request
 from porism.store.opensearch.tables import Tables
 from porism.store.protocols import Learned, Option, StoreInfo
@@ -207,18 +207,29 @@ class ClusterSnapshot:
             found += [row[0] for row in rows if row[1] and row[1].casefold() == author.casefold()]
         return [number for number in found if number < MOST_NUMBER]
 
+    def _records(self, kind: Kind, numbers: Ints) -> list[bytes]:
+        """Return the records of threads or formulas."""
+        wanted = numbers.tolist()
+        found = self._documents.read(self.generation, kind, wanted, ("record",))
+        missing = [number for number in wanted if number not in found]
+        if missing:
+            raise self._damage(f"the record of {missing[0]} is missing in the {kind}")
+        return [found[number]["record"][0] for number in wanted]
+
+    def _damage(self, fact: str) -> DamageError:
+        fix = f"copy the collection again: porism store copy FOLDER {self.info.address}"
+        return DamageError(f"is damaged: {fact}", where=self.info.address, fix=fix)
+
     @limited
     def threads(
         self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
     ) -> Threads:
         """Return threads by the ids of their questions."""
-        wanted = numbers.tolist()
-        found = self._documents.read(self.generation, "threads", wanted, ("record",))
         own = [one for one in vectors if one in self.learned.vectors]
-        records = [found[number]["record"][0] for number in wanted]
+        records = self._records("threads", numbers)
         batch = unpack_threads(numbers, records, families, own, self._lookup)
         if batch is None:
-            raise DamageError("is damaged: a record cannot be read", where=self.info.address, fix="copy it again")
+            raise self._damage("a record of a thread cannot be read")
         if len(self._places) > MOST_PLACES:
             self._places = {}
         threads = np.repeat(numbers, batch.ends - batch.starts)
@@ -228,11 +239,9 @@ class ClusterSnapshot:
     @limited
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return formulas by their visual ids."""
-        wanted = numbers.tolist()
-        found = self._documents.read(self.generation, "formulas", wanted, ("record",))
-        records = {number: fields["record"][0] for number, fields in found.items()}
-        own = ClusterRecords(self.generation.tables, records)
-        return unpack_formulas(numbers, [records[number] for number in wanted], own)
+        records = self._records("formulas", numbers)
+        own = ClusterRecords(self.generation.tables, dict(zip(numbers.tolist(), records, strict=True)))
+        return unpack_formulas(numbers, records, own)
 
     @limited
     def posts(self, ids: Sequence[int], parts: Sequence[str] = (), *, seconds: float | None = None) -> StoredPosts:
