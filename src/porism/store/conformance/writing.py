@@ -12,7 +12,7 @@ import numpy as np
 
 from porism.analysis.schema import FAMILIES, FORMULA, THREAD
 from porism.corpus.sources.raw import RawComment, RawLink, RawUser
-from porism.deadline import TimeLimitExceeded
+from porism.deadline import TimeLimitExceeded, time_limit
 from porism.errors import PorismError
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE, Subject, put
@@ -282,9 +282,9 @@ def many_threads_read_at_once(subject: Subject) -> None:
 
 
 def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
-    """A call whose time is over raises TimeLimitExceeded; with enough time it does not."""
+    """A call whose time is over raises TimeLimitExceeded: its own, or that of the limit around it. With enough time it does not."""
     snapshot, numbers = subject.snapshot, subject.numbers
-    calls: tuple[Callable[[float], object], ...] = (
+    calls: tuple[Callable[[float | None], object], ...] = (
         lambda seconds: snapshot.statistics(TERMS, seconds=seconds),
         lambda seconds: snapshot.search([TermQuery(TERMS, THREAD, MANY)], seconds=seconds),
         lambda seconds: snapshot.threads(numbers, FAMILIES, seconds=seconds),
@@ -293,12 +293,22 @@ def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
         lambda seconds: snapshot.locate(ALL_IDS, seconds=seconds),
     )
     for call in calls:
-        call(600.0)
-        try:
-            call(-1.0)
-        except TimeLimitExceeded:
-            continue
-        raise AssertionError("a call whose time is over must raise TimeLimitExceeded")
+        for around, seconds, is_over in (
+            (600.0, 600.0, False),
+            (600.0, -1.0, True),
+            (-1.0, None, True),
+            (-1.0, 600.0, True),
+        ):
+            with time_limit(around):
+                assert _is_over(call, seconds) == is_over, f"{seconds} seconds in a limit of {around} seconds"
+
+
+def _is_over(call: Callable[[float | None], object], seconds: float | None) -> bool:
+    try:
+        call(seconds)
+    except TimeLimitExceeded:
+        return True
+    return False
 
 
 def a_snapshot_says_what_it_is(subject: Subject) -> None:
