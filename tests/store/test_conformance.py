@@ -52,6 +52,12 @@ class Recorded:
     def __init__(self, value: Any, protocol: type, read: set[tuple[type, str]]) -> None:
         self._value, self._protocol, self._read = value, protocol, read
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._value, name, value)
+
     def __getattr__(self, name: str) -> Any:
         self._read.add((self._protocol, name))
         value = getattr(self._value, name)

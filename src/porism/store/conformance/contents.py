@@ -129,6 +129,7 @@ def streams_are_in_the_order_of_ids(subject: Subject) -> None:
     assert [one.id for one in content.all_comments()] == [one.id for one in COMMENTS], "comments are others"
     links = sorted((one.post_id, one.other_id, one.kind) for one in LINKS)
     assert [(one.post_id, one.other_id, one.kind) for one in content.all_links()] == links, "links are others"
+    assert not list(content.all_votes()), "a writer takes no votes by type"
     assert [one.name for one in content.users()] == [one.name for one in USERS], "users are others"
     assert [text.plain() for text in content.titles(2)] == [one.title for one in QUESTIONS[:2]], "titles are others"
     assert next(content.tags())[:] == ("geometry", 3), "the most common tag must come first"
@@ -168,6 +169,8 @@ def facts_count_the_content(subject: Subject) -> None:
         ("tags", sum(1 for _ in content.tags())),
     ):
         assert content.count(table) == number, f"{table} are counted as {content.count(table)}, not {number}"
+        assert content.facts["counts"][table] == number, f"the facts count other {table}"
+    assert {"options", "sources", "ledger"} <= content.facts.keys(), "the facts lack options, sources or the ledger"
     assert content.has_votes, "posts have votes"
     assert content.has_dates, "posts have dates"
     assert content.first_own_formula is None, "there is no official list of formulas"

@@ -12,6 +12,7 @@ import numpy as np
 
 from porism.analysis.schema import FAMILIES, FORMULA, THREAD
 from porism.corpus.sources.raw import RawComment, RawLink, RawUser
+from porism.corpus.update.changes import Changes
 from porism.deadline import TimeLimitExceeded, time_limit
 from porism.errors import PorismError
 from porism.store.conformance.searching import MANY, TERMS
@@ -162,6 +163,18 @@ def changes_without_a_commit_are_dropped(subject: Subject) -> None:
     assert store.status().generation == generation, "a commit without changes must not make a generation"
 
 
+def changes_that_were_collected_are_written(subject: Subject) -> None:
+    """A writer takes changes that somebody else collected, and has none after a commit."""
+    collected, store = Changes(), subject.make()
+    collected.put(RECORDS)
+    with store.writer(SOURCE) as writer:
+        assert not writer.changes, "a new writer has changes"
+        writer.changes = collected
+        writer.commit()
+        assert not writer.changes, "a writer has changes that it committed"
+    assert ids_in(store.snapshot()) == ALL_IDS.tolist(), "collected changes were not written"
+
+
 def one_writer_at_a_time(subject: Subject) -> None:
     """While a writer is at work, a second one is refused in one sentence, and the next one is not."""
     store = subject.filled([QUESTIONS[1]])
@@ -248,6 +261,7 @@ def maintenance_changes_no_answer(subject: Subject) -> None:
     assert after.questions == before.questions, "maintenance changed the hits"
     assert np.allclose(after.scores, before.scores), "maintenance changed the scores"
     assert not [damage for one in store.verify() for damage in one.damages], "a new store is damaged"
+    assert all((one.folder / one.name).is_file() for one in store.files()), "a file of the store is missing"
 
 
 def a_store_follows_a_source(subject: Subject) -> None:
@@ -334,6 +348,7 @@ CHECKS = (
     comments_and_links_are_deleted,
     what_belongs_nowhere_is_skipped,
     changes_without_a_commit_are_dropped,
+    changes_that_were_collected_are_written,
     one_writer_at_a_time,
     a_snapshot_stays_as_it_is,
     the_position_of_a_log_is_kept,
