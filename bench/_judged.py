@@ -21,8 +21,7 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.run import LIMIT, write_rankings
 from porism.records import Topic
-from porism.search.formulas.retriever import FormulaRetriever
-from porism.search.formulas.searcher import FormulaSearcher
+from porism.search.formulas.searcher import FormulaRetriever, FormulaSearcher
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
 from porism.systems.runs.rankings import formula_rankings

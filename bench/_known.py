@@ -87,6 +87,6 @@ def index_documents(source: Documents, place: Path) -> Path:
 
 
 def add_encoder(index: Path, model: str) -> None:
-    """Add vectors of posts by a model as `porism encode` does, if the index has none."""
+    """Add vectors of posts by a model as `porism model encode` does, if the index has none."""
     if not open_store(index).status().encoder:
-        main(["encode", str(index), "--encoder", model])
+        main(["model", "encode", str(index), "--encoder", model])

@@ -24,13 +24,13 @@ from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.features.feature import Kind
-from porism.search.learning.duplicates import duplicate_examples
 from porism.search.learning.train import (
     Example,
     Measure,
     Weights,
     average_precision,
     cross_validate,
+    duplicate_examples,
     fit,
     make_examples,
     read_grades,

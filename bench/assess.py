@@ -51,6 +51,7 @@ class Load:
             sys.executable,
             "-m",
             "porism.cli",
+            "lab",
             "assess",
             "serve",
             str(self.journal),
@@ -82,8 +83,8 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     """Make a journal in which every assessor has the same answers of the collection to judge."""
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.assign import assign_items
-    from porism.lab.judging.loading import load_pool, load_topics, opaque_key
-    from porism.lab.judging.people.accounts import add_account
+    from porism.lab.judging.items import load_pool, load_topics, opaque_key
+    from porism.lab.judging.people import add_account
     from porism.lab.judging.storage.journal import Journal
     from porism.lab.pooling.pool import PoolItem
     from porism.store import open_content

@@ -29,8 +29,16 @@ from porism.corpus.topics.files import read_topics
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
-from porism.search.learning.duplicates import duplicate_examples
-from porism.search.learning.train import RELEVANT, Example, Weights, fit, make_example, read_grades, replace_weights
+from porism.search.learning.train import (
+    RELEVANT,
+    Example,
+    Weights,
+    duplicate_examples,
+    fit,
+    make_example,
+    read_grades,
+    replace_weights,
+)
 from porism.search.query import ReadQuery, read_query
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index

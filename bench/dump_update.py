@@ -141,7 +141,7 @@ def _measure(folder: Path, share: float, queries: list[str]) -> None:
     expected = hits_of(place / "anew" / "index", queries)
     print(f"      built anew {anew:.1f} s")
     _compare("before a merge", hits_of(index, queries), expected)
-    print(f"      merge {porism('merge', index, '--quiet'):.1f} s")
+    print(f"      merge {porism('store', 'merge', index, '--quiet'):.1f} s")
     _compare("after the merge", hits_of(index, queries), expected)
 
 

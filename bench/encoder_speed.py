@@ -24,7 +24,7 @@ from porism.models.conversion import export_onnx
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.libraries import library
-from porism.search.answers.query_text import encoder_text
+from porism.search.answers.terms import encoder_text
 from porism.search.learning.train import read_grades
 from porism.search.query import read_query
 from porism.store import open_content

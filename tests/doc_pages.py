@@ -32,7 +32,9 @@ FENCE = re.compile(
     r"^(?P<mark>```+)(?P<language>\w*)[ \t]*(?P<file>[\w./-]*)[^\n]*\n(?P<text>.*?)^(?P=mark)[ \t]*$", re.S | re.M
 )
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).)+) -->\s*$", re.S)
-LIMIT = 120
+LIMIT = 240
+# A line of progress, which only a slow machine prints.
+_PROGRESS = re.compile(r"^.*: [\d,]+ of [\d,]+, about [\d,]+ (?:minutes|seconds) remain\n", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ class Reader:
             ["bash", "-c", script], cwd=self.folder, env=settings, text=True, encoding="utf-8", stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=LIMIT,
         )  # fmt: skip
-        return done.stdout, done.returncode
+        return _PROGRESS.sub("", done.stdout), done.returncode
 
     def python(self, block: Block) -> str:
         """Return what a Python block prints. It can import files of the folder, as in a shell there."""

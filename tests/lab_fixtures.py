@@ -10,7 +10,7 @@ import pytest
 from lab_case import LabCase
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.lab.judging.people import accounts
+from porism.lab.judging import people
 from porism.lab.judging.storage.journal import Journal
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample"
@@ -25,7 +25,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> LabCase:
 @pytest.fixture
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use scrypt at its lowest cost; the real cost has a test of its own."""
-    monkeypatch.setattr(accounts, "COST", (2, 8, 1))
+    monkeypatch.setattr(people, "COST", (2, 8, 1))
 
 
 @pytest.fixture

@@ -44,13 +44,15 @@ def test_all_three_tasks_can_be_pooled_and_loaded(
     demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal, collection = str(tmp_path / "lab.journal"), str(demo / "collection")
-    assert main(["assess", "create", journal]) == 0
+    assert main(["lab", "assess", "create", journal]) == 0
     runs = {1: [*RUNS.glob("*-task3-*"), *(SAMPLE / "runs").glob("*-task1-*")], 2: list(RUNS.glob("*-task2-*"))}
     for task, files in runs.items():
         topics, pool = str(SAMPLE / "topics" / f"task{task}.xml"), str(tmp_path / f"pool{task}")
         named = ["--runs", *map(str, files)]
-        assert main(["pool", "build", collection, "--task", str(task), "--topics", topics, *named, "-o", pool]) == 0
-        assert main(["assess", "load", journal, "--pool", pool, "--topics", topics]) == 0
+        assert (
+            main(["lab", "pool", "build", collection, "--task", str(task), "--topics", topics, *named, "-o", pool]) == 0
+        )
+        assert main(["lab", "assess", "load", journal, "--pool", pool, "--topics", topics]) == 0
         assert "of 17 topics" in capsys.readouterr().err
     items = (tmp_path / "pool1" / "items.tsv").read_text("utf-8")
     assert "\td_1\t" in items  # answers of Task 3 are judged with those of Task 1

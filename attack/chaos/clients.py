@@ -15,7 +15,7 @@ from attack.chaos.processes import Server, hits, serving
 from attack.chaos.servers import QUERIES
 from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import small_index
-from porism.web.site.users import add_user
+from porism.web.site.readers import add_user
 
 SLOW_SECONDS = 5.0  # for a plain search beside bad clients
 HALVES = {

@@ -25,8 +25,7 @@ from attack.chaos.trials import Kind, Lost, Record, Stage, wait_until
 from attack.living.load import Client
 from attack.small import small_index
 from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.web.site.sessions import SESSION_SECONDS
-from porism.web.site.users import add_user
+from porism.web.site.readers import SESSION_SECONDS, add_user
 
 CODE = r"""
 #define _GNU_SOURCE
@@ -152,7 +151,7 @@ def jump_clock(stage: Stage, record: Record) -> None:
     users, analytics, log = stage.folder / "site.users", stage.folder / "analytics.sqlite", stage.folder / "log"
     add_user(users, "ada", PASSWORD)
     token = run_command(
-        ["tokens", "create", str(index), "--name", "chaos", "--scope", "write", "--scope", "merge"], log
+        ["site", "tokens", "create", str(index), "--name", "chaos", "--scope", "write", "--scope", "merge"], log
     ).split()[0]
     clock, port = Clock(stage.folder), free_port()
     arguments = [
@@ -175,7 +174,7 @@ def jump_clock(stage: Stage, record: Record) -> None:
                 record.measure(time.monotonic() - began)
                 if server.process.poll() is not None:
                     raise Lost("the server ended")
-    with record.attempt("porism verify"):
+    with record.attempt("porism store verify"):
         if is_noticed(index):
             raise Lost("the index is damaged")
 

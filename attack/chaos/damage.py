@@ -1,4 +1,4 @@
-"""Flipped, overwritten and truncated bytes in every kind of file: `porism verify` notices each of them."""
+"""Flipped, overwritten and truncated bytes in every kind of file: `porism store verify` notices each of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def damage(path: Path, rng: Random) -> str:
 
 
 def is_noticed(place: Path) -> bool:
-    """Return whether `porism verify` reports damage, as damage or as an error with a remedy."""
+    """Return whether `porism store verify` reports damage, as damage or as an error with a remedy."""
     from porism.lab.judging.storage.verify import verify_journal
     from porism.store.embedded.verify import verify_place
 
@@ -83,7 +83,7 @@ def damage_collection(stage: Stage, record: Record) -> None:
 
 
 def damage_journal(stage: Stage, record: Record) -> None:
-    """Damage a journal: `porism verify` notices it, or the damage is in bytes that mean nothing and every event is as before."""
+    """Damage a journal: `porism store verify` notices it, or the damage is in bytes that mean nothing and every event is as before."""
     collection = build_collection(write_dump(stage.folder / "dump", threads=20), stage.folder / "collection")
     load = prepare(stage.folder, collection, assessors=2, judgments=20)
     with contextlib.closing(Journal.open(load.journal)) as journal:
@@ -110,7 +110,7 @@ def events_of(journal: Path) -> list[Event]:
 
 
 KINDS = (
-    Kind("damage index", "porism verify notices it", damage_index),
-    Kind("damage collection", "porism verify notices it", damage_collection),
-    Kind("damage journal", "porism verify notices it, or no judgment changes", damage_journal),
+    Kind("damage index", "porism store verify notices it", damage_index),
+    Kind("damage collection", "porism store verify notices it", damage_collection),
+    Kind("damage journal", "porism store verify notices it, or no judgment changes", damage_journal),
 )

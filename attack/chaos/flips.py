@@ -126,7 +126,7 @@ def flip_writable(stage: Stage, record: Record) -> None:
     place = _site(stage)
     index, port = place / "small.index", free_port()
     twin = Twin(Path(shutil.copytree(place, stage.folder / "twin")) / "small.index")
-    token = run_command(["tokens", "create", str(index), "--name", "chaos"], stage.folder / "log").split()[0]
+    token = run_command(["site", "tokens", "create", str(index), "--name", "chaos"], stage.folder / "log").split()[0]
     client = Client(port, token)
     with serving("serve", str(index), "--port", str(port), "--workers", "1", "--writable") as server:
         time.sleep(NOTICED_SECONDS)
@@ -150,7 +150,7 @@ def flip_writable(stage: Stage, record: Record) -> None:
                 began = time.monotonic()
                 wait_until(partial(_answers, server, twin.hits()), 3 * WELL_SECONDS, f"{done}: not well again")
                 record.measure(time.monotonic() - began)
-    with record.attempt("porism verify"):
+    with record.attempt("porism store verify"):
         if is_noticed(index):
             raise Lost("damage is left in the index")
 
@@ -295,5 +295,5 @@ KINDS = (
         0.5,
     ),
     Kind("damage change log", "every accepted change is applied, or reported as damaged", flip_log, 2.0),
-    Kind("flip journal", "confirmed judgments are there, or porism verify notices the damage", flip_journal, 0.5),
+    Kind("flip journal", "confirmed judgments are there, or porism store verify notices the damage", flip_journal, 0.5),
 )

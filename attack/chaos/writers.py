@@ -127,7 +127,7 @@ def race_updates(stage: Stage, record: Record, other: str) -> None:
     seconds = {
         "update": Writer(["update", index, "-"], lines),
         "library": Writer([index], None, partial(_write_with_library, lines=lines)),
-        "merge": Writer(["merge", index, "--quiet"]),
+        "merge": Writer(["store", "merge", index, "--quiet"]),
     }
     if other == "merge":  # there must be segments to merge
         run_command(["update", str(base / "index"), "-"], stage.folder / "log", Writer([], lines)._read_lines)
@@ -140,8 +140,8 @@ def race_outputs(stage: Stage, record: Record, command: str) -> None:
     commands: dict[str, tuple[list[str], Callable[[Path], object]]] = {
         "build": (["build", str(stage.folder / "dump"), "-o", str(place / "new"), "--quiet"], lambda place: collection_digest(place / "new")),
         "index": (["index", str(place / "collection"), "-o", str(place / "new"), "--quiet"], lambda place: digests(place / "new")),
-        "backup": (["backup", str(place / "index"), "-o", str(place / "new"), "--quiet"], lambda place: sorted(digests(place / "new"))),
-        "tar": (["backup", str(place / "index"), "-o", str(place / "new.tar"), "--quiet"], lambda place: (place / "new.tar").stat().st_size),
+        "backup": (["site", "backup", str(place / "index"), "-o", str(place / "new"), "--quiet"], lambda place: sorted(digests(place / "new"))),
+        "tar": (["site", "backup", str(place / "index"), "-o", str(place / "new.tar"), "--quiet"], lambda place: (place / "new.tar").stat().st_size),
     }  # fmt: skip
     arguments, state = commands[command]
     race(stage, record, base, (Writer(arguments), Writer(arguments)), state)
@@ -151,7 +151,7 @@ def race_applier(stage: Stage, record: Record) -> None:
     """Update an index by the command while a server that takes changes commits others: all of both are there."""
     base, port = _site(stage), free_port()
     index, log = base / "index", stage.folder / "log"
-    token = run_command(["tokens", "create", str(index), "--name", "chaos"], log).split()[0]
+    token = run_command(["site", "tokens", "create", str(index), "--name", "chaos"], log).split()[0]
     client = Client(port, token)
     with serving("serve", str(index), "--port", str(port), "--workers", "1", "--writable"):
         for number in range(stage.tries):

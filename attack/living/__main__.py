@@ -155,7 +155,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
     """Do all of it in a folder; print a table."""
     site = prepare(folder, options)
     index = folder / "live" / "index"
-    command = ["tokens", "create", str(index), "--name", "living"]
+    command = ["site", "tokens", "create", str(index), "--name", "living"]
     scopes = ["--scope", "write", "--scope", "delete", "--scope", "merge"]
     made = subprocess.run(
         [sys.executable, "-m", "porism.cli", *command, *scopes], check=True, capture_output=True, text=True

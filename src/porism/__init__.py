@@ -18,7 +18,7 @@ __all__ = ["__version__", "dataset", "memory", "open"]
 
 
 def open(path: str | Path, model: str | Path | None = None, verify: "Verify" = "quick") -> "Engine":
-    """Open an index that `porism index` made, or another store by its address; `model` names a file that `porism train` made, instead of
+    """Open an index that `porism index` made, or another store by its address; `model` names a file that `porism model train ranking` made, instead of
     the shipped one.
 
     `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none").

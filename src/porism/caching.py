@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from threading import Lock
 from typing import ParamSpec, TypeVar, cast
@@ -84,3 +85,16 @@ class _Generations:
                 self._old, self._young, self._bytes = self._young, {}, 0
             self._young[text] = result
             self._bytes += size
+
+
+@dataclass(slots=True)
+class CacheCounts:
+    """Hits and misses of a cache."""
+
+    hits: int = 0
+    misses: int = 0
+
+    def count(self, hit: bool) -> None:
+        """Count a lookup."""
+        self.hits += hit
+        self.misses += not hit

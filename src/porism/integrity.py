@@ -1,4 +1,4 @@
-"""Checksums of stored files: written when a file is complete, verified when it is opened and by `porism verify`.
+"""Checksums of stored files: written when a file is complete, verified when it is opened and by `porism store verify`.
 
 They detect damage by disks, copies and programs, not forgery: whoever can write the files can write new checksums. The checksum is XXH3
 with 128 bits, which is faster than any disk.
@@ -155,7 +155,7 @@ def raise_first(damages: Iterable[Damage]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What `porism verify` found: the number of files (of a journal: rows) and bytes that were read, what is damaged, and remarks."""
+    """What `porism store verify` found: the number of files (of a journal: rows) and bytes that were read, what is damaged, and remarks."""
 
     path: str
     kind: str

@@ -1,4 +1,4 @@
-"""A few tries of most attacks; `make chaos` makes fifty of all. It also kills `porism encode`, which loads a model for each try."""
+"""A few tries of most attacks; `make chaos` makes fifty of all. It also kills `porism model encode`, which loads a model for each try."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Hashable
 from pathlib import Path
 
@@ -154,6 +155,26 @@ def test_a_time_that_grows_faster_than_the_length_is_found(
     tally = run({"grown": reader}, [Block("grown", "seed", 4, pumps=0)], 1, tmp_path)["grown"]
     assert {finding.kind for finding in tally.examples} == kinds
     assert tally.inputs == 4
+
+
+def test_what_hung_once_and_not_again_is_no_finding(tmp_path: Path) -> None:
+    from attack.fuzz.__main__ import drop_passing_hangs
+
+    def hangs_at_first(data: bytes) -> Hashable:
+        if b"hang" in data or not (tmp_path / data.decode()).exists():
+            (tmp_path / data.decode()).touch()
+            while True:
+                pass
+        return len(data)
+
+    reader = Reader("slow", 1, hangs_at_first, seeds=lambda: (b"once", b"hang"), cpu_seconds=0.3)
+    tally = run({"slow": reader}, [Block("slow", "", 2, alone=True)], 1, tmp_path)["slow"]
+    tally.examples = [finding._replace(place=finding.data.decode()) for finding in tally.examples]
+    tally.examples += [tally.examples[0]._replace(data=b"hang", place="hang")]
+    tally.causes = Counter(finding.cause for finding in tally.examples)
+    drop_passing_hangs({"slow": reader}, {"slow": tally})
+    assert [finding.place for finding in tally.examples] == ["hang"]
+    assert len(tally.causes) == 1
 
 
 def test_a_fifth_of_the_inputs_are_pumped() -> None:

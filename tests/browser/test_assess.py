@@ -40,6 +40,7 @@ class Lab:
         runs = [str(path) for path in sorted((SAMPLE / "runs").glob("*.tsv"))]
         topics = str(SAMPLE / "topics" / "task1.xml")
         self.run(
+            "lab",
             "pool",
             "build",
             str(collection),
@@ -58,18 +59,19 @@ class Lab:
             "--runs",
             *runs,
         )
-        self.run("assess", "create", str(self.journal))
+        self.run("lab", "assess", "create", str(self.journal))
         for name, role in (("ann", "assessor"), ("bob", "assessor"), ("olga", "organiser")):
-            self.run("assess", "account", str(self.journal), name, "--role", role, typed=PASSWORD + "\n")
-        self.run("assess", "load", str(self.journal), "--pool", str(self.pool), "--topics", topics)
+            self.run("lab", "assess", "account", str(self.journal), name, "--role", role, typed=PASSWORD + "\n")
+        self.run("lab", "assess", "load", str(self.journal), "--pool", str(self.pool), "--topics", topics)
         for name, topic in zip(("ann", "bob"), TOPICS, strict=True):
-            self.run("assess", "assign", str(self.journal), name, topic)
+            self.run("lab", "assess", "assign", str(self.journal), name, topic)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         command = [
             sys.executable,
             "-m",
             "porism.cli",
+            "lab",
             "assess",
             "serve",
             str(self.journal),
@@ -209,7 +211,7 @@ def is_killed_and_resumes(lab: Lab, playwright: Playwright, tmp_path: Path, size
 def second_opinions(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
     """Let each assessor judge the whole topic of the other."""
     for job, (name, topic) in enumerate(zip(("bob", "ann"), TOPICS, strict=True), 3):
-        lab.run("assess", "dual", str(lab.journal), name, topic, "--seed", "11")
+        lab.run("lab", "assess", "dual", str(lab.journal), name, topic, "--seed", "11")
         page = log_in(browser.context(), lab.url, name, PASSWORD)
         page.click("text=Continue with Second opinion")
         judge_topic(page, lab, job, topic, name)
@@ -230,11 +232,11 @@ def look_narrow(lab: Lab, browser: Chromium, tmp_path: Path) -> None:
 
 
 def ends_in_agreement_qrels_and_scores(lab: Lab, tmp_path: Path) -> None:
-    rows = json.loads(lab.run("agreement", str(lab.journal), "--json"))["pairs"]
+    rows = json.loads(lab.run("lab", "agreement", str(lab.journal), "--json"))["pairs"]
     assert (rows[0]["first"], rows[0]["second"]) == ("ann", "bob")
     assert rows[0]["items"] == sum(len(lab.items(topic)) for topic in TOPICS)
     assert 0.3 < rows[0]["kappa"] < 1
-    paths = lab.run("qrels", str(lab.journal), "--task", "1", "-o", str(tmp_path / "qrels")).split()
+    paths = lab.run("lab", "qrels", str(lab.journal), "--task", "1", "-o", str(tmp_path / "qrels")).split()
     official = read_qrels(next(path for path in paths if path.endswith("_official.tsv")))
     # The qrels contain the grades of the first assessor of each topic.
     for topic, name in zip(TOPICS, ("ann", "bob"), strict=True):
@@ -247,7 +249,7 @@ def ends_in_agreement_qrels_and_scores(lab: Lab, tmp_path: Path) -> None:
     written = read_qrels(
         next(
             path
-            for path in lab.run("qrels", str(lab.journal), "--task", "3", "-o", str(tmp_path / "qrels")).split()
+            for path in lab.run("lab", "qrels", str(lab.journal), "--task", "3", "-o", str(tmp_path / "qrels")).split()
             if path.endswith("_official.tsv")
         )
     )

@@ -178,7 +178,7 @@ def test_an_edited_note_shows_once(page: Page, folder: Path, site: str) -> None:
 
 def test_a_private_site_is_read_after_the_login(browser: Chromium, folder: Path) -> None:
     users = folder / "site.users"
-    add = [sys.executable, "-m", "porism.cli", "users", "add", str(users), "ada"]
+    add = [sys.executable, "-m", "porism.cli", "site", "users", "add", str(users), "ada"]
     subprocess.run(add, input="correct horse\n", text=True, check=True, capture_output=True)
     settings = ("--site", str(folder / "site.toml"), "--set", f"access.users={users}")
     with serving(folder / "index", *settings) as address:

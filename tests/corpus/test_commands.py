@@ -51,7 +51,7 @@ def test_build_reports_errors(demo: Path, capsys: pytest.CaptureFixture[str], tm
 
 def test_stats(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     capsys.readouterr()
-    assert main(["stats", str(demo), "--plots", str(tmp_path / "plots")]) == 0
+    assert main(["collection", "stats", str(demo), "--plots", str(tmp_path / "plots")]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert ["counts", "formulas", "5"] in rows
     assert ["posts by year and kind", "2015 answer", "1"] in rows
@@ -59,7 +59,7 @@ def test_stats(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert ["commonest tags", "algebra", "1"] in rows
     assert ["formulas per post", "3-4", "1"] in rows or ["formulas per post", "2", "1"] in rows
     assert (tmp_path / "plots" / "commonest-formulas.svg").read_text().startswith("<?xml")
-    assert main(["stats", str(demo), "--json"]) == 0
+    assert main(["collection", "stats", str(demo), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["counts"]["posts"] == 2
     assert {"year": 2015, "kind": "answer", "posts": 1} in found["posts_by_year"]
@@ -70,21 +70,21 @@ def test_stats(demo: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 
 def test_show(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    assert main(["show", str(demo), "thread", "2"]) == 0
+    assert main(["collection", "show", str(demo), "thread", "2"]) == 0
     assert capsys.readouterr().out == (
         "question 1  score 1  2015-03-01\nOn $x$\n[algebra]\n\n$x^2$ and $y$\n\n"
         "answer 2  score 2  2015-03-01  ✓ accepted\n\n$x^{2}$\n    (0) $y$?\n\n"
         "related: [50] (outside the collection)\n"
     )
-    assert main(["show", str(demo), "formula", "2"]) == 0
+    assert main(["collection", "show", str(demo), "formula", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "formula 2  visual id 2  in the question of post 1, thread 1"
     assert lines[2] == "layout     [V!x,a[N!2]]"
     assert lines[4:] == ["2 formulas in 2 posts look the same:", "  2  post 1  x^2", "  4  post 2  x^{2}"]
-    assert main(["show", str(demo), "post", "77"]) == 1
+    assert main(["collection", "show", str(demo), "post", "77"]) == 1
     assert (
         capsys.readouterr().err
-        == f"porism: {demo}: no post 77 in this collection\n  fix: porism stats shows what it holds\n"
+        == f"porism: {demo}: no post 77 in this collection\n  fix: porism collection stats shows what it holds\n"
     )
 
 

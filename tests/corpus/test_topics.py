@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.topics.files import read_topics, squeeze, write_topics
+from porism.corpus.topics.files import TopicInfo, read_topic_info, read_topics, squeeze, write_topics
 from porism.corpus.topics.formulas import fix_ids, split_formulas, to_html
-from porism.corpus.topics.info import TopicInfo, read_topic_info
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
 

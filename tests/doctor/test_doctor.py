@@ -1,4 +1,4 @@
-"""porism doctor: facts with remedies, exit code 1 where action is needed, never a traceback."""
+"""porism site doctor: facts with remedies, exit code 1 where action is needed, never a traceback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def by_subject(findings: list[Finding]) -> dict[str, Finding]:
 
 
 def test_a_sound_index_needs_no_action(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", str(demo / "index"), "--json", "--verify"]) == 0
+    assert main(["site", "doctor", str(demo / "index"), "--json", "--verify"]) == 0
     report = json.loads(capsys.readouterr().out)
     facts = {finding["subject"]: finding["fact"] for finding in report["findings"]}
     assert report["ok"]
@@ -42,7 +42,7 @@ def test_a_sound_index_needs_no_action(demo: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_installation_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["doctor"])
+    main(["site", "doctor"])
     assert "version: Porism" in capsys.readouterr().out
 
 
@@ -74,7 +74,7 @@ def test_damage_is_reported_with_what_to_do(
     index: Path, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     damage(index)
-    assert main(["doctor", str(index)]) == 1
+    assert main(["site", "doctor", str(index)]) == 1
     lines = capsys.readouterr().out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("ACTION"))
     assert lines[at + 1].strip().startswith("fix: ")

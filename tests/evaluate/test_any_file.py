@@ -9,8 +9,7 @@ from random import Random
 
 import pytest
 
-from porism.corpus.topics.files import read_topics, write_topics
-from porism.corpus.topics.info import read_topic_info
+from porism.corpus.topics.files import read_topic_info, read_topics, write_topics
 from porism.errors import PorismError
 from porism.evaluate.evaluation import Options, evaluate
 from porism.evaluate.qrels import count, judged_only, read_qrels

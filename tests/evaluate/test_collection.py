@@ -58,7 +58,6 @@ def test_ids_are_looked_up_and_the_fixed_run_is_clean(folder: Path, tmp_path: Pa
 def test_task2_is_scored_by_visual_ids(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    monkeypatch.setattr(porism.cli, "COMMANDS", ("eval",))
     monkeypatch.chdir(tmp_path)
     lookup = CollectionLookup(folder / "collection")
     every = list(lookup.content.formulas())
@@ -88,7 +87,6 @@ def test_task2_is_scored_by_visual_ids(
 def test_references_from_task1(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(porism.cli, "COMMANDS", ("eval",))
     monkeypatch.chdir(tmp_path)
     Path("q1.txt").write_text("A.1 0 2 3\n")
     Path("S-task1-a-auto-both-P.tsv").write_text("A.1\t2\t1\t1\ta\n")

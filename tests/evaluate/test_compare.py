@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from porism.corpus.topics.info import TopicInfo
+from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.definitions import precision_by_depth, recall_by_depth
 from porism.evaluate.measures.measure import parse, parse_all

@@ -49,7 +49,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def porism_command(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Only the commands for evaluation, in the folder."""
-    monkeypatch.setattr(porism.cli, "COMMANDS", ("eval", "published", "run"))
     monkeypatch.chdir(folder)
     return folder
 
@@ -265,7 +264,7 @@ def test_run_check_fix_and_fuse_by_command(porism_command: Path, capsys: pytest.
 
 
 def test_published_by_command(porism_command: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert porism.cli.main(["published", "task2", "--format", "tsv"]) == 0
+    assert porism.cli.main(["lab", "published", "task2", "--format", "tsv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 21
 
 

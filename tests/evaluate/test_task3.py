@@ -13,8 +13,11 @@ from porism.evaluate.runs.run import Answer, Ranking, Run
 from porism.evaluate.task3.scores import (
     FlagShares,
     Reference,
+    TextMeasures,
+    answer_table,
     best_possible,
     flag_shares,
+    is_task3,
     read_answer_map,
     read_flags,
     score_answers,
@@ -23,7 +26,6 @@ from porism.evaluate.task3.scores import (
     task3_references,
     without_team,
 )
-from porism.evaluate.task3.table import TextMeasures, answer_table, is_task3
 from porism.evaluate.task3.text_measures import (
     OWN,
     Encoded,

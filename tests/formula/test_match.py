@@ -135,7 +135,7 @@ def test_a_part_occurs_in_the_whole(part: Node, other: Node) -> None:
 
 
 def test_the_command_prints_level_pairs_and_bindings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["match", r"\qvar{a}^2", "x^2+1"]) == 0
+    assert main(["formula", "x^2+1", "--match", r"\qvar{a}^2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["level\twritten", "whole\tno"]
     assert [line.split("\t")[:3] for line in lines[2:]] == [
@@ -147,18 +147,18 @@ def test_the_command_prints_level_pairs_and_bindings(capsys: pytest.CaptureFixtu
 
 
 def test_the_command_reports_no_match(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["match", "x^2", "x+1", "--level", "written"]) == 1
+    assert main(["formula", "x+1", "--match", "x^2", "--level", "written"]) == 1
     out = capsys.readouterr()
     assert out.out == ""
     assert out.err == "no match\n"
 
 
 def test_the_command_writes_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["match", "a", "x", "--json", "--whole"]) == 0
+    assert main(["formula", "x", "--match", "a", "--json", "--whole"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["match"]["level"] == "renamed"
     assert made["match"]["bindings"] == {"V!a": "V!x"}
-    assert main(["match", "1", "2", "--json"]) == 1
+    assert main(["formula", "2", "--match", "1", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {"match": None, "exhausted": False}
 
 

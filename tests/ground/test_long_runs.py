@@ -6,9 +6,9 @@ import pytest
 
 from porism.formula import parse
 from porism.formula.mathml.presentation import _TAG
-from porism.search.analytics.privacy import _PERSONAL
+from porism.search.analytics.store import _PERSONAL
 from porism.search.display.page_math import page_math
-from porism.search.generation.citations import CITATION
+from porism.search.generation.answer_text import CITATION
 from porism.search.reading.box import read_box
 from porism.search.reading.runs import _OPERATOR, _WORD_WITH_POINTS
 from porism.search.reading.wording import _EDGES

@@ -7,22 +7,20 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.lab.judging.people.accounts import (
+from porism.lab.judging.people import (
+    MAX_ADDRESS_FAILURES,
+    MAX_FAILURES,
+    MAX_NAME_DELAY,
+    MAX_NAME_FAILURES,
     SESSION_SECONDS,
+    SIMULTANEOUS_CHECKS,
+    WAITING_CHECKS,
     add_account,
     hash_password,
     log_in,
     log_out,
     password_matches,
     session_of,
-)
-from porism.lab.judging.people.login_limits import (
-    MAX_ADDRESS_FAILURES,
-    MAX_FAILURES,
-    MAX_NAME_DELAY,
-    MAX_NAME_FAILURES,
-    SIMULTANEOUS_CHECKS,
-    WAITING_CHECKS,
 )
 from porism.lab.judging.storage.journal import Journal
 

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from porism.lab.judging.agreement.coefficients import alpha, kappa, weighted_kappa
-from porism.lab.judging.agreement.pairs import disagreements, mean_agreement, overall_alpha, pair_agreements
+from porism.lab.judging.agreement import (
+    alpha,
+    disagreements,
+    kappa,
+    mean_agreement,
+    overall_alpha,
+    pair_agreements,
+    weighted_kappa,
+)
 from porism.lab.judging.assessments import Assessment
 
 

@@ -11,7 +11,7 @@ import pytest
 from lab_case import PASSWORD, LabCase
 from porism.cli import main
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.loading import topic_threads
+from porism.lab.judging.items import topic_threads
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.storage.journal import Entry, Journal
 
@@ -23,6 +23,7 @@ def journal_path(case: LabCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert (
         main(
             [
+                "lab",
                 "pool",
                 "build",
                 str(case.collection_path),
@@ -38,11 +39,13 @@ def journal_path(case: LabCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         )
         == 0
     )
-    assert main(["assess", "create", str(path)]) == 0
+    assert main(["lab", "assess", "create", str(path)]) == 0
     for name in ("ann", "bob"):
         monkeypatch.setattr("sys.stdin", io.StringIO(PASSWORD + "\n"))
-        assert main(["assess", "account", str(path), name]) == 0
-    assert main(["assess", "load", str(path), "--pool", str(tmp_path / "pool"), "--topics", str(case.topics1)]) == 0
+        assert main(["lab", "assess", "account", str(path), name]) == 0
+    assert (
+        main(["lab", "assess", "load", str(path), "--pool", str(tmp_path / "pool"), "--topics", str(case.topics1)]) == 0
+    )
     return path
 
 
@@ -63,33 +66,36 @@ def judge(path: Path, name: str, grades: str) -> None:
 
 def test_from_assignment_to_qrels(journal_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    assert main(["assess", "assign", str(journal_path)]) == 0
+    assert main(["lab", "assess", "assign", str(journal_path)]) == 0
     assert capsys.readouterr().out == "ann\tA.1\nbob\tA.2\n"
     judge(journal_path, "ann", "33210")
     judge(journal_path, "bob", "300")
-    assert main(["assess", "dual", str(journal_path), "bob", "A.1", "--size", "3", "--seed", "4"]) == 0
+    assert main(["lab", "assess", "dual", str(journal_path), "bob", "A.1", "--size", "3", "--seed", "4"]) == 0
     assert capsys.readouterr().out == "A.1\t3\n"
-    assert main(["assess", "extra", str(journal_path), "bob", "A.1", "--size", "2"]) == 0
-    assert main(["assess", "progress", str(journal_path), "--cap", "20"]) == 0
+    assert main(["lab", "assess", "extra", str(journal_path), "bob", "A.1", "--size", "2"]) == 0
+    assert main(["lab", "assess", "progress", str(journal_path), "--cap", "20"]) == 0
     assert "ann\tmain\t1\tA.1\t5\t5\t20.0\t20.0" in capsys.readouterr().out
     assert (
-        main(["qrels", str(journal_path), "--task", "1", "-o", str(tmp_path / "q"), "--name", "test", "--sampled"]) == 0
+        main(
+            ["lab", "qrels", str(journal_path), "--task", "1", "-o", str(tmp_path / "q"), "--name", "test", "--sampled"]
+        )
+        == 0
     )
     said = capsys.readouterr()
     assert said.out.split() == [
         str(tmp_path / "q" / f"qrel_task1_test_{name}.tsv") for name in ("official", "all", "sampled")
     ]
     assert said.err == "left out of the official file (fewer than 2 High or Medium): A.2\n"
-    assert main(["agreement", str(journal_path), "--json"]) == 0
+    assert main(["lab", "agreement", str(journal_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "pairs": [],
         "mean": {"items": 0, "ungraded": 0, "kappa": None, "kappa_hm": None, "kappa_weighted": None},
         "alpha": None,
     }
     for what in ("results", "narratives", "extra", "preferences"):
-        assert main(["assess", "export", str(journal_path), what]) == 0
+        assert main(["lab", "assess", "export", str(journal_path), what]) == 0
         assert capsys.readouterr().out.count("\n") == (9 if what == "results" else 1)
-    assert main(["assess", "backup", str(journal_path), str(tmp_path / "copy")]) == 0
+    assert main(["lab", "assess", "backup", str(journal_path), str(tmp_path / "copy")]) == 0
     assert len(list(Journal.open(tmp_path / "copy").events())) == len(list(Journal.open(journal_path).events()))
 
 
@@ -102,13 +108,13 @@ def test_training_from_a_table(
     table.write_text(
         "round\ttopic\titem\tgrade\treason\n1\tA.901\t11\t3\tboth signs\n1\tA.901\t15\t0\t\n2\tA.902\t16\t3\t\n"
     )
-    assert main(["assess", "train", str(journal_path), "--topics", str(topics), "--known", str(table)]) == 0
+    assert main(["lab", "assess", "train", str(journal_path), "--topics", str(topics), "--known", str(table)]) == 0
     capsys.readouterr()
     for name in ("ann", "bob"):
-        assert main(["assess", "training", str(journal_path), name, "--round", "1"]) == 0
+        assert main(["lab", "assess", "training", str(journal_path), name, "--round", "1"]) == 0
     assert capsys.readouterr().out == "2\n2\n"
     judge(journal_path, "ann", "30")
-    assert main(["agreement", str(journal_path), "--training"]) == 0
+    assert main(["lab", "agreement", str(journal_path), "--training"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "1\t1\tann\t2\t2\t1.0000\t1.0000\t\t"
 
 
@@ -126,7 +132,9 @@ def test_an_invalid_training_table_is_reported_with_its_line(
     table = tmp_path / "known.tsv"
     table.write_text(text)
     capsys.readouterr()
-    assert main(["assess", "train", str(journal_path), "--topics", str(case.topics1), "--known", str(table)]) == 1
+    assert (
+        main(["lab", "assess", "train", str(journal_path), "--topics", str(case.topics1), "--known", str(table)]) == 1
+    )
     assert capsys.readouterr().err.startswith(
         f"porism: {message.format(path=table)}\n  fix: one line per item: round, topic, item, grade, reason"
     )

@@ -10,7 +10,7 @@ from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.errors import PorismError
-from porism.lab.judging.results.formula_judgments import variants_by_visual_id
+from porism.lab.judging.results.qrels import variants_by_visual_id
 from porism.records import Judgment
 from porism.store import open_content
 
@@ -63,10 +63,10 @@ def test_an_invalid_grade_is_reported(notes: Path, tmp_path: Path) -> None:
 def test_the_command(notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = write(tmp_path, "B.1\t1\tx^2\t3", "B.1\t2\ty\t2")
     out = tmp_path / "qrels"
-    assert main(["qrels", str(table), "--task", "2", "--collection", str(notes), "-o", str(out)]) == 0
+    assert main(["lab", "qrels", str(table), "--task", "2", "--collection", str(notes), "-o", str(out)]) == 0
     assert capsys.readouterr().out.split() == [str(out / f"qrel_task2_{name}.tsv") for name in ("official", "all")]
     assert (out / "qrel_task2_official.tsv").read_text() == "B.1\t0\t1\t3\nB.1\t0\t2\t2\n"
-    assert main(["qrels", str(table), "--task", "1", "--collection", str(notes), "-o", str(out)]) == 1
+    assert main(["lab", "qrels", str(table), "--task", "1", "--collection", str(notes), "-o", str(out)]) == 1
     assert "a table of judged formulas is of Task 2\n  fix: write --task 2" in capsys.readouterr().err
 
 

@@ -111,11 +111,11 @@ def test_a_backup_is_one_complete_file_even_while_others_write(tmp_path: Path) -
 def test_errors_name_the_file_and_the_fix(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "none")
-    assert str(error.value) == f"{tmp_path}/none: no such journal\n  fix: porism assess create {tmp_path}/none"
+    assert str(error.value) == f"{tmp_path}/none: no such journal\n  fix: porism lab assess create {tmp_path}/none"
     (tmp_path / "other").write_text("hello, this is not a database at all")
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "other")
-    fix = "name a file that `porism assess create` made, or restore the last backup"
+    fix = "name a file that `porism lab assess create` made, or restore the last backup"
     assert str(error.value) == f"{tmp_path}/other: is not a journal of this version, or it is damaged\n  fix: {fix}"
     make(tmp_path / "j")
     with pytest.raises(PorismError) as error:

@@ -15,8 +15,7 @@ from porism.lab.judging.assign import (
     share_topics,
 )
 from porism.lab.judging.assignments import assigned_items, assignments, has_narrative, progress
-from porism.lab.judging.items import pooled_items
-from porism.lab.judging.loading import load_pool
+from porism.lab.judging.items import load_pool, pooled_items
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.results.exports import narratives_tsv
 from porism.lab.judging.storage.journal import Entry, Journal
@@ -55,23 +54,23 @@ def test_topics_are_shared_by_number_of_items(journal: Journal) -> None:
     [
         (
             lambda j: assign_topic(j, "zoe", 1, "A.1"),
-            "there is no assessor 'zoe'\n  fix: porism assess account JOURNAL zoe",
+            "there is no assessor 'zoe'\n  fix: porism lab assess account JOURNAL zoe",
         ),
         (
             lambda j: assign_topic(j, "olga", 1, "A.1"),
-            "there is no assessor 'olga'\n  fix: porism assess account JOURNAL olga",
+            "there is no assessor 'olga'\n  fix: porism lab assess account JOURNAL olga",
         ),
         (
             lambda j: assign_topic(j, "ann", 1, "A.9"),
-            "topic A.9 has no items to judge in task 1\n  fix: load its pool first: porism assess load",
+            "topic A.9 has no items to judge in task 1\n  fix: load its pool first: porism lab assess load",
         ),
         (
             lambda j: assign_dual(j, "ann", 1, "A.1", 2, 0),
-            "nobody judges topic A.1 of task 1 yet\n  fix: porism assess assign JOURNAL",
+            "nobody judges topic A.1 of task 1 yet\n  fix: porism lab assess assign JOURNAL",
         ),
         (
             lambda j: assign_training(j, "ann", 1, 7),
-            "training round 7 of task 1 has no items\n  fix: porism assess train JOURNAL --known FILE",
+            "training round 7 of task 1 has no items\n  fix: porism lab assess train JOURNAL --known FILE",
         ),
         (
             lambda j: load_pool(j, 1, [PoolItem("A.77", "1")]),
@@ -97,7 +96,7 @@ def test_two_assessors_cannot_judge_one_topic_for_the_qrels(journal: Journal) ->
     assign_topic(journal, "ann", 1, "A.1")
     with pytest.raises(PorismError) as error:
         assign_topic(journal, "bob", 1, "A.1")
-    assert str(error.value) == "topic A.1 is judged by ann\n  fix: assign second opinions with `porism assess dual`"
+    assert str(error.value) == "topic A.1 is judged by ann\n  fix: assign second opinions with `porism lab assess dual`"
 
 
 def test_items_not_judged_yet_can_move_to_a_colleague(journal: Journal) -> None:

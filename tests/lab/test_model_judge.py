@@ -12,16 +12,15 @@ from endpoints import endpoint_server
 from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.judging.agreement.model_agreement import model_agreements
-from porism.lab.judging.agreement.pairs import pair_agreements
+from porism.lab.judging.agreement import model_agreements, pair_agreements
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.model_judge import Attempts, ModelJudge, instructions, parse_reply, total_usage
-from porism.lab.judging.people.accounts import accounts, add_account, add_model_account
+from porism.lab.judging.people import accounts, add_account, add_model_account
 from porism.lab.judging.record import record_entries
+from porism.lab.judging.results.exports import results_csv
 from porism.lab.judging.results.qrels import variants
-from porism.lab.judging.results.results_csv import results_csv
 from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.judging.training import training_results
 from porism.search.generation.endpoint import Endpoint
@@ -188,19 +187,19 @@ def test_the_commands(
     ready: Journal, case: LabCase, server: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = str(ready.path)
-    assert main(["assess", "account", path, "model.other", "--role", "model"]) == 0
+    assert main(["lab", "assess", "account", path, "model.other", "--role", "model"]) == 0
     judging = ["--collection", str(case.collection_path), "--endpoint", f"{server}/grade/v1"]
-    assert main(["assess", "judge-model", path, "model.other", *judging]) == 1
+    assert main(["lab", "assess", "judge-model", path, "model.other", *judging]) == 1
     assert "nothing is assigned to model.other" in capsys.readouterr().err
-    assert main(["assess", "judge-model", path, "ann", *judging]) == 1
+    assert main(["lab", "assess", "judge-model", path, "ann", *judging]) == 1
     assert "ann is not a model" in capsys.readouterr().err
-    assert main(["assess", "judge-model", path, MODEL, *judging]) == 0
+    assert main(["lab", "assess", "judge-model", path, MODEL, *judging]) == 0
     assert "items judged now; all judgments of model.small:" in capsys.readouterr().err
-    assert main(["agreement", path, "--models"]) == 0
+    assert main(["lab", "agreement", path, "--models"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("model\tpeople\titems\tmodel_3\tmodel_2\tmodel_1\tmodel_0\tungraded\tsame\tkappa")
     assert [line.split("\t")[1] for line in lines[1:]] == ["3", "2", "1", "0", "all"]
-    assert main(["agreement", path, "--json"]) == 0
+    assert main(["lab", "agreement", path, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == []
-    assert main(["assess", "assign", path]) == 0
+    assert main(["lab", "assess", "assign", path]) == 0
     assert "model." not in capsys.readouterr().out

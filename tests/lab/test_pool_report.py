@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from porism.lab.pooling.pool import Origin, PoolItem
-from porism.lab.pooling.report import RunContribution, RunOverlap, report
+from porism.lab.pooling.pool import Origin, PoolItem, RunContribution, RunOverlap, report
 
 
 def test_sizes_contributions_and_overlap() -> None:

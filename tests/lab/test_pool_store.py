@@ -16,6 +16,7 @@ from porism.lab.pooling.store import read_manifest, read_pool, write_pool
 def build(case: LabCase, folder: Path, names: list[str], task: int = 1, after: Path | None = None) -> int:
     topics = case.topics2 if task == 2 else case.topics1
     arguments = [
+        "lab",
         "pool",
         "build",
         str(case.collection_path),
@@ -116,12 +117,14 @@ def test_a_run_of_another_task_and_a_broken_run_are_refused(case: LabCase, tmp_p
 def test_the_report_of_the_command(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build(case, tmp_path / "p", ["Red-task1-one-auto-both-P", "Blue-task1-two-auto-text-A"])
     capsys.readouterr()
-    assert main(["pool", "report", str(tmp_path / "p"), "--json"]) == 0
+    assert main(["lab", "pool", "report", str(tmp_path / "p"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["topics"] == {"A.1": 4, "A.2": 3}
     assert found["runs"]["Red-task1-one-auto-both-P"] == {"pooled": 5, "unique": 3}
     assert found["overlap"] == [{"runs": ["Blue-task1-two-auto-text-A", "Red-task1-one-auto-both-P"], "items": 2}]
-    assert main(["pool", "report", str(tmp_path / "p")]) == 0
+    assert main(["lab", "pool", "report", str(tmp_path / "p")]) == 0
     assert "mean\t3.50" in capsys.readouterr().out
-    assert main(["pool", "report", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == f"porism: {tmp_path}: is not a pool (no pool.json)\n  fix: porism pool build\n"
+    assert main(["lab", "pool", "report", str(tmp_path)]) == 1
+    assert (
+        capsys.readouterr().err == f"porism: {tmp_path}: is not a pool (no pool.json)\n  fix: porism lab pool build\n"
+    )

@@ -122,16 +122,16 @@ def test_a_new_version_replaces_the_old_one_which_is_kept(submissions: Submissio
 
 def test_the_command(case: LabCase, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(path) for path in case.runs.values()]
-    arguments = ["submissions", "add", str(tmp_path / "d"), "--collection", str(case.collection_path)]
+    arguments = ["lab", "submissions", "add", str(tmp_path / "d"), "--collection", str(case.collection_path)]
     arguments += ["--topics", str(case.topics1), str(case.topics2), "--files"]
     assert main([*arguments, *runs]) == 0
     assert [row.split("\t")[3] for row in capsys.readouterr().out.splitlines()] == ["accepted"] * 4
     bad = tmp_path / "nameless.tsv"
     bad.write_bytes(line())
     assert main([*arguments, str(bad)]) == 1
-    assert main(["submissions", "list", str(tmp_path / "d"), "--team", "Blue"]) == 0
+    assert main(["lab", "submissions", "list", str(tmp_path / "d"), "--team", "Blue"]) == 0
     assert "Blue-task1-two-auto-text-A.tsv\taccepted" in capsys.readouterr().out
-    assert main(["submissions", "withdraw", str(tmp_path / "d"), "Blue", "Blue-task1-two-auto-text-A.tsv"]) == 0
+    assert main(["lab", "submissions", "withdraw", str(tmp_path / "d"), "Blue", "Blue-task1-two-auto-text-A.tsv"]) == 0
 
 
 def test_a_long_check_does_not_delay_other_submissions(

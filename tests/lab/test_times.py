@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from porism.lab.judging.times import PageEvent, TimeSummary, summarise_times, visit_seconds
+from porism.lab.judging.assessments import PageEvent, TimeSummary, summarise_times, visit_seconds
 
 
 def test_mean_and_median_computed_by_hand() -> None:

@@ -12,9 +12,8 @@ from porism.corpus.topics.files import read_topics
 from porism.corpus.topics.formulas import read_formula_rows
 from porism.errors import PorismError
 from porism.lab.topics import write
-from porism.lab.topics.make import make_topics
-from porism.lab.topics.query_formula import choose_query_formulas, complexity, elements
-from porism.lab.topics.select import Limits, Range, candidates, select
+from porism.lab.topics.select import Limits, Range, candidates, choose_query_formulas, complexity, elements, select
+from porism.lab.topics.write import make_topics
 from porism.records import Topic, TopicFormula
 from porism.store import open_content
 
@@ -161,10 +160,9 @@ def test_the_command_shows_topics(
 ) -> None:
     import porism.cli
 
-    monkeypatch.setattr(porism.cli, "COMMANDS", ("topics",))
     path = tmp_path / "t.tsv"
     path.write_text("topic\tlatex\nB.1\tx^2\n")
-    assert porism.cli.main(["topics", "show", str(path)]) == 0
+    assert porism.cli.main(["lab", "topics", "show", str(path)]) == 0
     assert capsys.readouterr().out == "topic\tformulas\tasks\ttags\nB.1\t0\tx^2\t\n"
 
 

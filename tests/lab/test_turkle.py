@@ -14,7 +14,7 @@ from porism.lab.judging.assign import assign_extra, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.content import Content
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.results.results_csv import format_time, parse_time, results_csv
+from porism.lab.judging.results.exports import format_time, parse_time, results_csv
 from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.turkle.client import is_complete
 from porism.lab.turkle.export import COLUMNS, TEMPLATE_LIMIT, cell, export, template, to_batch

@@ -17,8 +17,7 @@ from porism.models.conversion import export_onnx
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.models.token_vectors import TokenEncoder
-from porism.models.tokens import LateInteraction
+from porism.models.tokens import LateInteraction, TokenEncoder
 
 Tiny = Callable[[str], Path]
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
@@ -100,12 +99,12 @@ def commands(place: Path, model: Path) -> list[list[str]]:
     small = ["--from", str(model), "--steps", "2", "--tokens", "16", "--batch", "8"]
     index, collection = str(place / "index"), str(place / "collection")
     return [
-        ["encode", index, "--encoder", str(model), "--quiet"],
-        ["encode", index, "--encoder", str(model), "--quiet", "--int8"],
+        ["model", "encode", index, "--encoder", str(model), "--quiet"],
+        ["model", "encode", index, "--encoder", str(model), "--quiet", "--int8"],
         ["index", collection, "-o", str(place / "new"), "--encoder", str(model), "--quiet"],
-        ["models", "prove", str(model), "--index", index, "--tokens", "48", *judged],
-        ["train", "encoder", collection, "-o", str(place / "new"), *small],
-        ["train", "cross-encoder", collection, "-o", str(place / "new"), *small],
+        ["model", "evaluate", str(model), "--index", index, "--tokens", "48", *judged],
+        ["model", "train", "encoder", collection, "-o", str(place / "new"), *small],
+        ["model", "train", "cross-encoder", collection, "-o", str(place / "new"), *small],
     ]
 
 
@@ -126,10 +125,10 @@ def test_every_command_reports_a_damaged_model(
 
 def test_vectors_of_an_index_survive_a_damaged_model(place: Path, tiny: Tiny, copied: Path) -> None:
     index = str(place / "index")
-    assert main(["encode", index, "--encoder", str(tiny("encoder")), "--fields", "titles", "--quiet"]) == 0
+    assert main(["model", "encode", index, "--encoder", str(tiny("encoder")), "--fields", "titles", "--quiet"]) == 0
     before = everything(place / "index")
     not_numbers(copied)
-    assert main(["encode", index, "--encoder", str(copied), "--fields", "titles", "--quiet"]) == 1
+    assert main(["model", "encode", index, "--encoder", str(copied), "--fields", "titles", "--quiet"]) == 1
     assert everything(place / "index") == before
 
 

@@ -133,4 +133,4 @@ def test_pickles_are_never_read(copied: Path, name: str) -> None:
     (pickled.parent / "other.safetensors").write_bytes(b"")  # libraries do not look at it
     found = error_of(copied)
     assert found.message == f"{name} is a pickle, which can run code when it is read"
-    assert found.fix.endswith(f"porism models convert {copied}")
+    assert found.fix.endswith(f"porism model convert {copied}")

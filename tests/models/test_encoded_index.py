@@ -13,7 +13,7 @@ from porism.analysis.pieces import FIELDS
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.store.embedded.encoded import nearest
+from porism.store.embedded.encoded import store
 from porism.store.embedded.encoded.adding import add_vectors, open_encoded, remove_vectors
 from porism.store.embedded.encoded.record import EncoderEntry, IndexEncoder
 from porism.store.embedded.manifest import SEARCH, read_manifest
@@ -216,16 +216,16 @@ def test_an_index_without_vectors_has_no_encoder(place: Path, tiny: Tiny) -> Non
 
 
 def test_the_graph_agrees_with_exact_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "GRAPH_FROM", 100)
+    monkeypatch.setattr(store, "GRAPH_FROM", 100)
     generator = np.random.default_rng(1)
     matrix = generator.normal(size=(500, 32)).astype(np.float32)
     matrix = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float16)
-    nearest.write_nearest(tmp_path, "titles", matrix)
-    graph = nearest.open_nearest(tmp_path, "titles")
+    store.write_nearest(tmp_path, "titles", matrix)
+    graph = store.open_nearest(tmp_path, "titles")
     assert graph is not None
     query = matrix[7].astype(np.float32)
-    exact = nearest.search_rows(matrix, query, 20, None)
-    near = nearest.search_rows(matrix, query, 20, graph)
+    exact = store.search_rows(matrix, query, 20, None)
+    near = store.search_rows(matrix, query, 20, graph)
     assert exact.rows[0] == near.rows[0] == 7
     assert len(set(exact.rows.tolist()) & set(near.rows.tolist())) >= 18
     assert near.scores[0] == pytest.approx(exact.scores[0], abs=1e-6)

@@ -52,7 +52,7 @@ def test_onnx_gives_the_vectors_of_torch(tiny: Tiny, exported: Path) -> None:
 
 def test_8_bit_weights_are_near(tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "small"
-    assert main(["models", "export", str(tiny("encoder")), "-o", str(out), "--precision", "int8"]) == 0
+    assert main(["model", "export", str(tiny("encoder")), "-o", str(out), "--precision", "int8"]) == 0
     assert capsys.readouterr().out.startswith("small: bi-encoder, ")
     small = BiEncoder.open(out)
     assert small.record.backend == "onnx int8"
@@ -107,12 +107,12 @@ def test_a_model_is_exported_first_where_that_is_possible(
 ) -> None:
     shutil.copytree(demo / "collection", tmp_path / "collection")
     index = shutil.copytree(demo / "index", tmp_path / "index")
-    command = ["encode", str(index), "--encoder", str(tiny("encoder")), "--fields", "titles"]
+    command = ["model", "encode", str(index), "--encoder", str(tiny("encoder")), "--fields", "titles"]
     assert main([*command, "--no-int8"]) == 0
     assert "by encoder " in capsys.readouterr().err
     assert main(command) == 0  # the index has vectors of this model
     assert "int8" not in capsys.readouterr().err
-    assert main(["encode", str(index), "--remove"]) == 0
+    assert main(["model", "encode", str(index), "--remove"]) == 0
     assert main(command) == 0
     message = capsys.readouterr().err
     assert f"note: the model runs with 8-bit weights, exported to {tmp_path / 'encoder-int8'}; --no-int8" in message
@@ -125,11 +125,11 @@ def test_a_model_is_exported_first_where_that_is_possible(
     assert main([*command, "--int8"]) == 0  # the export is used again
     assert (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns == made
     assert main([*command[:3], str(tmp_path / "encoder-int8"), *command[4:], "--int8"]) == 0  # is an export already
-    assert main(["encode", str(tmp_path / "none"), *command[2:], "--int8"]) == 1
+    assert main(["model", "encode", str(tmp_path / "none"), *command[3:], "--int8"]) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["collection", "encoder-int8", "index"]
     other = Path(shutil.copytree(tiny("masked"), tmp_path / "other/encoder"))
     (other / "config.json").write_text((tiny("encoder") / "config.json").read_text())
-    assert main(["encode", str(index), "--encoder", str(other), "--int8"]) == 1
+    assert main(["model", "encode", str(index), "--encoder", str(other), "--int8"]) == 1
     assert f"{tmp_path / 'encoder-int8'}: exists, and was not exported from {other}" in capsys.readouterr().err
 
 
@@ -145,7 +145,7 @@ def test_a_model_that_cannot_be_exported_runs_as_it_is(
     capsys.readouterr()
     shutil.copytree(demo / "collection", tmp_path / "collection")
     index = shutil.copytree(demo / "index", tmp_path / "index")
-    command = ["encode", str(index), "--encoder", str(model), "--fields", "titles"]
+    command = ["model", "encode", str(index), "--encoder", str(model), "--fields", "titles"]
     assert main([*command, "--int8"]) == 1
     assert "cannot be used as ONNX: it needs mean or first-token pooling" in capsys.readouterr().err
     assert main(command) == 0

@@ -43,11 +43,11 @@ def test_a_pickle_is_refused_with_the_command_that_converts_it(pickled: Path) ->
     with pytest.raises(PorismError) as caught:
         BiEncoder.open(pickled)
     assert caught.value.message == "pytorch_model.bin is a pickle, which can run code when it is read"
-    assert caught.value.fix.endswith(f"porism models convert {pickled}")
+    assert caught.value.fix.endswith(f"porism model convert {pickled}")
 
 
 def test_converted_weights_are_the_same(pickled: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "convert", str(pickled)]) == 0
+    assert main(["model", "convert", str(pickled)]) == 0
     assert capsys.readouterr().out == f"{pickled / 'model.safetensors'}\n"
     converted = BiEncoder.open(pickled).encode(TEXTS)
     os.replace(pickled.parent / "kept.safetensors", pickled / "model.safetensors")

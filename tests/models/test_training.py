@@ -23,8 +23,7 @@ from porism.models.encoder import BiEncoder
 from porism.models.tokens import LateInteraction
 from porism.models.trainees import BiEncoderTrainee, TrainingExample, TrainingSettings
 from porism.models.training_loop import Training
-from porism.search.learning.model_pairs import collection_pairs
-from porism.search.learning.model_training import train_model
+from porism.search.learning.model_training import collection_pairs, train_model
 
 SUBJECTS = [
     "groups",
@@ -175,7 +174,16 @@ def test_another_start_begins_again(tmp_path: Path, tiny: Callable[[str], Path])
 
 def test_a_wrong_line_of_excluded_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ids").write_text("12\n\nL.5\n")
-    command = ["train", "encoder", str(tmp_path), "-o", str(tmp_path / "out"), "--exclude", str(tmp_path / "ids")]
+    command = [
+        "model",
+        "train",
+        "encoder",
+        str(tmp_path),
+        "-o",
+        str(tmp_path / "out"),
+        "--exclude",
+        str(tmp_path / "ids"),
+    ]
     assert main(command) == 1
     assert f"{tmp_path / 'ids'}:3: is not the id of a post: 'L.5'" in capsys.readouterr().err
 
@@ -203,7 +211,7 @@ def test_a_training_that_is_killed_leaves_no_litter_in_the_end(
 ) -> None:
     out = tmp_path / "model"
     options = ["--steps", "9", "--tokens", "32", "--batch", "8", "--validate-every", "3", "--rate", "1e-3"]
-    command = ["train", kind, str(demo / "collection"), "-o", str(out), *options]
+    command = ["model", "train", kind, str(demo / "collection"), "-o", str(out), *options]
     killed = subprocess.run([sys.executable, "-c", KILLED, *command], check=False, capture_output=True)
     assert killed.returncode == -signal.SIGKILL
     assert sorted(path.name for path in tmp_path.iterdir()) == [".model.scratch", ".model.training.pt"]

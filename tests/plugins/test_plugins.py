@@ -92,7 +92,7 @@ def test_a_source_of_a_package_is_built(run: Run, tmp_path: Path) -> None:
     done = run("build", "exam.quiz", "-o", "collection")
     assert done.returncode == 0, done.stderr
     assert "a file of questions" in done.stdout + done.stderr
-    shown = run("show", "collection", "post", "1")
+    shown = run("collection", "show", "collection", "post", "1")
     assert "irrational" in shown.stdout, shown.stderr
 
 
@@ -112,7 +112,7 @@ def test_a_command_of_a_package_is_one_of_porism(run: Run, demo: Path) -> None:
 
 
 def test_the_doctor_lists_what_packages_add(run: Run) -> None:
-    found = run("doctor").stdout
+    found = run("site", "doctor").stdout
     for group in ("systems", "features", "sources", "stores", "commands"):
         assert f"porism.{group} " in found, found
     assert "of porism-example 1.0" in found
@@ -144,4 +144,4 @@ def test_a_broken_package_breaks_nothing_else(run: Run, packages: Path, tmp_path
     failed = call("greet")
     assert failed.returncode == 1
     assert "cannot be imported (RuntimeError: no)" in failed.stderr
-    assert "pip uninstall broken-example" in call("doctor").stdout
+    assert "pip uninstall broken-example" in call("site", "doctor").stdout

@@ -11,9 +11,8 @@ import pytest
 
 from porism.errors import PorismError
 from porism.search.analytics import store as store_module
-from porism.search.analytics.privacy import recordable
 from porism.search.analytics.report import PositionCount, read_report
-from porism.search.analytics.store import AnalyticsStore, Click, Search, ShownHit
+from porism.search.analytics.store import AnalyticsStore, Click, Search, ShownHit, recordable
 
 HITS = (ShownHit(11, 1), ShownHit(12, 2))
 NOW = 1_700_000_000.0

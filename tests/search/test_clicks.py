@@ -11,17 +11,19 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.search.analytics import training
+from porism.search.analytics import clicks
 from porism.search.analytics.clicks import (
     ClickedQuery,
+    ClickOptions,
     ShownCount,
+    check_enough,
     click_weights,
     estimate_bias,
     propensities,
     read_clicks,
+    train_on_clicks,
 )
 from porism.search.analytics.store import AnalyticsStore, Click, Search, ShownHit
-from porism.search.analytics.training import ClickOptions, check_enough, train_on_clicks
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names
 from porism.search.learning.train import Example, average_precision, fit, mean_over_topics
@@ -112,8 +114,8 @@ def record_clicks(engine: Engine, path: Path) -> None:
 def test_a_model_is_trained_on_recorded_clicks(
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(training, "LEAST_CLICKS", 40)
-    monkeypatch.setattr(training, "LEAST_QUERIES", 5)
+    monkeypatch.setattr(clicks, "LEAST_CLICKS", 40)
+    monkeypatch.setattr(clicks, "LEAST_QUERIES", 5)
     engine = Engine.open(demo / "index")
     record_clicks(engine, tmp_path / "analytics")
     queries = read_clicks(tmp_path / "analytics", "answers")
@@ -122,10 +124,12 @@ def test_a_model_is_trained_on_recorded_clicks(
     lines = list(train_on_clicks(engine, tmp_path / "analytics", ClickOptions(), tmp_path / "model.toml"))
     assert lines[1].startswith("position bias 1.00 (assumed: no estimate)")
     given = ["--clicks", str(tmp_path / "analytics"), "-o", str(tmp_path / "second.toml"), "--position-bias", "0.5"]
-    assert main(["train", str(demo / "index"), *given]) == 0
+    assert main(["model", "train", "ranking", str(demo / "index"), *given]) == 0
     assert "position bias 0.50 (given)" in capsys.readouterr().out
     assert (tmp_path / "second.toml").is_file()
-    assert main(["train", str(demo / "index"), *given, "--topics", "t.xml", "--qrels", "q.txt"]) == 2
+    assert (
+        main(["model", "train", "ranking", str(demo / "index"), *given, "--topics", "t.xml", "--qrels", "q.txt"]) == 2
+    )
     assert "give either --topics and --qrels, or --clicks" in capsys.readouterr().err
     assert "[answers]" in (tmp_path / "model.toml").read_text()
     trained = Engine.open(demo / "index", tmp_path / "model.toml")

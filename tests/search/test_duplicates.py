@@ -1,4 +1,4 @@
-"""Duplicates as further topics of `porism train`."""
+"""Duplicates as further topics of `porism model train ranking`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from porism.cli import run_command
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.search.learning.duplicates import WEIGHT, duplicate_examples, find_duplicates
+from porism.search.learning.train import WEIGHT, duplicate_examples, find_duplicates
 from porism.store.embedded.build import build_index
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
@@ -58,7 +58,7 @@ def test_the_command_fits_on_topics_and_duplicates(
     demo: Path, without_links: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topics = ["--topics", str(SAMPLE / "topics/task1.xml"), "--qrels", str(SAMPLE / "qrels/task1.txt")]
-    command = ["train", str(demo / "index"), *topics, "-o", str(tmp_path / "model.toml")]
+    command = ["model", "train", "ranking", str(demo / "index"), *topics, "-o", str(tmp_path / "model.toml")]
     assert run_command(command) == 0
     alone = tomllib.loads((tmp_path / "model.toml").read_text("utf-8"))
     assert run_command([*command, "--duplicates", str(without_links)]) == 0
@@ -71,6 +71,6 @@ def test_duplicates_help_to_rank_answers_only(
 ) -> None:
     topics = ["--topics", str(SAMPLE / "topics/task1.xml"), "--qrels", str(SAMPLE / "qrels/task1.txt")]
     options = [*topics, "--kind", "questions", "--duplicates", str(without_links), "-o", str(tmp_path / "model.toml")]
-    assert run_command(["train", str(demo / "index"), *options]) == 2
+    assert run_command(["model", "train", "ranking", str(demo / "index"), *options]) == 2
     assert "--kind answers" in capsys.readouterr().err
     assert not (tmp_path / "model.toml").exists()

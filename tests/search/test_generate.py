@@ -11,7 +11,7 @@ import porism
 from endpoints import endpoint_server
 from porism.search.display.results import Extract, HighlightedSegment, Source
 from porism.search.engine import Engine
-from porism.search.generation.citations import cited_text
+from porism.search.generation.answer_text import cited_text
 from porism.search.generation.endpoint import Endpoint
 from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from porism.formula import parse
-from porism.search.display.page_lengths import LARGEST_EM, LARGEST_TOTAL_EM
-from porism.search.display.page_math import page_math
+from porism.search.display.page_math import LARGEST_EM, LARGEST_TOTAL_EM, page_math
 
 HUGE = (
     r"a\hspace{99999em}b",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porism.search.answers.query_text import encoder_text, encoder_texts
+from porism.search.answers.terms import encoder_text, encoder_texts
 from porism.search.query import read_query
 
 TITLE = 'Roots of <span class="math-container" id="1">x^2</span>'

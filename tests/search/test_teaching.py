@@ -7,9 +7,9 @@ import pytest
 
 from porism.corpus.store.collection import Collection
 from porism.doctor.stored import IndexCheckup
-from porism.search.answers.adaptation import Adaptation
 from porism.search.answers.model import Model, load_model
 from porism.search.engine import Engine
+from porism.search.index import Adaptation
 from porism.search.learning import teaching
 from porism.store import open_store
 from porism.store.maintenance import build_index

@@ -10,7 +10,7 @@ import pytest
 import porism
 from porism.analysis.schema import ANSWER, FIELDS, THREAD, View
 from porism.search.answers.context import CandidateBatch
-from porism.search.answers.views import ANSWER_VIEWS, QUESTION_VIEWS
+from porism.search.answers.terms import ANSWER_VIEWS, QUESTION_VIEWS
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.query import read_query

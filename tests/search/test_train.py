@@ -130,4 +130,7 @@ def test_an_unknown_feature_is_reported(tmp_path: Path) -> None:
     path.write_text('[answers]\n"thread.words" = 1.0\n[questions]\n"moon" = 1.0\n')
     with pytest.raises(PorismError) as error:
         load_model(path)
-    assert str(error.value) == f"{path}: names unknown features: questions.moon\n  fix: make a new one: porism train"
+    assert (
+        str(error.value)
+        == f"{path}: names unknown features: questions.moon\n  fix: make a new one: porism model train ranking"
+    )

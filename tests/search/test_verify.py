@@ -147,7 +147,7 @@ def test_a_server_refuses_requests_once_damage_is_found(place: Path) -> None:
     assert ready.json()["damaged"] == [{"part": "threads.rows", "fact": "is damaged: its checksum is wrong"}]
     answer = client.get("/v1/search", params={"q": "square root"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "damaged")
-    assert "porism verify" in answer.json()["error"]["fix"]
+    assert "porism store verify" in answer.json()["error"]["fix"]
     page = client.get("/", params={"q": "square root"})
     assert page.status_code == 503
     assert str(place) not in page.text
@@ -187,7 +187,7 @@ def test_the_processes_of_a_server_verify_an_index_once(tmp_path: Path, monkeypa
 
 def test_the_command(place: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "porism.cli", "verify", "--quiet", *arguments]
+        command = [sys.executable, "-m", "porism.cli", "store", "verify", "--quiet", *arguments]
         return subprocess.run(command, capture_output=True, text=True)
 
     intact = run(str(place / "index"))
@@ -223,7 +223,7 @@ def test_no_flipped_byte_of_a_changed_index_is_unnoticed(tmp_path: Path) -> None
 
 
 def _named(index: Path) -> str:
-    """Return what `porism verify` says of an index, damage of its kind and format included."""
+    """Return what `porism store verify` says of an index, damage of its kind and format included."""
     try:
         return "\n".join(str(Path(damage.part).resolve()) for damage in index_damages(index))
     except PorismError as error:

@@ -12,8 +12,7 @@ from porism.corpus.content import Expression
 from porism.formula import parse
 from porism.formula.binary import pack
 from porism.store.embedded.formulas import codes
-from porism.store.embedded.formulas.codes import encode, encode_expressions
-from porism.store.embedded.formulas.local_terms import local_terms
+from porism.store.embedded.formulas.codes import encode, encode_expressions, local_terms
 from porism.store.embedded.formulas.packed_layouts import layout_table
 from porism.store.embedded.terms.dictionary import hash_terms
 

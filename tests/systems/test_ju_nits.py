@@ -8,7 +8,7 @@ import pytest
 
 from porism.corpus.topics.files import read_topics
 from porism.formula import parse
-from porism.search.formulas.retriever import formula_query
+from porism.search.formulas.searcher import formula_query
 from porism.search.query import read_query
 from porism.systems.ju_nits import TokenSearch, latex_tokens, layout_tokens, operator_tokens
 from porism.systems.lexical.inverted import Document, invert

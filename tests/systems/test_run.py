@@ -44,7 +44,7 @@ def test_your_own_model_ranks_the_run(demo: Path, tmp_path: Path, words_alone: P
 def test_porism_run_reads_a_fitted_model(demo: Path, tmp_path: Path) -> None:
     fitted = tmp_path / "fitted.toml"
     judged = ["--topics", str(TOPICS), "--qrels", str(ROOT / "sample" / "qrels" / "task1.txt")]
-    assert main(["train", str(demo / "index"), *judged, "-o", str(fitted)]) == 0
+    assert main(["model", "train", "ranking", str(demo / "index"), *judged, "-o", str(fitted)]) == 0
     out = tmp_path / "run.tsv"
     command = ["run", "--topics", str(TOPICS), "--index", str(demo / "index"), "--model", str(fitted), "-o", str(out)]
     assert main(command) == 0
@@ -63,7 +63,7 @@ def test_a_file_that_is_no_model_is_reported(demo: Path, tmp_path: Path) -> None
     with pytest.raises(PorismError) as caught:
         run_topics(demo / "index", (), 1, tmp_path / "run.tsv", model=path)
     assert str(caught.value) == (
-        f"porism, part feature_reranker: {path}: has no table for answers or questions\n  fix: make a new one: porism train"
+        f"porism, part feature_reranker: {path}: has no table for answers or questions\n  fix: make a new one: porism model train ranking"
     )
 
 

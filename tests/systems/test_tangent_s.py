@@ -8,7 +8,7 @@ import pytest
 
 from porism.corpus.topics.files import read_topics
 from porism.records import Topic, TopicFormula
-from porism.search.formulas.retriever import formula_query
+from porism.search.formulas.searcher import formula_query
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.store import open_content

@@ -34,6 +34,7 @@ def folder(case: LabCase, journal: Journal, tmp_path: Path) -> Path:
     assert (
         main(
             [
+                "lab",
                 "turkle",
                 "export",
                 str(journal.path),

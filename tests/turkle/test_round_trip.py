@@ -71,7 +71,7 @@ def test_round_trip_from_export_to_imported_results(
 ) -> None:
     monkeypatch.setenv("TURKLE_TOKEN", site.token)
     monkeypatch.setenv("TURKLE_PASSWORD", site.password)
-    assert main(["turkle", "upload", str(folder), "--url", site.url]) == 0
+    assert main(["lab", "turkle", "upload", str(folder), "--url", site.url]) == 0
     numbers = batches(folder)
     assert set(numbers) == {"maintask1", "maintask2", "extratask1"}
     # Uploading again sends nothing twice.
@@ -90,10 +90,10 @@ def test_round_trip_from_export_to_imported_results(
     while task := ann.next_task(numbers["extratask1"]):
         ann.answer(*task, {"machine_generated": "1", "unrelated": "0"})
 
-    assert main(["turkle", "download", str(folder), "--url", site.url, "--user", site.admin]) == 0
+    assert main(["lab", "turkle", "download", str(folder), "--url", site.url, "--user", site.admin]) == 0
     results = sorted(str(path) for path in folder.glob("*_results.csv"))
     assert len(results) == 3
-    assert main(["turkle", "import", str(journal.path), *results]) == 0
+    assert main(["lab", "turkle", "import", str(journal.path), *results]) == 0
     found = assessments(journal)
     mine = [one for one in found if one.assessor == "ann"]
     assert [one.grade for one in mine] == [3, 2, 1, 0, 5]

@@ -16,7 +16,7 @@ import porism
 from porism.cli import main
 from porism.search.analytics.report import read_report
 from porism.web.operations.counters import SharedCounters
-from porism.web.operations.install import OperatedApp
+from porism.web.operations.observer import OperatedApp
 from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import create_app
 from porism.web.site.settings import Limits, SiteSettings
@@ -66,9 +66,9 @@ def test_searches_and_clicks_are_counted(demo: Path, tmp_path: Path, capsys: pyt
     page = site.client.get("/analytics").text
     assert "irrational" in page
     assert "<msqrt" in page
-    assert main(["analytics", str(path), "--json"]) == 0
+    assert main(["site", "analytics", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["queries"][0]["clicks"] == 1
-    assert main(["analytics", str(path)]) == 0
+    assert main(["site", "analytics", str(path)]) == 0
     assert f"query\t3\tanswers\t{QUERY}\n" in capsys.readouterr().out
 
 

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from porism.web.api.request_headers import MOST_HEADERS
+from porism.web.api.parameters import MOST_HEADERS
 from porism.web.server.connections import ConnectionLimits
 from porism.web.server.middleware import SECURITY_HEADERS
 from porism.web.server.serving import ServerSettings, Service, bind, supervise

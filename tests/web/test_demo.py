@@ -55,7 +55,7 @@ def test_the_demo_works_where_the_editor_cannot_be_fetched(
     assert said in capsys.readouterr().err
     monkeypatch.setattr(demo_module, "serve", lambda *_: None)
     run_demo(tmp_path / "other", SAMPLE, "127.0.0.1", 0)
-    assert "editor: not installed (porism editor install" in capsys.readouterr().err
+    assert "editor: not installed (porism site editor install" in capsys.readouterr().err
 
 
 def test_a_foreign_folder_is_left_alone(demo: Path, tmp_path: Path) -> None:

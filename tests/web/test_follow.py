@@ -104,7 +104,7 @@ def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> N
             file.write_bytes(damaged)
             code, text = status()
             assert code == 503
-            assert "porism verify" in text
+            assert "porism store verify" in text
             code, text = status("/ready")
             assert code == 503
             assert "threads.npy" in text  # visitors do not see it, those who watch the server do

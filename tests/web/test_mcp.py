@@ -21,7 +21,7 @@ def test_a_client_calls_every_tool(demo: Path) -> None:
 
     found: dict[str, Any] = {}
     parameters = StdioServerParameters(
-        command=sys.executable, args=["-m", "porism.cli", "mcp", str(demo / "index")], env=dict(os.environ)
+        command=sys.executable, args=["-m", "porism.cli", "site", "mcp", str(demo / "index")], env=dict(os.environ)
     )
 
     async def talk() -> None:

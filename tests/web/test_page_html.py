@@ -4,15 +4,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from porism.search.display.notebook import segments_html
 from porism.search.display.results import FormulaUse, HighlightedSegment
-from porism.search.display.segments_html import segments_html
 from porism.text.page import PageRenderer, picture_in_words
 from porism.text.read import read_official
 from porism.text.segment import Segment, Text
-from porism.web.pages.comment_marks import with_comment_marks
 from porism.web.pages.filters import duration, formula_link, signed, threads
 from porism.web.pages.routes import SearchState
-from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer
+from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer, with_comment_marks
 
 
 @pytest.mark.parametrize(

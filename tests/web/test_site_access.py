@@ -15,15 +15,22 @@ import porism
 from notes_site import make_notes_index
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.judging.people import accounts
-from porism.lab.judging.people.login_limits import SIMULTANEOUS_CHECKS, WAITING_CHECKS, place_for_login
+from porism.lab.judging import people
+from porism.lab.judging.people import SIMULTANEOUS_CHECKS, WAITING_CHECKS, place_for_login
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.site.access import COOKIE, local_target
 from porism.web.site.checks import check_settings
+from porism.web.site.readers import (
+    SESSION_SECONDS,
+    Delays,
+    add_user,
+    new_session,
+    read_users,
+    remove_user,
+    session_user,
+)
 from porism.web.site.reading import read_settings
-from porism.web.site.sessions import SESSION_SECONDS, Delays, new_session, session_user
-from porism.web.site.users import add_user, read_users, remove_user
 
 PASSWORD = "correct horse"
 # Pages, API, feeds, files: everything but the health of the server.
@@ -57,7 +64,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "COST", (16, 8, 1))
+    monkeypatch.setattr(people, "COST", (16, 8, 1))
 
 
 @pytest.fixture
@@ -155,7 +162,7 @@ def test_sessions_that_cannot_be_ended_are_not_reported_as_ended(
     log_in(client)
     token = re.search(r'name="csrf" value="([0-9a-f]+)"', client.get("/").text)
     assert token
-    monkeypatch.setattr("porism.web.site.users.tempfile.mkstemp", no_space)
+    monkeypatch.setattr("porism.web.site.readers.tempfile.mkstemp", no_space)
     answer = client.post("/logout", data={"csrf": token[1]})
     assert answer.status_code == 503
     assert "your other sessions could not be ended" in answer.text
@@ -327,14 +334,14 @@ def test_the_user_file_is_for_its_owner_only(users: Path) -> None:
 
 def test_the_command(users: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
-    assert main(["users", "add", str(users), "bob"]) == 1
+    assert main(["site", "users", "add", str(users), "bob"]) == 1
     assert "at least 10 characters" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin", io.StringIO("long enough password\n"))
-    assert main(["users", "add", str(users), "bob"]) == 0
-    assert main(["users", "list", str(users)]) == 0
+    assert main(["site", "users", "add", str(users), "bob"]) == 0
+    assert main(["site", "users", "list", str(users)]) == 0
     assert capsys.readouterr().out == "ada\nbob\n"
-    assert main(["users", "remove", str(users), "bob"]) == 0
-    assert main(["users", "remove", str(users), "bob"]) == 1
+    assert main(["site", "users", "remove", str(users), "bob"]) == 0
+    assert main(["site", "users", "remove", str(users), "bob"]) == 1
 
 
 def test_check_reads_the_user_file_and_warns_of_plain_http(users: Path) -> None:

@@ -68,9 +68,18 @@ def test_it_holds_logs_tokens_settings_users_and_journals(index: Path, tmp_path:
     (tmp_path / "site.toml").write_text('[site]\nlogo = "logo.svg"\n')
     (tmp_path / "logo.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'></svg>")
     Journal.create(tmp_path / "lab.journal").close()
-    words = ["backup", str(index), "-o", str(tmp_path / "b.tar"), "--site", str(tmp_path / "site.toml"), "--quiet"]
+    words = [
+        "site",
+        "backup",
+        str(index),
+        "-o",
+        str(tmp_path / "b.tar"),
+        "--site",
+        str(tmp_path / "site.toml"),
+        "--quiet",
+    ]
     assert main([*words, "--journal", str(tmp_path / "lab.journal")]) == 0
-    assert main(["restore", str(tmp_path / "b.tar"), "-o", str(tmp_path / "back"), "--quiet"]) == 0
+    assert main(["site", "restore", str(tmp_path / "b.tar"), "-o", str(tmp_path / "back"), "--quiet"]) == 0
     back = tmp_path / "back"
     assert (back / "data/index.log").read_text() == "changes that wait\n"
     assert (back / "data/index.tokens").stat().st_mode & 0o777 == 0o600

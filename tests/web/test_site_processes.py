@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from server_processes import Server, running
 
-from porism.lab.judging.people import accounts
+from porism.lab.judging import people
 from porism.web.site.access import COOKIE
-from porism.web.site.users import add_user
+from porism.web.site.readers import add_user
 
 PASSWORD = "correct horse"
 
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "COST", (16, 8, 1))
+    monkeypatch.setattr(people, "COST", (16, 8, 1))
 
 
 def answer_of(server: Server, path: str, **headers: str) -> int:

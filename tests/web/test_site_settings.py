@@ -11,8 +11,7 @@ from porism.cli import main
 from porism.errors import PorismError
 from porism.web.site.checks import check_settings
 from porism.web.site.reading import Given, key_lines, read_settings
-from porism.web.site.settings import SiteSettings, all_settings
-from porism.web.site.template import reference_page, template_text
+from porism.web.site.settings import SiteSettings, all_settings, reference_page, template_text
 
 ROOT = Path(__file__).resolve().parents[2]
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

@@ -19,8 +19,7 @@ from porism.corpus.post import Post
 from porism.search.engine import Engine
 from porism.text.segment import EMPTY, Segment, Text
 from porism.web.pages import exports
-from porism.web.pages.attribution import Attribution
-from porism.web.pages.citation import bibtex_entry
+from porism.web.pages.attribution import Attribution, bibtex_entry
 from porism.web.server.app import create_app
 from porism.web.site.settings import Posts, ServerOptions, SiteSettings
 

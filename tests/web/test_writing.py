@@ -283,18 +283,18 @@ def test_tokens_from_the_command_line(
 ) -> None:
     index, file = str(built / "index"), tmp_path / "tokens"
     command = ["--file", str(file)]
-    assert main(["tokens", "create", index, "--name", "sync", "--scope", "delete", *command]) == 0
+    assert main(["site", "tokens", "create", index, "--name", "sync", "--scope", "delete", *command]) == 0
     text = capsys.readouterr().out.strip()
     assert text not in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
     found = TokenFile(file).find(text)
     assert found is not None
     assert found.scopes == ("delete",)
-    assert main(["tokens", "list", index, *command]) == 0
+    assert main(["site", "tokens", "list", index, *command]) == 0
     assert capsys.readouterr().out.split("\t")[:3] == [found.id, "sync", "delete"]
-    assert main(["tokens", "revoke", index, "sync", *command]) == 0
+    assert main(["site", "tokens", "revoke", index, "sync", *command]) == 0
     assert TokenFile(file).find(text) is None
-    assert main(["tokens", "revoke", index, "sync", *command]) == 1
+    assert main(["site", "tokens", "revoke", index, "sync", *command]) == 1
 
 
 def test_tokens_that_others_can_read_are_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from attack.fuzz.reader import Reader
 from attack.fuzz.readers.served import API
 from attack.fuzz.request import answer
 from attack.small import small_index
-from porism.lab.judging.people.accounts import add_account, log_in, session_of
+from porism.lab.judging.people import add_account, log_in, session_of
 from porism.lab.judging.storage.journal import Journal
 
 PASSWORD = "a long fuzz password"
@@ -28,7 +28,7 @@ class _Assessment:
     folder: Path
 
     def __init__(self) -> None:
-        from porism.web.assess.server import AssessmentSettings, open_app
+        from porism.web.assess.app import AssessmentSettings, open_app
 
         logging.disable(logging.CRITICAL)
         journal = self.folder / f"{os.getpid()}.journal"

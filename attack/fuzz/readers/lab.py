@@ -10,8 +10,7 @@ from attack.fuzz.grammar import Grammar
 from attack.fuzz.reader import Reader, Wrong
 from attack.fuzz.readers.text_grammars import HTML
 from porism.corpus.sources.tables import FormulaList
-from porism.corpus.topics.files import read_topics, write_topics
-from porism.corpus.topics.info import read_topic_info
+from porism.corpus.topics.files import read_topic_info, read_topics, write_topics
 from porism.evaluate.qrels import count, judged_only, read_qrels, write_qrels
 from porism.evaluate.runs.check import check_run
 from porism.evaluate.runs.run import read_run, write_run

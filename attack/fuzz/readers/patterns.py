@@ -29,7 +29,6 @@ EXCEPTIONS = {
     ("porism.formula.latex.convert", "_MESSAGES"): "is matched with messages of the converter",
     ("porism.hashing", "_ENDS"): "searches our own source code",
     ("porism.hashing", "_STRING_OR_COMMENT"): "searches our own source code",
-    ("porism.cli", "_NO_CHOICE"): "searches a message of argparse on the command line of the user",
     ("porism.web.site.reading", "HEADER"): "is matched with a line of the operator's settings",
     ("porism.web.site.reading", "KEY"): "is matched with a line of the operator's settings",
     ("porism.web.site.reading", "PLACE"): "is matched with a message of the reader of the operator's settings",

@@ -113,7 +113,7 @@ def read_index(data: bytes) -> Hashable:
 
 
 def verdict(copy: Path) -> str:
-    """Open a damaged index and search it: the answers must be those of the whole index, unless `porism verify` reports the damage."""
+    """Open a damaged index and search it: the answers must be those of the whole index, unless `porism store verify` reports the damage."""
     engine = Engine.open(copy)
     if _answers(engine) == _Served.answers:
         return "same"

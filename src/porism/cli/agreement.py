@@ -1,4 +1,4 @@
-"""porism agreement: agreement of assessors."""
+"""porism lab agreement: agreement of assessors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import json
 
 HELP = "print the agreement of assessors: Cohen's kappa (plain, High or Medium against the rest, weighted) and Krippendorff's alpha"
-EXAMPLE = "porism agreement lab.journal"
+EXAMPLE = "porism lab agreement lab.journal"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("journal", metavar="JOURNAL", help="a journal of judgments, made by porism assess")
+    parser.add_argument("journal", metavar="JOURNAL", help="a journal of judgments, made by porism lab assess")
     parser.add_argument("--task", type=int, choices=(1, 2), help="only this task")
     parser.add_argument(
         "--training",

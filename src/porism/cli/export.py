@@ -1,4 +1,4 @@
-"""porism export: write a collection in other formats."""
+"""porism collection export: write a collection in other formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from porism.corpus.export.benchmark import Benchmark
 
 HELP = "export a collection: the lab's files, annotations, JSON lines, Parquet, TREC text, HTML pages, BEIR or Hugging Face"
-EXAMPLE = "porism export demo/collection -o lab-files --format lab"
+EXAMPLE = "porism collection export demo/collection -o lab-files --format lab"
 FORMATS = ("lab", "annotations", "jsonl", "parquet", "trec", "pages", "beir", "hf")
 
 

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Build the index and print its size."""
     from porism.errors import PorismError
     from porism.progress import Bars, Silent
-    from porism.search.answers.adaptation import Adaptation
+    from porism.search.index import Adaptation
     from porism.search.learning.teaching import record_choice
     from porism.store import open_content, open_store
     from porism.store.maintenance import build_index

@@ -1,11 +1,11 @@
-"""porism mcp: the engine for assistants."""
+"""porism site mcp: the engine for assistants."""
 
 from __future__ import annotations
 
 import argparse
 
 HELP = "serve an index to an assistant by the Model Context Protocol (standard input and output)"
-EXAMPLE = "porism mcp demo/index"
+EXAMPLE = "porism site mcp demo/index"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

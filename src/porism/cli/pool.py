@@ -1,4 +1,4 @@
-"""porism pool: choose the items to judge."""
+"""porism lab pool: choose the items to judge."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 HELP = "pool runs: choose the items to judge, and report on a pool"
-EXAMPLE = "porism pool build demo/collection --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1"
-EXAMPLES = {"build": EXAMPLE, "report": "porism pool report pool1"}
+EXAMPLE = "porism lab pool build demo/collection --task 1 --topics sample/topics/task1.xml --runs sample/runs/Abacus-task1-words-auto-text-P.tsv -o pool1"
+EXAMPLES = {"build": EXAMPLE, "report": "porism lab pool report pool1"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="report sizes, overlaps and unique contributions",
         description="Report sizes, overlaps and unique contributions of a pool.",
     )
-    report.add_argument("pool", metavar="POOL", help="a folder made by porism pool build")
+    report.add_argument("pool", metavar="POOL", help="a folder made by porism lab pool build")
     report.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -90,7 +90,7 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from porism.lab.pooling.report import report
+    from porism.lab.pooling.pool import report
     from porism.lab.pooling.store import read_pool
 
     pool = read_pool(Path(args.pool))

@@ -1,4 +1,4 @@
-"""porism published: the published tables of the lab."""
+"""porism lab published: the published tables of the lab."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 HELP = "print the published tables of the lab"
-EXAMPLE = "porism published task1"
+EXAMPLE = "porism lab published task1"
 NAMES = ("teams", "scale", "task1", "task2", "task3", "correlations", "task1-as-task3", "qrels")
 FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
 

@@ -1,4 +1,4 @@
-"""porism qrels: write qrels files."""
+"""porism lab qrels: write qrels files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from porism.lab.judging.results.qrels import QrelsVariants
 
 HELP = "write qrels from a journal of judgments, or from a table of judged formulas"
-EXAMPLE = "porism qrels lab.journal --task 1 -o qrels"
+EXAMPLE = "porism lab qrels lab.journal --task 1 -o qrels"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "journal",
         metavar="JOURNAL",
-        help="a journal made by porism assess, or (Task 2) a table with the columns topic, post_id, latex, grade",
+        help="a journal made by porism lab assess, or (Task 2) a table with the columns topic, post_id, latex, grade",
     )
     parser.add_argument("--task", type=int, choices=(1, 2, 3), required=True, help="the task")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder for the files")
@@ -67,7 +67,7 @@ def _from_journal(args: argparse.Namespace) -> QrelsVariants:
 
 def _from_table(args: argparse.Namespace) -> QrelsVariants:
     from porism.errors import PorismError
-    from porism.lab.judging.results.formula_judgments import variants_by_visual_id
+    from porism.lab.judging.results.qrels import variants_by_visual_id
     from porism.store import open_content
 
     if args.task != 2:

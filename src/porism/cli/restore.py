@@ -1,4 +1,4 @@
-"""porism restore: write a backup into a new folder."""
+"""porism site restore: write a backup into a new folder."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "restore what porism backup copied into a new folder, and verify every file"
-EXAMPLE = "porism restore backup.tar -o restored"
+HELP = "restore what porism site backup copied into a new folder, and verify every file"
+EXAMPLE = "porism site restore backup.tar -o restored"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("backup", metavar="BACKUP", type=Path, help="a folder or tar file made by porism backup")
+    parser.add_argument("backup", metavar="BACKUP", type=Path, help="a folder or tar file made by porism site backup")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", type=Path, help="the new folder to write")
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 

@@ -88,7 +88,7 @@ def _system_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=DIR",
         help="the directory of a pretrained model that a named system needs, or of all models of a kind (repeat for several); FILE: the weights "
-        "that porism train made, for Task 1 of the default system",
+        "that porism model train ranking made, for Task 1 of the default system",
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from porism.cli.endpoint_options import add_endpoint_options
-from porism.cli.operations_options import add_operations_options, operations
-from porism.cli.server_options import add_server_options
-from porism.cli.site_options import add_site_options, site_settings
+from porism.cli.options import (
+    add_endpoint_options,
+    add_operations_options,
+    add_server_options,
+    add_site_options,
+    operations,
+    site_settings,
+)
 from porism.cli.values import add_state_option, not_negative, port, positive_seconds
 from porism.errors import PorismError
 
@@ -62,7 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--writable",
         action="store_true",
-        help="take changes of posts over HTTP from programs that have a token (porism tokens)",
+        help="take changes of posts over HTTP from programs that have a token (porism site tokens)",
     )
     parser.add_argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)")
     add_state_option(parser, "the change log and tokens")
@@ -78,7 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Open the index and serve it until Ctrl-C; or check the settings, or print a template of them."""
     if args.print_settings:
-        from porism.web.site.template import template_text
+        from porism.web.site.settings import template_text
 
         print(template_text(), end="")
         return 0

@@ -1,11 +1,11 @@
-"""porism show: print a post, a thread or a formula."""
+"""porism collection show: print a post, a thread or a formula."""
 
 from __future__ import annotations
 
 import argparse
 
 HELP = "show a post, a thread or a formula of a collection in the terminal"
-EXAMPLE = "porism show demo/collection thread 45"
+EXAMPLE = "porism collection show demo/collection thread 45"
 KINDS = ("post", "thread", "formula")
 
 

@@ -1,4 +1,4 @@
-"""porism stability: how many judgments does a stable order of systems need?"""
+"""porism lab stability: how many judgments does a stable order of systems need?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 
 HELP = "print how stable the order of systems is with the judgments so far, and when to stop judging"
-EXAMPLE = "porism stability sample/qrels/task1.txt sample/runs/*task1*.tsv"
+EXAMPLE = "porism lab stability sample/qrels/task1.txt sample/runs/*task1*.tsv"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from porism.evaluate.measures.measure import parse
     from porism.evaluate.reliability import stability
     from porism.evaluate.runs.visual_ids import find_visual_ids, read_runs
-    from porism.lab.judging.order import judgments_in_order
+    from porism.lab.judging.assessments import judgments_in_order
 
     judgments = judgments_in_order(args.judgments, args.task, args.seed)
     found = stability(

@@ -1,4 +1,4 @@
-"""porism stats: statistics of a collection."""
+"""porism collection stats: statistics of a collection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HELP = "show statistics of a collection: counts, distributions, most common formulas and tags"
-EXAMPLE = "porism stats demo/collection"
+EXAMPLE = "porism collection stats demo/collection"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

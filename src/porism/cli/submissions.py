@@ -1,4 +1,4 @@
-"""porism submissions: collect the runs of teams."""
+"""porism lab submissions: collect the runs of teams."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 HELP = "collect the runs of teams: check each run when it is submitted, and keep receipts"
-EXAMPLE = "porism submissions add submitted --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
+EXAMPLE = "porism lab submissions add submitted --topics sample/topics/task1.xml --files sample/runs/Abacus-task1-words-auto-text-P.tsv"
 EXAMPLES = {
     "add": EXAMPLE,
-    "list": "porism submissions list submitted",
-    "withdraw": "porism submissions withdraw submitted Abacus Abacus-task1-words-auto-text-P.tsv",
+    "list": "porism lab submissions list submitted",
+    "withdraw": "porism lab submissions withdraw submitted Abacus Abacus-task1-words-auto-text-P.tsv",
 }
 
 

@@ -1,4 +1,4 @@
-"""porism tokens: tokens of programs that may change an index while it is served."""
+"""porism site tokens: tokens of programs that may change an index while it is served."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from porism.cli.values import add_state_option
 
 HELP = "create, list and revoke the tokens of programs that change an index over HTTP (porism serve --writable)"
-EXAMPLE = "porism tokens create demo/index --name sync --scope write --scope delete"
+EXAMPLE = "porism site tokens create demo/index --name sync --scope write --scope delete"
 EXAMPLES = {
     "create": EXAMPLE,
-    "list": "porism tokens list demo/index",
-    "revoke": "porism tokens revoke demo/index sync",
+    "list": "porism site tokens list demo/index",
+    "revoke": "porism site tokens revoke demo/index sync",
 }
 SCOPES = ("write", "delete", "merge")
 

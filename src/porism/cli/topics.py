@@ -1,4 +1,4 @@
-"""porism topics: select topics from a collection, or list a topic file."""
+"""porism lab topics: select topics from a collection, or list a topic file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import sys
 
 HELP = "select topics from a collection, or list the topics of a file"
-EXAMPLE = "porism topics make demo/collection -o demo/topics --number 5"
-EXAMPLES = {"make": EXAMPLE, "show": "porism topics show sample/topics/task1.xml"}
+EXAMPLE = "porism lab topics make demo/collection -o demo/topics --number 5"
+EXAMPLES = {"make": EXAMPLE, "show": "porism lab topics show sample/topics/task1.xml"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 def make(args: argparse.Namespace) -> int:
     """Write a set of topics."""
-    from porism.lab.topics.make import make_topics
     from porism.lab.topics.select import Limits
+    from porism.lab.topics.write import make_topics
 
     counts = make_topics(
         args.collection,

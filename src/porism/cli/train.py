@@ -1,4 +1,4 @@
-"""porism train: fit the weights of the ranking features, or train a small neural model on a collection."""
+"""porism model train: train a neural model on a collection, or fit the weights of the ranking."""
 
 from __future__ import annotations
 
@@ -8,99 +8,92 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porism.cli.command import argument, command
 from porism.cli.values import bias
 
 if TYPE_CHECKING:
     from porism.search.engine import Engine
+    from porism.search.learning.model_training import TrainedKind
     from porism.search.learning.train import Example
 
-HELP = "fit the weights of the ranking model on judged topics or on clicks; train an encoder or cross-encoder on a collection"
-EXAMPLE = "porism train demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml"
-NEURAL = ("encoder", "cross-encoder")
+NEURAL = (
+    argument("collection", metavar="COLLECTION", help="a folder made by porism build"),
+    argument("-o", "--output", required=True, metavar="MODEL", help="the directory to write"),
+    argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)"),
+    argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s"),
+    argument("--steps", type=int, default=0, metavar="N", help="stop after N steps (default: all epochs)"),
+    argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)"),
+    argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)"),
+    argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)"),
+    argument("--validate-every", type=int, default=50, metavar="N", help="steps (default: %(default)s)"),
+    argument("--exclude", metavar="FILE", help="ids of questions that must not be used, one a line"),
+)
+RESUME = "the same command continues the training"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument(
-        "index",
-        metavar="INDEX",
-        help="a folder made by porism index; or `encoder` or `cross-encoder`: the kind of model to train",
-    )
-    parser.add_argument(
-        "collection",
-        nargs="?",
-        metavar="COLLECTION",
-        help="for encoder and cross-encoder: a folder made by porism build",
-    )
-    parser.add_argument("--topics", nargs="+", default=[], metavar="FILE", help="one or more topic files")
-    parser.add_argument(
-        "--qrels", nargs="+", default=[], metavar="FILE", help="the qrels of each topic file, in the same order"
-    )
-    parser.add_argument(
+@command("porism model train encoder demo/collection -o my-encoder --steps 20", *NEURAL, resume=RESUME)
+def encoder(args: argparse.Namespace) -> int:
+    """Train a bi-encoder."""
+    return _train(args, "encoder")
+
+
+@command("porism model train cross-encoder demo/collection -o my-cross-encoder --steps 20", *NEURAL, resume=RESUME)
+def cross_encoder(args: argparse.Namespace) -> int:
+    """Train a cross-encoder."""
+    return _train(args, "cross-encoder")
+
+
+@command(
+    "porism model train ranking demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml",
+    argument("index", metavar="INDEX", help="a folder made by porism index"),
+    argument("--topics", nargs="+", default=[], metavar="FILE", help="one or more topic files"),
+    argument("--qrels", nargs="+", default=[], metavar="FILE", help="the qrels of each topic file, in the same order"),
+    argument(
         "--duplicates",
         metavar="INDEX",
         help="duplicates as further topics, each counted a tenth: an index of the same collection, made with --no-links",
-    )
-    parser.add_argument(
-        "--clicks", metavar="FILE", help="learn from clicks instead: a file that porism serve --analytics wrote"
-    )
-    parser.add_argument(
+    ),
+    argument("--clicks", metavar="FILE", help="learn from clicks instead: a file that porism serve --analytics wrote"),
+    argument(
         "--position-bias",
         type=bias,
         metavar="B",
         help="readers look at position k with probability k^-B (default: estimated from the clicks, else 1)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--kind",
         choices=("answers", "questions"),
         default="answers",
         help="what the topics ask for (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"
-    )
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the file or directory to write")
-    neural = parser.add_argument_group("encoder and cross-encoder")
-    neural.add_argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)")
-    neural.add_argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s")
-    neural.add_argument("--steps", type=int, default=0, metavar="N", help="stop after N steps (default: all epochs)")
-    neural.add_argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)")
-    neural.add_argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)")
-    neural.add_argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)")
-    neural.add_argument("--validate-every", type=int, default=50, metavar="N", help="steps (default: %(default)s)")
-    neural.add_argument("--exclude", metavar="FILE", help="ids of questions that must not be used, one a line")
-    parser.set_defaults(resume="the training of an encoder continues with the same command")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Fit or train, and print the figures."""
-    return _train_model(args) if args.index in NEURAL else _fit_weights(args)
-
-
-def _fit_weights(args: argparse.Namespace) -> int:
-    from porism.errors import PorismError
+    ),
+    argument("--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"),
+    argument("-o", "--output", required=True, metavar="MODEL.toml", help="the file to write"),
+)
+def ranking(args: argparse.Namespace) -> int:
+    """Fit the weights of the features, and print the figures."""
     from porism.search.engine import Engine
 
-    if not args.clicks and not (args.topics and args.qrels):
-        raise PorismError("--topics and --qrels, or --clicks, are missing", fix=f"for example: {EXAMPLE}")
-    if args.clicks and (args.topics or args.qrels):
-        print("porism train: give either --topics and --qrels, or --clicks", file=sys.stderr)
-        return 2
-    if args.duplicates and (args.clicks or args.kind != "answers"):
-        print("porism train: --duplicates needs --topics and --kind answers", file=sys.stderr)
-        return 2
-    if len(args.topics) != len(args.qrels):
-        print("porism train: give as many --qrels as --topics", file=sys.stderr)
+    if wrong := _wrong_use(args):
+        print(f"porism model train ranking: {wrong}\n  fix: for example: {ranking.example}", file=sys.stderr)
         return 2
     for line in _fitted(args, Engine.open(args.index, args.model)):
         print(line)
     return 0
 
 
+def _wrong_use(args: argparse.Namespace) -> str:
+    """Return what is wrong with the options together, empty if nothing is."""
+    if bool(args.clicks) == bool(args.topics and args.qrels):
+        return "give either --topics and --qrels, or --clicks"
+    if args.duplicates and (args.clicks or args.kind != "answers"):
+        return "--duplicates needs --topics and --kind answers"
+    return "give as many --qrels as --topics" if len(args.topics) != len(args.qrels) else ""
+
+
 def _fitted(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
     """Fit on clicks or on judged topics, write the model, and yield lines with the figures."""
     if args.clicks:
-        from porism.search.analytics.training import ClickOptions, train_on_clicks
+        from porism.search.analytics.clicks import ClickOptions, train_on_clicks
 
         options = ClickOptions(args.kind, args.position_bias)
         return train_on_clicks(engine, Path(args.clicks), options, Path(args.output))
@@ -114,20 +107,17 @@ def _duplicates(args: argparse.Namespace) -> list[Example]:
     """Return the topics that are duplicates, if the user wants them."""
     from porism.progress import for_terminal
     from porism.search.engine import Engine
-    from porism.search.learning.duplicates import duplicate_examples
+    from porism.search.learning.train import duplicate_examples
 
     return duplicate_examples(Engine.open(args.duplicates, args.model), for_terminal()) if args.duplicates else []
 
 
-def _train_model(args: argparse.Namespace) -> int:
-    from porism.errors import PorismError
+def _train(args: argparse.Namespace, kind: TrainedKind) -> int:
     from porism.models.trainees import TrainingSettings
     from porism.progress import for_terminal
     from porism.search.learning.model_training import SCRATCH_RATE, train_model
     from porism.store import open_content
 
-    if not args.collection:
-        raise PorismError("COLLECTION is missing", fix=f"porism train {args.index} COLLECTION -o {args.output}")
     excluded = _excluded(args.exclude)
     settings = TrainingSettings(
         epochs=args.epochs,
@@ -138,7 +128,7 @@ def _train_model(args: argparse.Namespace) -> int:
         learning_rate=args.rate or (TrainingSettings().learning_rate if args.start else SCRATCH_RATE),
     )
     done = train_model(
-        open_content(args.collection), Path(args.output), args.index, settings,
+        open_content(args.collection), Path(args.output), kind, settings,
         start=args.start, exclude=excluded, progress=for_terminal(),
     )  # fmt: skip
     report = done.report

@@ -1,4 +1,4 @@
-"""porism turkle: judge on a Turkle server."""
+"""porism lab turkle: judge on a Turkle server."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from porism.lab.turkle.client import Server
 
 HELP = "judge on a Turkle server: export assignments, upload them, download and import the results"
-EXAMPLE = "porism turkle export lab.journal --collection demo/collection -o turkle"
+EXAMPLE = "porism lab turkle export lab.journal --collection demo/collection -o turkle"
 EXAMPLES = {
     "export": EXAMPLE,
-    "upload": "porism turkle upload turkle --url https://turkle.example.org",
-    "download": "porism turkle download turkle --url https://turkle.example.org --user organiser",
-    "import": "porism turkle import lab.journal turkle/results/*.csv",
+    "upload": "porism lab turkle upload turkle --url https://turkle.example.org",
+    "download": "porism lab turkle download turkle --url https://turkle.example.org --user organiser",
+    "import": "porism lab turkle import lab.journal turkle/results/*.csv",
 }
 
 
@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions, in the order of use."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     export = actions.add_parser("export", help="write templates and batches for Turkle")
-    export.add_argument("journal", metavar="JOURNAL", help="a journal made by porism assess")
+    export.add_argument("journal", metavar="JOURNAL", help="a journal made by porism lab assess")
     export.add_argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge")
     export.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder to create")
     export.add_argument(
@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="link to threads on this server, at URL/thread/ID (default: no links)",
     )
     upload = actions.add_parser("upload", help="upload an export to a server; an interrupted upload is continued")
-    upload.add_argument("folder", metavar="FOLDER", help="a folder made by porism turkle export")
+    upload.add_argument("folder", metavar="FOLDER", help="a folder made by porism lab turkle export")
     upload.set_defaults(resume="run the same command again to continue the upload")
     download = actions.add_parser(
         "download", help="download the complete results of every uploaded batch into the folder"
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument("--url", required=True, help="the address of the Turkle server")
         one.add_argument("--user", default="", help="a staff user, to download results that the API truncates")
     take = actions.add_parser("import", help="import results of Turkle, or of our own server, into a journal")
-    take.add_argument("journal", metavar="JOURNAL", help="a journal made by porism assess")
+    take.add_argument("journal", metavar="JOURNAL", help="a journal made by porism lab assess")
     take.add_argument("results", nargs="+", metavar="FILE", help="result files (CSV)")
     parser.description = (
         f"{parser.description} The API token is read from the environment variable TURKLE_TOKEN, the password of the staff "

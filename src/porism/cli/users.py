@@ -1,4 +1,4 @@
-"""porism users: the people who may read a private site."""
+"""porism site users: the people who may read a private site."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 HELP = "manage the user file of a private site: names and hashed passwords"
-EXAMPLE = "porism users add site.users ada"
+EXAMPLE = "porism site users add site.users ada"
 EXAMPLES = {
-    "add": "porism users add site.users ada",
-    "list": "porism users list site.users",
-    "remove": "porism users remove site.users ada",
+    "add": "porism site users add site.users ada",
+    "list": "porism site users list site.users",
+    "remove": "porism site users remove site.users ada",
 }
 
 
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    from porism.web.site.users import add_user, read_users, remove_user
+    from porism.web.site.readers import add_user, read_users, remove_user
 
     if args.action == "add":
         is_new = add_user(args.file, args.name, _password())

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 
+from porism.cli.command import argument
+
+JSON = argument("--json", action="store_true", help="print JSON")
+QUIET = argument("--quiet", action="store_true", help="show no progress bars")
 HIGHEST_PORT = 65535
 MOST_BIAS = 3
 

@@ -10,7 +10,7 @@ from porism.doctor.environment import Finding, disk
 from porism.errors import PorismError
 from porism.integrity import leftovers
 from porism.locks import is_locked, lock_of
-from porism.search.answers.adaptation import Adaptation
+from porism.search.index import Adaptation
 from porism.store import open_content, open_store
 from porism.store.state import State
 
@@ -37,7 +37,7 @@ class IndexCheckup:
         fact = f"{found.format}, commit {found.generation}, {found.bytes / 1e6:,.1f} MB"
         yield Finding("index", f"{fact}, sizes as they should be")
         if found.parts >= MANY_SEGMENTS:
-            yield Finding("segments", f"{found.parts}", "note", f"merge them: porism merge {self.index}")
+            yield Finding("segments", f"{found.parts}", "note", f"merge them: porism store merge {self.index}")
         else:
             yield Finding("segments", f"{found.parts}")
         yield Finding("ranking", str(Adaptation.parse(found.ranking)))
@@ -82,7 +82,7 @@ class IndexCheckup:
         if is_locked(lock_of(self.index)):
             yield Finding("writer", "a process writes the index now")
         if not self.verify:
-            yield Finding("checksums", "not read", "note", f"to read every file: porism verify {self.index}")
+            yield Finding("checksums", "not read", "note", f"to read every file: porism store verify {self.index}")
             return
         damages = [damage for one in self.store.verify() for damage in one.damages]
         for damage in damages:

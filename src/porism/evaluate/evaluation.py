@@ -14,8 +14,17 @@ from porism.evaluate.reports.figures import ImageFormat, write_figures
 from porism.evaluate.reports.table import Table, render
 from porism.evaluate.runs.run import read_run
 from porism.evaluate.runs.visual_ids import find_visual_ids
-from porism.evaluate.task3.scores import RELEVANT, Reference, read_answer_map, read_flags, task1_references
-from porism.evaluate.task3.table import TextMeasures, answer_table, as_task3_table, is_task3
+from porism.evaluate.task3.scores import (
+    RELEVANT,
+    Reference,
+    TextMeasures,
+    answer_table,
+    as_task3_table,
+    is_task3,
+    read_answer_map,
+    read_flags,
+    task1_references,
+)
 from porism.evaluate.task3.text_measures import OWN, local_encoder, local_tokenizer
 
 
@@ -128,7 +137,7 @@ def _task1_references(options: Options) -> list[Reference]:
 
 def _tables(options: Options, experiment: Experiment) -> list[Table]:
     """Return the requested tables; the means come first."""
-    from porism.corpus.topics.info import read_topic_info
+    from porism.corpus.topics.files import read_topic_info
     from porism.evaluate.reports import tables
 
     found = [tables.mean_table(experiment)]
@@ -155,7 +164,7 @@ def _write_files(options: Options, experiment: Experiment) -> list[str]:
     if options.plots:
         messages += [f"wrote {path}" for path in write_figures(experiment, options.plots, options.plot_format)]
     if options.report:
-        from porism.corpus.topics.info import read_topic_info
+        from porism.corpus.topics.files import read_topic_info
         from porism.evaluate.reports.html_report import write_report
 
         infos = read_topic_info(options.subsets) if options.subsets else None

@@ -78,7 +78,9 @@ def _check_layout(root: Node) -> Node:
 
 def damaged() -> PorismError:
     """Return the error for trees that cannot be read."""
-    return DamageError("the stored trees of a formula are damaged", fix="find the damaged file: porism verify PATH")
+    return DamageError(
+        "the stored trees of a formula are damaged", fix="find the damaged file: porism store verify PATH"
+    )
 
 
 def check_version(data: bytes) -> None:

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory
 from porism.models.directory import ONNX, ONNX_INT8, WEIGHTS, ModelDirectory
+from porism.models.encoder import read_pooling
 from porism.models.libraries import library
 from porism.models.loading import computing, load_transformer
-from porism.models.onnx import read_pooling
 
 Precision = Literal["float32", "int8"]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -146,7 +146,7 @@ def convert_pickles(folder: Path) -> list[Path]:
     if not missing:
         fact = "all its weights are there as safetensors" if found else f"has no weights to convert ({PICKLES[0]})"
         raise PorismError(
-            fact, where=str(folder), fix="porism models show says what is wrong with a directory, if anything"
+            fact, where=str(folder), fix="porism model show says what is wrong with a directory, if anything"
         )
     return [_convert(path) for path in missing]
 

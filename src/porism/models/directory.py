@@ -256,7 +256,7 @@ class ModelDirectory:
             if not any((path.parent / name).is_file() for name in WEIGHTS):
                 raise self._error(
                     f"{path.relative_to(self.path)} is a pickle, which can run code when it is read",
-                    f"convert it to safetensors, which runs no code of it: porism models convert {self.path}",
+                    f"convert it to safetensors, which runs no code of it: porism model convert {self.path}",
                 )
 
     def _check_shards(self, index: Path) -> None:

@@ -1,4 +1,4 @@
-"""Completion while typing: titles, tags and common formulas of the collection that continue what is in the box."""
+"""Completion while typing: titles, tags and common formulas that continue what is in the box; and suggestions for a search without hits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from porism.corpus.content import Content
+from porism.search.answers.reranker import ScoredRanking
+from porism.search.query import ReadQuery
 from porism.search.reading.grammar import latex_readings
+from porism.store.records import Filter
 
 MAX_TITLES, MAX_FORMULAS, MAX_TAGS = (
     200_000,
@@ -98,3 +101,27 @@ class Completer:
 
 def _made(kind: Literal["tag", "formula"], texts: list[str], k: int) -> Completions:
     return Completions(tuple(Completion(kind, text) for text in texts[:k]))
+
+
+EMPTY_QUERY = "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational"
+
+
+def suggestions(query: ReadQuery, ranked: ScoredRanking, chosen: Filter) -> tuple[str, ...]:
+    """Say what to try when a search has no hits."""
+    if query.empty:
+        return (EMPTY_QUERY,)
+    found: list[str] = []
+    if ranked.thread_count:
+        if chosen.tags:
+            found.append(f"search without the tag {' or '.join(chosen.tags)}")
+        if chosen.years is not None:
+            found.append("search in all years")
+        if chosen.accepted:
+            found.append("search in all answers, not only in accepted ones")
+        return tuple(found)
+    if query.formulas:
+        found.append("search for similar formulas: use the Formulas tab, or `porism formulas`")
+        found.append("replace a part of the formula by a wildcard, for example ?x")
+    if not len(ranked.scoring.context.terms["words"]) and query.title.strip():
+        found.append("no post contains any of these words: check the spelling, or try other words")
+    return tuple(found)

@@ -11,8 +11,7 @@ from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.features.feature import Kind
-from porism.search.formulas.retriever import FormulaRetriever
-from porism.search.formulas.searcher import Mode
+from porism.search.formulas.searcher import FormulaRetriever, Mode
 from porism.search.index import Index
 from porism.search.retriever import Pipeline
 from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting
@@ -49,7 +48,7 @@ def feature_reranker(
     ranked: int = RUN_DEPTH,
 ) -> FeatureReranker:
     """Answers, or questions, of threads by the weighted sum of features. `find` is by default what the topics ask for; `model` is a file of
-    `porism train`; `ranked` the number of threads."""
+    `porism model train ranking`; `ranked` the number of threads."""
     fitted = load_model(Path(model) if model else None).adapted(context.index.adaptation)
     return FeatureReranker(context.index, fitted, find or context.kind, ranked)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from cachetools import LRUCache
 
+from porism.caching import CacheCounts
 from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
@@ -33,22 +34,21 @@ from porism.search.arguments import (
     check_years,
 )
 from porism.search.ask import MAX_POSTS, Asking, best_passage, best_passages
-from porism.search.cache_counts import CacheCounts
+from porism.search.completion import suggestions
 from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
 from porism.search.display.page import SORTS, HitPage, Sort, also_searched
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.features.feature import KINDS, Kind
-from porism.search.formulas.readings import FAMILY, choose_readings
+from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.reading.box import Box
-from porism.search.reading.frequencies import Frequencies
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
+from porism.search.reading.spelling import Frequencies
 from porism.search.retriever import Ranking
-from porism.search.suggestions import suggestions
 from porism.store import explained, open_store
 from porism.store.protocols import Snapshot, Store
 from porism.store.records import Filter, StoredPost, TextQuery
@@ -126,7 +126,7 @@ class Engine:
     ) -> Engine:
         """Open an index by its address, or say what is wrong with it and what to run.
 
-        `model` names a file that `porism train` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
+        `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
         when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
         "all" every file, "none" nothing but sizes. `weighting` is how terms of posts are weighed.
         """

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import Lock
 from typing import Literal
 
+from cachetools import LRUCache
+
+from porism.analysis.features import Features, features_of_many
 from porism.analysis.words import FORMULA
 from porism.deadline import check
 from porism.formula import Parsed, parse, parse_mathml
@@ -139,3 +143,30 @@ def _notes(part: QueryPart, formula: Parsed) -> Iterator[str]:
         yield f"{part.source[:80]} cannot be read as a formula, so only its symbols are searched"
     for problem in formula.problems[:1]:
         yield f"{part.source[:80]}: {problem.message}"
+
+
+FORMULAS_KEPT = 1024
+
+_kept: LRUCache[Parsed, Features] = LRUCache(FORMULAS_KEPT)
+_lock = Lock()
+
+
+def query_features(formulas: Sequence[Parsed]) -> list[Features]:
+    """Return the features of formulas; those that are not known yet are computed together."""
+    with _lock:
+        known = {formula: _kept.get(formula) for formula in formulas}
+    missing = [formula for formula, found in known.items() if found is None]
+    computed = (
+        dict(zip(missing, features_of_many([(one.layout, one.operators) for one in missing]), strict=True))
+        if missing
+        else {}
+    )
+    with _lock:
+        for formula, found in computed.items():
+            _kept[formula] = found
+    return [computed.get(formula) or _found(known[formula]) for formula in formulas]
+
+
+def _found(features: Features | None) -> Features:
+    assert features is not None
+    return features

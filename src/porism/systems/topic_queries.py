@@ -14,7 +14,7 @@ from porism.files import lines_of, open_text, report_unreadable
 from porism.formula import parse
 from porism.formula.mathml.content_writer import to_content
 from porism.records import Topic, TopicFormula
-from porism.search.formulas.retriever import formula_query
+from porism.search.formulas.searcher import formula_query
 from porism.search.query import ReadQuery, read_query
 from porism.text.delimiters import math_span
 from porism.text.read import read_official

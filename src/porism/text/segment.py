@@ -151,4 +151,4 @@ def stored_formula(mark: str, content: str) -> Segment:
         number, expression, latex = content.split(" ", 2)
         return Segment("formula", latex, int(number), int(expression), mark == DISPLAY)
     except ValueError:
-        raise DamageError("a stored text is damaged", fix="find the damaged file: porism verify PATH") from None
+        raise DamageError("a stored text is damaged", fix="find the damaged file: porism store verify PATH") from None

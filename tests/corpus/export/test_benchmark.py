@@ -24,7 +24,21 @@ def options(task: int) -> list[str]:
 
 
 def test_beir_of_answers(demo: Path, tmp_path: Path) -> None:
-    assert main(["export", str(demo / "collection"), "-o", str(tmp_path / "out"), "--format", "beir", *options(1)]) == 0
+    assert (
+        main(
+            [
+                "collection",
+                "export",
+                str(demo / "collection"),
+                "-o",
+                str(tmp_path / "out"),
+                "--format",
+                "beir",
+                *options(1),
+            ]
+        )
+        == 0
+    )
     corpus, queries = lines(tmp_path / "out/corpus.jsonl"), lines(tmp_path / "out/queries.jsonl")
     with Collection.open(demo / "collection") as collection:
         answers = list(collection.posts("answer"))
@@ -40,7 +54,21 @@ def test_beir_of_answers(demo: Path, tmp_path: Path) -> None:
 
 
 def test_beir_of_formulas(demo: Path, tmp_path: Path) -> None:
-    assert main(["export", str(demo / "collection"), "-o", str(tmp_path / "out"), "--format", "beir", *options(2)]) == 0
+    assert (
+        main(
+            [
+                "collection",
+                "export",
+                str(demo / "collection"),
+                "-o",
+                str(tmp_path / "out"),
+                "--format",
+                "beir",
+                *options(2),
+            ]
+        )
+        == 0
+    )
     corpus = lines(tmp_path / "out/corpus.jsonl")
     with Collection.open(demo / "collection") as collection:
         assert len(corpus) == collection.count("visuals")
@@ -50,7 +78,18 @@ def test_beir_of_formulas(demo: Path, tmp_path: Path) -> None:
 def test_parquet_has_the_same_rows(demo: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     for form in ("beir", "hf"):
-        main(["export", str(demo / "collection"), "-o", str(tmp_path / form), "--format", form, *options(1)])
+        main(
+            [
+                "collection",
+                "export",
+                str(demo / "collection"),
+                "-o",
+                str(tmp_path / form),
+                "--format",
+                form,
+                *options(1),
+            ]
+        )
     table = parquet.read_table(tmp_path / "hf/corpus/corpus.parquet").to_pylist()
     assert table == [
         {name: one[name] for name in ("_id", "title", "text")} for one in lines(tmp_path / "beir/corpus.jsonl")
@@ -65,13 +104,25 @@ def test_parquet_has_the_same_rows(demo: Path, tmp_path: Path) -> None:
 
 
 def test_a_corpus_alone(demo: Path, tmp_path: Path) -> None:
-    main(["export", str(demo / "collection"), "-o", str(tmp_path / "out"), "--format", "beir"])
+    main(["collection", "export", str(demo / "collection"), "-o", str(tmp_path / "out"), "--format", "beir"])
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["corpus.jsonl"]
 
 
 def test_other_formats_take_no_topics(demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["export", str(demo / "collection"), "-o", str(tmp_path / "out"), "--format", "jsonl", *options(1)]) == 1
+        main(
+            [
+                "collection",
+                "export",
+                str(demo / "collection"),
+                "-o",
+                str(tmp_path / "out"),
+                "--format",
+                "jsonl",
+                *options(1),
+            ]
+        )
+        == 1
     )
     assert "choose beir or hf" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""`porism watch`: a real process follows a real folder, and a server follows the index."""
+"""`porism update --watch`: a real process follows a real folder, and a server follows the index."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def notes(tmp_path: Path) -> Path:
 
 @contextmanager
 def watching(folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start `porism watch` and wait until it has the index."""
+    """Start `porism update --watch` and wait until it has the index."""
     index = folder.parent / "index"
-    command = [sys.executable, "-m", "porism.cli", "watch", str(folder), "--index", str(index), "--wait", "0.1"]
+    command = [sys.executable, "-m", "porism.cli", "update", str(index), str(folder), "--watch", "--wait", "0.1"]
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=dict(os.environ)) as process:
         try:
             until(lambda: f"{index}: " in log.read_text() or process.poll() is not None)

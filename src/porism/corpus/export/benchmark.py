@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.content import Content, batched
@@ -73,3 +75,28 @@ def judgment_rows(benchmark: Benchmark) -> Iterator[JudgmentRow]:
     for one in benchmark.judgments:
         if 0 <= one.grade <= HIGHEST_GRADE and (one.topic in topics or not topics):
             yield JudgmentRow(one.topic, one.item, one.grade)
+
+
+HEADER = "query-id\tcorpus-id\tscore\n"
+
+
+def export(content: Content, folder: Path, benchmark: Benchmark) -> None:
+    """Write the corpus and, where there are any, queries and judgments."""
+    documents = corpus_rows(content, benchmark.task)
+    _lines(
+        folder / "corpus.jsonl",
+        ({"_id": one.id, "title": one.title, "text": one.text, "metadata": {}} for one in documents),
+    )
+    if benchmark.topics:
+        queries = query_rows(benchmark)
+        _lines(folder / "queries.jsonl", ({"_id": one.id, "text": one.text, "metadata": {}} for one in queries))
+    if benchmark.judgments:
+        (folder / "qrels").mkdir()
+        with open(folder / "qrels" / "test.tsv", "w", encoding="utf-8", newline="\n") as out:
+            out.write(HEADER)
+            out.writelines(f"{one.query}\t{one.document}\t{one.grade}\n" for one in judgment_rows(benchmark))
+
+
+def _lines(path: Path, rows: Iterable[dict[str, object]]) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

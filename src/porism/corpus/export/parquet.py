@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.content import Content, batched
-from porism.corpus.export.jsonl import record
+from porism.corpus.export.records import record
 from porism.corpus.post import Comment, Formula, Post
 from porism.errors import PorismError
 

@@ -1,15 +1,36 @@
-"""The lab's own files: Posts.V1.x.xml and the other XML files, and three folders of formula tables (v1, v2 or v3)."""
+"""The lab's own files, whole or a cut of them: posts in the official form, links, and tables of formulas."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from porism.corpus.sources.dump import FILES, xml_part
-from porism.corpus.sources.raw import Part, RawFormula, RawMathML, Record, RowError
-from porism.corpus.sources.tables import Row, header, table_records
+from porism.corpus.sources.raw import (
+    FAULTS,
+    OWN_IDS,
+    Dropped,
+    Part,
+    RawComment,
+    RawFormula,
+    RawLink,
+    RawMathML,
+    RawPost,
+    RawTitle,
+    Record,
+    RowError,
+    checked_number,
+    keep,
+    whole_number,
+)
+from porism.corpus.sources.tables import LimitedLines, Row, header, rows_of_table, table_records
 from porism.errors import PorismError
+from porism.files import open_bytes
+from porism.text.delimiters import MATH_CLASS
 
 VERSIONED = re.compile(r"(\w+)\.V\d[\w.]*\.xml", re.IGNORECASE)
 KINDS = ("title", "question", "answer", "comment")
@@ -109,3 +130,162 @@ def _mathml(path: Path, field: str) -> Iterator[Record]:
         return RawMathML(number, field, row["formula"]) if row["formula"] else None  # type: ignore[arg-type]
 
     return table_records(path, ("id", "formula"), record, "formulas with MathML", quoted=True)
+
+
+MATH_ID = re.compile(rf'(<span class="{MATH_CLASS}" id=")([^"]*)(">)')
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise RowError("not an object of JSON")
+    return value
+
+
+def _text(row: dict[str, Any], name: str) -> str:
+    """Return a field that must be text."""
+    if not isinstance(row.get(name), str):
+        raise RowError(f"there is no {name} that is text")
+    return str(row[name])
+
+
+def _number(row: dict[str, Any], name: str) -> int:
+    """Return a field that must be a number."""
+    if row.get(name) is None:
+        raise RowError(f"there is no {name} that is a number")
+    return checked_number(row[name], name)
+
+
+def _optional_text(row: dict[str, Any], name: str) -> str:
+    return _text(row, name) if row.get(name) else ""
+
+
+def _optional_number(row: dict[str, Any], name: str) -> int | None:
+    return None if row.get(name) is None else _number(row, name)
+
+
+class Slice:
+    """The folder of a cut. Ids that are not numbers (`x855_1`) get numbers from OWN_IDS on, in file order."""
+
+    kind = "slice"
+    official = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def parts(self) -> Sequence[Part]:
+        """Return the files; posts come first, since links and formulas refer to them."""
+        readers = {
+            "posts.jsonl": self._posts,
+            "titles.jsonl": self._titles,
+            "links.tsv": self._links,
+            "formulas.tsv": self._formulas,
+            "slt.tsv": self._mathml,
+        }
+        files = ((self.path / name, read) for name, read in readers.items())
+        return [Part.of(file, read) for file, read in files if file.is_file()]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Return numbers for the ids that are not numbers: a few hundred, held in memory."""
+        rows = rows_of_table(self.path / "formulas.tsv", ("id",), quoted=False)
+        names = (row["id"] for row in rows if isinstance(row, Row))
+        return {name: at for at, name in enumerate((name for name in names if not name.isdecimal()), OWN_IDS)}
+
+    def _formula_id(self, name: str) -> int:
+        if name.isdecimal():
+            return whole_number(name, "id")
+        if name not in self._numbers:
+            raise RowError(f"formula id {name[:40]!r} is not in formulas.tsv")
+        return self._numbers[name]
+
+    def _numbered(self, text: str) -> str:
+        """Return a text whose formulas have numbers as ids."""
+        return MATH_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
+
+    def _lines(self, name: str, what: str, make: Callable[[dict[str, Any], int], Iterable[Record]]) -> Iterator[Record]:
+        """Yield the records of a file of JSON lines; a line that cannot be read is dropped, a file without any good line refused."""
+        path, good, first = self.path / name, False, None
+        with open_bytes(path) as stream:
+            lines = LimitedLines(stream)
+            for text in lines:
+                where, fault, lines.fault = f"{path}:{lines.number}", lines.fault, ""
+                try:
+                    records = [Dropped(what, fault, where)] if fault else list(make(_parsed(text), lines.number))
+                except FAULTS as error:
+                    reason = str(error) if isinstance(error, RowError) else f"cannot be read ({type(error).__name__})"
+                    records = [Dropped(what, reason, where)]
+                good = good or not isinstance(records[0], Dropped)
+                first = first or records[0]
+                yield from records
+        if isinstance(first, Dropped) and not good:
+            raise PorismError(f"no line can be read: {first.why}", where=first.where, fix="fetch the file again")
+
+    def _posts(self) -> Iterator[Record]:
+        return self._lines("posts.jsonl", "posts", self._post)
+
+    def _post(self, row: dict[str, Any], line: int) -> Iterator[Record]:
+        number = _number(row, "id")
+        kind = _text(row, "type")
+        if kind not in ("question", "answer"):
+            raise RowError(f"type is {kind[:40]!r}, not one of question, answer")
+        yield RawPost(
+            id=number,
+            kind=kind,  # type: ignore[arg-type]
+            parent_id=_optional_number(row, "parent_id"),
+            title=self._numbered(_optional_text(row, "title")),
+            body=self._numbered(_text(row, "body")),
+            form="placed",
+            tags=" ".join(row.get("tags") or ()),
+            score=_optional_number(row, "score") or 0,
+            created=_optional_text(row, "created"),
+            line=line,
+        )
+        where = f"{self.path / 'posts.jsonl'}:{line}"
+        for comment in row.get("comments") or ():
+            yield keep("comments", where, partial(self._comment, comment, number, line))
+
+    def _comment(self, value: Any, post_id: int, line: int) -> Record:
+        row = _object(value)
+        return RawComment(_number(row, "id"), post_id, self._numbered(_text(row, "body")), "placed-text", line=line)
+
+    def _titles(self) -> Iterator[Record]:
+        def title(row: dict[str, Any], line: int) -> Iterable[Record]:
+            return (RawTitle(_number(row, "id"), self._numbered(_text(row, "title"))),)
+
+        return self._lines("titles.jsonl", "titles of linked questions", title)
+
+    def _links(self) -> Iterator[Record]:
+        def link(row: Row) -> Record:
+            kind = row.choice("kind", ("related", "duplicate"))
+            return RawLink(row.number("post_id"), row.number("other_id"), kind)
+
+        return table_records(self.path / "links.tsv", ("post_id", "other_id", "kind"), link, "links", quoted=False)
+
+    def _formulas(self) -> Iterator[Record]:
+        names = ("id", "post_id", "thread_id", "type", "latex")
+        return table_records(self.path / "formulas.tsv", names, self._formula, "formulas with ids", quoted=False)
+
+    def _formula(self, row: Row) -> Record:
+        return RawFormula(
+            id=self._formula_id(row["id"]),
+            post_id=row.number("post_id"),
+            thread_id=row.number("thread_id"),
+            kind=row.choice("type", ("title", "question", "answer", "comment")),
+            latex=row["latex"],
+            visual_id=row.optional_number("visual_id"),
+            comment_id=row.optional_number("comment_id"),
+        )
+
+    def _mathml(self) -> Iterator[Record]:
+        def mathml(row: Row) -> Record | None:
+            number = self._formula_id(row["id"])
+            return RawMathML(number, "mathml", row["mathml"]) if row["mathml"] else None
+
+        return table_records(self.path / "slt.tsv", ("id", "mathml"), mathml, "formulas with MathML", quoted=False)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return _object(json.loads(text))
+    except ValueError:
+        raise RowError("is not a line of JSON") from None

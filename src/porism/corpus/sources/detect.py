@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.sources.arqmath import ArqMath
+from porism.corpus.sources.arqmath import ArqMath, Slice
 from porism.corpus.sources.documents.folder import Folder, documents
 from porism.corpus.sources.documents.limited import READERS
 from porism.corpus.sources.dump import Dump, SevenZip
 from porism.corpus.sources.raw import Source
-from porism.corpus.sources.slice import Slice
 from porism.corpus.sources.tables import FormulaList
 from porism.errors import PorismError
 from porism.plugins import SOURCES, Plugin, or_repair, working

@@ -27,7 +27,7 @@ from porism.corpus.content import (
     formulas_fingerprint,
 )
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
-from porism.corpus.store.parts import CHUNK, Parts
+from porism.corpus.store.parts import CHUNK, REBUILD, Parts, part_names
 from porism.corpus.store.schema import (
     DATABASE,
     FORMAT,
@@ -52,19 +52,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 MOST_ID = 1 << 63
 AT_ONCE = 500  # threads that a stream reads together
-REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
 KEYS = {"kind", "format", "porism", "digest", "formulas", "options", "sources"}  # of a manifest
 KEYS |= {"first_own_formula", "counts", "ledger", "files", "parts"}
-
-
-def part_names(manifest: dict[str, Any]) -> list[str]:
-    """Return the folders of the parts of a collection, relative to its own folder, the oldest first."""
-    return [str(part) for part in manifest.get("parts", ["."])]
-
-
-def part_folders(path: Path) -> list[Path]:
-    """Return the folders of the parts of a collection that is not opened."""
-    return [(path / part).resolve() for part in part_names(read_sealed(path / MANIFEST, REBUILD).document)]
 
 
 class Collection:
@@ -166,7 +155,7 @@ class Collection:
     def _all_found(self, found: dict[int, T], ids: Iterable[int], what: str) -> dict[int, T]:
         missing = next((number for number in ids if number not in found), None)
         if missing is not None:
-            fix = "porism stats shows what it holds"
+            fix = "porism collection stats shows what it holds"
             raise PorismError(f"no {what} {missing} in this collection", where=str(self.path), fix=fix)
         return found
 

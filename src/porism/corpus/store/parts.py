@@ -15,8 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.content import Visual
-from porism.corpus.store.schema import DATABASE, POST_OF_ROW
-from porism.integrity import DamageError
+from porism.corpus.store.schema import (
+    DATABASE,
+    MANIFEST,
+    POST_OF_ROW,
+)
+from porism.integrity import DamageError, read_sealed
 
 CHUNK = 1000
 REMOVED = "removed"
@@ -136,3 +140,16 @@ class Parts:
     def one(self, query: str, values: Sequence[object] = ()) -> Any:
         """Return the first row of a query in the newest part that has any."""
         return next((row for store in reversed(self.stores) if (row := store.one(query, values)) is not None), None)
+
+
+REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
+
+
+def part_names(manifest: dict[str, Any]) -> list[str]:
+    """Return the folders of the parts of a collection, relative to its own folder, the oldest first."""
+    return [str(part) for part in manifest.get("parts", ["."])]
+
+
+def part_folders(path: Path) -> list[Path]:
+    """Return the folders of the parts of a collection that is not opened."""
+    return [(path / part).resolve() for part in part_names(read_sealed(path / MANIFEST, REBUILD).document)]

@@ -122,7 +122,7 @@ def _report_damage(convert: Callable[[tuple[Any, ...]], T]) -> Callable[[tuple[A
         try:
             return convert(row)
         except UNREADABLE as error:
-            fix = "find the damaged file: porism verify COLLECTION"
+            fix = "find the damaged file: porism store verify COLLECTION"
             raise DamageError(f"a stored row is damaged ({error})", where=str(row[0])[:40], fix=fix) from error
 
     return converted

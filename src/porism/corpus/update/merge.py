@@ -12,8 +12,8 @@ from typing import Any
 
 from porism.corpus.build.finish import add_indexes, digest
 from porism.corpus.content import Visual
-from porism.corpus.store.collection import REBUILD, Collection
-from porism.corpus.store.parts import Parts
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.parts import REBUILD, Parts
 from porism.corpus.store.schema import DATABASE, POST_OF_ROW, REMOVED_TABLE, TABLES
 from porism.corpus.update.delta import write_collection_manifest
 

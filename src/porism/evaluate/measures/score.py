@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import pytrec_eval
 
-from porism.corpus.topics.info import ALLOWED, TopicInfo
+from porism.corpus.topics.files import ALLOWED, TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
 from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism import __version__
-from porism.corpus.topics.info import TopicInfo
+from porism.corpus.topics.files import TopicInfo
 from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.definitions import CurvePoint, precision_by_depth, recall_by_depth
 from porism.evaluate.measures.score import Scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from porism.corpus.topics.info import TopicInfo
+from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.measure import parse_all

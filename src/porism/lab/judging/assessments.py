@@ -1,14 +1,71 @@
-"""Assessments: the current judgments in the journal, wherever they were made (on our pages or in Turkle)."""
+"""Assessments: the current judgments of the journal, which of them count for the qrels, their order, and the time that each took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+from porism.evaluate.qrels import read_qrels
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, assignments
 from porism.lab.judging.storage.journal import Event, FieldKey, Journal
-from porism.lab.judging.times import PageEvent, visit_seconds
+from porism.lab.sampling import shuffled
+from porism.records import Judgment
+
+
+class PageEvent(NamedTuple):
+    """An item's page was opened (`open`) or submitted (`submit`) at this time."""
+
+    field: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSummary:
+    """Seconds per judgment. `capped` judgments took longer than the cap and count as the cap."""
+
+    count: int
+    mean: float
+    median: float
+    capped: int
+
+
+def summarise_times(seconds: Iterable[float | None], cap: float | None = None) -> TimeSummary | None:
+    """Summarise the known times, or return None if there are none.
+
+    A page that was left open over lunch says nothing about the judgment: give a cap.
+
+    >>> summarise_times([10, 20, 600], cap=60)
+    TimeSummary(count=3, mean=30.0, median=20, capped=1)
+    """
+    known = [value for value in seconds if value is not None]
+    if not known:
+        return None
+    values = known if cap is None else [min(value, cap) for value in known]
+    over = 0 if cap is None else sum(value > cap for value in known)
+    return TimeSummary(len(values), statistics.fmean(values), statistics.median(values), over)
+
+
+def visit_seconds(events: Sequence[PageEvent]) -> float | None:
+    """Return the time that one assessor spent on one item: the sum over visits, each from opening to submission.
+
+    An opening without a submission (the page was left, or the server stopped) is not counted, since nobody knows when
+    it ended. Without any complete visit the time is unknown (None).
+
+    >>> visit_seconds([PageEvent("open", 0.0), PageEvent("open", 100.0), PageEvent("submit", 130.0)])
+    30.0
+    """
+    visits: list[float] = []
+    opened: float | None = None
+    for event in events:
+        if event.field == "open":
+            opened = event.at
+        elif event.field == "submit" and opened is not None:
+            visits.append(max(0.0, event.at - opened))  # the clock may have been set back
+            opened = None
+    return sum(visits) if visits else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +145,60 @@ def extra_answers(journal: Journal) -> list[ExtraAnswer]:
             if machine and unrelated:
                 found.append(ExtraAnswer(assignment.topic, item.item, int(machine), int(unrelated)))
     return found
+
+
+SQLITE = b"SQLite format 3\x00"
+
+
+def judgments_in_order(path: str | Path, task: int, seed: int) -> list[Judgment]:
+    """Return the judgments of a journal by time, or those of a qrels file, which has no times, in a random order."""
+    if Path(path).is_file():
+        with Path(path).open("rb") as stream:
+            if stream.read(len(SQLITE)) == SQLITE:
+                return journal_judgments(Journal.open(path), task)
+    qrels = read_qrels(path)
+    return shuffled(
+        [Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items()],
+        seed,
+        "order",
+    )
+
+
+def journal_judgments(journal: Journal, task: int) -> list[Judgment]:
+    """Return the judgments for the qrels of a task by the time at which they were made."""
+    given = [found for found in main_judgments(assessments(journal, "main")) if found.task == task]
+    ordered = sorted(given, key=lambda found: (found.submitted, found.topic, found.item, found.instance))
+    return [Judgment(found.topic, found.item, found.grade) for found in ordered]
+
+
+MODEL_PREFIX = "model."
+
+
+def is_model(assessor: str) -> bool:
+    """Return whether an account belongs to a language model."""
+    return assessor.startswith(MODEL_PREFIX)
+
+
+def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:
+    """Return the judgments that people made."""
+    return [given for given in assessments if not is_model(given.assessor)]
+
+
+class InstanceId(NamedTuple):
+    """What two assessors may both have judged: an item of a topic, and the number of its card."""
+
+    topic: str
+    item: str
+    instance: int
+
+
+def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
+    """Return the main judgments of people, one per item and instance; of two by different people the later one counts."""
+    last: dict[InstanceId, Assessment] = {}
+    for given in assessments:
+        if given.purpose != "main" or is_model(given.assessor):
+            continue
+        key = InstanceId(given.topic, given.item, given.instance)
+        if key not in last or (given.submitted, given.assessor) >= (last[key].submitted, last[key].assessor):
+            last[key] = given
+    return list(last.values())

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment, assigned_items, assignments, is_done
-from porism.lab.judging.people.accounts import require_assessor
-from porism.lab.judging.people.models import check_purpose
+from porism.lab.judging.people import check_purpose, require_assessor
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import is_written_answer, topic_key
 from porism.lab.sampling import stratified_sample
@@ -64,14 +63,14 @@ def assign_topic(journal: Journal, assessor: str, task: int, topic: str) -> int:
     """Assign the items of a topic that nobody has yet, in pool order. After the pool grew, this adds the new items."""
     if not journal.read(f"SELECT 1 {TO_JUDGE} LIMIT 1", (task, topic)):
         raise PorismError(
-            f"topic {topic} has no items to judge in task {task}", fix="load its pool first: porism assess load"
+            f"topic {topic} has no items to judge in task {task}", fix="load its pool first: porism lab assess load"
         )
     assigned = "SELECT assigned.item FROM assigned JOIN assignment ON id = assignment WHERE purpose = 'main'"
     rows = journal.read(f"SELECT key {TO_JUDGE} AND key NOT IN ({assigned}) ORDER BY position", (task, topic))
     owners = [given.assessor for given in _main_assignments(journal, task, topic)]
     if not rows and owners and assessor not in owners:
         raise PorismError(
-            f"topic {topic} is judged by {owners[0]}", fix="assign second opinions with `porism assess dual`"
+            f"topic {topic} is judged by {owners[0]}", fix="assign second opinions with `porism lab assess dual`"
         )
     return assign_items(journal, assessor, task, topic, "main", [row["key"] for row in rows])
 
@@ -81,7 +80,8 @@ def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) 
     mine = _main_assignments(journal, task, topic, giver)
     if not mine:
         raise PorismError(
-            f"{giver} does not judge topic {topic} of task {task}", fix="see who does: porism assess progress JOURNAL"
+            f"{giver} does not judge topic {topic} of task {task}",
+            fix="see who does: porism lab assess progress JOURNAL",
         )
     require_assessor(journal, taker)
     assignment = mine[0]
@@ -138,7 +138,7 @@ def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: in
     """
     owners = _main_assignments(journal, task, topic)
     if not owners:
-        raise PorismError(f"nobody judges topic {topic} of task {task} yet", fix="porism assess assign JOURNAL")
+        raise PorismError(f"nobody judges topic {topic} of task {task} yet", fix="porism lab assess assign JOURNAL")
     others = [given for given in owners if given.assessor != assessor]
     if not others:
         raise PorismError(f"{assessor} judges topic {topic} already", fix="name a colleague for the second opinion")
@@ -163,7 +163,7 @@ def assign_training(journal: Journal, assessor: str, task: int, round_number: in
     if not rows:
         raise PorismError(
             f"training round {round_number} of task {task} has no items",
-            fix="porism assess train JOURNAL --known FILE",
+            fix="porism lab assess train JOURNAL --known FILE",
         )
     topics: dict[str, list[str]] = {}
     for row in rows:
@@ -178,7 +178,7 @@ def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: i
     rows = journal.read(f"SELECT key, item {TO_JUDGE} ORDER BY key", (1, topic))
     if not rows:
         raise PorismError(
-            f"topic {topic} has no items to judge in task 1", fix="load its pool first: porism assess load"
+            f"topic {topic} has no items to judge in task 1", fix="load its pool first: porism lab assess load"
         )
     written = [row["key"] for row in rows if is_written_answer(row["item"])]
     posts = [row["key"] for row in rows if not is_written_answer(row["item"])]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from porism.corpus.content import Content as CollectionContent
+from porism.corpus.post import Post
+from porism.lab.judging.assignments import Card
 from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.text.page import PageRenderer
@@ -112,3 +114,22 @@ def written_blocks(text: str, math: Callable[[str], str] = page_mathml) -> list[
     paragraphs = re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip())
     renderer = PageRenderer(lambda segment: math(segment.text))
     return [f"<p>{renderer.render(read_plain(paragraph))}</p>" for paragraph in paragraphs if paragraph.strip()]
+
+
+def answer_blocks(content: Content, card: Card, text: str, posts: Mapping[int, Post] | None = None) -> list[str]:
+    """Return the answer of Task 1 or 3 as blocks of HTML. A post and a written answer look the same."""
+    if card.post_id:
+        return content.blocks(_post(content, card.post_id, posts).body)
+    return written_blocks(text, content.math)
+
+
+def formula_html(content: Content, card: Card, posts: Mapping[int, Post] | None = None) -> str:
+    """Return a post of Task 2 with its formula highlighted; a question comes with its title."""
+    post = _post(content, card.post_id or 0, posts)
+    formula = str(card.formula_id or 0)
+    title = f"<h4>{content.render(post.title, formula)}</h4>" if post.title else ""
+    return title + content.render(post.body, formula)
+
+
+def _post(content: Content, number: int, posts: Mapping[int, Post] | None) -> Post:
+    return (content.collection.posts_by_id([number]) if posts is None else posts)[number]

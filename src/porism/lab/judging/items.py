@@ -1,13 +1,22 @@
-"""Topics and items as the journal stores them."""
+"""Topics and items as the journal stores them, and how topics and pools are loaded into it; items get opaque keys."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+from porism.errors import PorismError
+from porism.files import open_text
 from porism.lab.judging.assignments import Card
 from porism.lab.judging.storage.journal import Journal
-from porism.lab.pooling.pool import ItemId, topic_key
+from porism.lab.pooling.pool import ItemId, PoolItem, WrittenAnswer, topic_key
+from porism.lab.sampling import seeded_random
 from porism.records import Topic
 
 
@@ -82,3 +91,91 @@ def topic_assignments(journal: Journal) -> list[TopicAssignment]:
         "FROM item WHERE sampled = 1 AND known_grade IS NULL GROUP BY item.task, item.topic",
     )
     return sorted(found, key=lambda row: (row.task, topic_key(row.topic)))
+
+
+def opaque_key(task: int, topic: str, item: str) -> str:
+    """Return the key of an item in pages and files. It reveals neither run, rank, task nor post."""
+    return hashlib.sha256(f"porism item {task} {topic} {item}".encode()).hexdigest()[:16]
+
+
+def topic_threads(path: str | Path | None) -> dict[str, int]:
+    """Read the thread id of each topic from the year's table of topic formulas (id, topic_id, thread_id, ...)."""
+    if path is None:
+        return {}
+    with open_text(path) as stream:
+        rows = [
+            row for row in csv.reader(stream, delimiter="\t") if len(row) > 2 and re.fullmatch("[0-9]{1,15}", row[2])
+        ]
+    # A.7 and B.7 come from the same question.
+    return {prefix + row[1][1:]: int(row[2]) for row in rows for prefix in "AB"}
+
+
+def load_topics(journal: Journal, task: int, topics: Iterable[Topic], threads: Mapping[str, int] | None = None) -> int:
+    """Store topics, updating those that exist; `threads` gives the id of a topic's own question, if known."""
+    rows = [
+        (task, t.id, t.title, t.question, ",".join(t.tags), t.formula_id, t.latex, (threads or {}).get(t.id))
+        for t in topics
+    ]
+    with journal.write() as connection:
+        connection.executemany(
+            "INSERT OR REPLACE INTO topic (task, id, title, question, tags, formula_id, latex, thread_id) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+    return len(rows)
+
+
+def load_pool(
+    journal: Journal,
+    task: int,
+    items: Sequence[PoolItem],
+    answers: Iterable[WrittenAnswer] = (),
+    *,
+    sample: float = 1.0,
+    seed: int = 0,
+) -> int:
+    """Store the items that are new, and return how many.
+
+    With `sample` < 1, each item is drawn for judging with that probability. The others stay in the journal as pooled.
+    """
+    texts = {(answer.topic, answer.id): answer.text for answer in answers}
+    known = {row["id"] for row in journal.read("SELECT id FROM topic WHERE task = ?", (task,))}
+    if missing := sorted({item.topic for item in items} - known, key=topic_key):
+        raise PorismError(
+            f"the pool has topics that are not loaded: {', '.join(missing[:5])}",
+            fix="give the topics file of this pool",
+        )
+    added = 0
+    with journal.write() as connection:
+        rows = connection.execute(
+            "SELECT topic, max(position) AS last FROM item WHERE task = ? GROUP BY topic", (task,)
+        )
+        last = {row["topic"]: row["last"] for row in rows}
+        for item in items:
+            position = last.get(item.topic, 0) + 1
+            drawn = seeded_random(seed, item.topic, "sample", item.item).random() < sample
+            text = texts.get((item.topic, item.item), "")
+            if insert_item(connection, task, item, position, drawn, text):
+                last[item.topic] = position
+                added += 1
+    return added
+
+
+def insert_item(
+    connection: sqlite3.Connection, task: int, item: PoolItem, position: int, drawn: bool, text: str
+) -> bool:
+    """Insert one item and its cards; return False if the item exists already."""
+    key = opaque_key(task, item.topic, item.item)
+    inserted = connection.execute(
+        "INSERT INTO item (key, task, topic, item, round, position, sampled, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (key, task, item.topic, item.item, item.round, position, int(drawn), text),
+    )
+    if inserted.rowcount == 0:
+        return False
+    cards: Iterable[tuple[int | None, int | None]] = item.instances or [(None, None if text else int(item.item))]
+    connection.executemany(
+        "INSERT INTO instance (item, number, formula_id, post_id) VALUES (?, ?, ?, ?)",
+        [(key, number, *card) for number, card in enumerate(cards, 1)],
+    )
+    return True

@@ -16,9 +16,10 @@ from typing import NamedTuple
 from porism.corpus.content import Content
 from porism.corpus.post import Formula, Post
 from porism.errors import PorismError
+from porism.lab.judging.assessments import is_model
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.people.models import PURPOSES, is_model
+from porism.lab.judging.people import PURPOSES
 from porism.lab.judging.scale import grade, grades
 from porism.lab.judging.storage.journal import Entry, Journal
 from porism.records import Topic
@@ -104,7 +105,7 @@ class ModelJudge:
         self, journal: Journal, content: Content, account: str, endpoint: Endpoint, attempts: Attempts
     ) -> None:
         if not is_model(account):
-            fix = "name an account of a model: porism assess account JOURNAL model.NAME --role model"
+            fix = "name an account of a model: porism lab assess account JOURNAL model.NAME --role model"
             raise PorismError(f"{account} is not a model", fix=fix)
         self._journal, self._content, self._account = journal, content, account
         self._endpoint, self._attempts = endpoint, attempts
@@ -113,7 +114,7 @@ class ModelJudge:
         """Judge everything that is open; return how many items were judged. Stop with an error when the model gives no grade."""
         jobs = [job for job in assignments(self._journal, self._account) if job.purpose in PURPOSES]
         if not jobs:
-            fix = f"porism assess dual {self._journal.path} {self._account} TOPIC"
+            fix = f"porism lab assess dual {self._journal.path} {self._account} TOPIC"
             raise PorismError(f"nothing is assigned to {self._account}", fix=fix)
         judged = 0
         for job in jobs:

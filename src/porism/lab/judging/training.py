@@ -8,13 +8,10 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import open_text, report_unreadable
-from porism.lab.judging.agreement.coefficients import kappa
-from porism.lab.judging.agreement.pairs import mean_agreement, pair_agreements
-from porism.lab.judging.assessments import Assessment, assessments
+from porism.lab.judging.agreement import kappa, mean_agreement, pair_agreements
+from porism.lab.judging.assessments import Assessment, assessments, is_model
 from porism.lab.judging.assignments import assignments
-from porism.lab.judging.items import JudgedItem
-from porism.lab.judging.loading import insert_item, opaque_key
-from porism.lab.judging.people.models import is_model
+from porism.lab.judging.items import JudgedItem, insert_item, opaque_key
 from porism.lab.judging.scale import RELEVANT, grade
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import Instance, PoolItem, WrittenAnswer, topic_key

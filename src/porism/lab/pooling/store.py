@@ -85,7 +85,7 @@ def read_manifest(folder: Path) -> PoolManifest:
     """Read the manifest of a pool, or explain why the folder is not one."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise PorismError("is not a pool (no pool.json)", where=str(folder), fix="porism pool build")
+        raise PorismError("is not a pool (no pool.json)", where=str(folder), fix="porism lab pool build")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if manifest.get("kind") != "pool" or manifest.get("format") != FORMAT:
         raise PorismError("is not a pool of this version", where=str(folder), fix="build the pool again")

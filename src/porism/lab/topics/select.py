@@ -13,6 +13,7 @@ from typing import NamedTuple
 from porism.corpus.content import Content, batched
 from porism.corpus.post import Link, Post
 from porism.errors import PorismError
+from porism.records import Topic, TopicFormula
 from porism.text.read import read_official
 from porism.text.render import plain_text
 from porism.text.segment import Text
@@ -165,3 +166,64 @@ def select(found: Sequence[Candidate], number: int, seed: int) -> list[Candidate
         members = [candidate for candidate in found if candidate.stratum == name]
         chosen += rng.sample(members, quota[name])
     return sorted(chosen, key=lambda candidate: candidate.post.id)
+
+
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+|[^\s{}]")
+MINIMUM_TOKENS = 3  # a single letter makes no query
+COMPLEXITY = ((8, "low"), (20, "medium"))  # up to this many tokens; more than that: high
+ELEMENTS = {
+    "integral": r"\\i*int\b|\\oint",
+    "limit": r"\\lim",
+    "sum": r"\\sum|\\prod",
+    "matrix": r"matrix\}|\\det",
+    "fraction": r"\\[dt]?frac|\\over\b|\\binom",
+    "root": r"\\sqrt",
+    "set": r"\\(in|cup|cap|subset|mathbb)",
+    "relation": r"[=<>]|\\(leq?|geq?|neq?|equiv|sim|approx)\b",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFormula:
+    """A formula with the properties over which the choice is balanced."""
+
+    formula: TopicFormula
+    complexity: str
+    elements: tuple[str, ...]
+
+
+def complexity(latex: str) -> str:
+    """Return low, medium or high, by the number of tokens."""
+    size = len(TOKEN.findall(latex))
+    return next((name for most, name in COMPLEXITY if size <= most), "high")
+
+
+def elements(latex: str) -> tuple[str, ...]:
+    """Return the kinds of symbols in the formula."""
+    return tuple(name for name, pattern in ELEMENTS.items() if re.search(pattern, latex)) or ("plain",)
+
+
+def suitable(formulas: Iterable[TopicFormula]) -> list[TopicFormula]:
+    """Return the formulas that can be a query: those of the title if there are any, else those of the body."""
+    long_enough = [formula for formula in formulas if len(TOKEN.findall(formula.latex)) >= MINIMUM_TOKENS]
+    return [formula for formula in long_enough if formula.field == "title"] or long_enough
+
+
+def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, QueryFormula]:
+    """Choose a formula for each topic that has a suitable one, by topic id.
+
+    Of several, take the one whose complexity and elements were chosen least often so far.
+    """
+    used: Counter[str] = Counter()
+    chosen: dict[str, QueryFormula] = {}
+    for topic in topics:
+        options = [
+            QueryFormula(formula, complexity(formula.latex), elements(formula.latex))
+            for formula in suitable(topic.formulas)
+        ]
+        if not options:
+            continue
+        best = min(options, key=lambda option: (used[option.complexity], min(used[name] for name in option.elements)))
+        used.update([best.complexity, *best.elements])
+        chosen[topic.id] = best
+    return chosen

@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from porism.corpus.topics.files import write_topics
+from porism.corpus.topics.files import read_topics, write_topics
 from porism.corpus.topics.formulas import Piece, split_formulas, to_html
+from porism.errors import PorismError
 from porism.files import atomic_directory, atomic_file
-from porism.lab.topics.query_formula import QueryFormula, choose_query_formulas
-from porism.lab.topics.select import Candidate
+from porism.lab.topics.select import Candidate, Limits, QueryFormula, candidates, choose_query_formulas, select
 from porism.records import Topic, TopicFormula
+from porism.store import open_content
 
 # The site inserts this notice into a question when it is closed. It would reveal the duplicate.
 NOTICE = re.compile(
@@ -93,3 +95,35 @@ def _write_oracle(topics: Sequence[Topic], chosen: Sequence[Candidate], path: st
         for topic, candidate in zip(topics, chosen, strict=True):
             for kind, others in (("duplicate", candidate.duplicates), ("related", candidate.related)):
                 out.writelines(f"{topic.id}\t{candidate.post.id}\t{other}\t{kind}\n" for other in others)
+
+
+class TopicCounts(NamedTuple):
+    """How many questions met the criteria, and how many became topics."""
+
+    candidates: int
+    topics: int
+
+
+def make_topics(
+    collection: str | Path,
+    directory: str | Path,
+    oracle: str | Path | None = None,
+    number: int = 100,
+    first: int = 1,
+    limits: Limits | None = None,
+    since: str = "",
+    earlier: str | Path | None = None,
+    seed: int = 1,
+) -> TopicCounts:
+    """Select questions and write them as a set of topics."""
+    oracle_path = Path(oracle) if oracle else Path(f"{directory}.oracle.tsv")
+    if oracle_path.resolve().is_relative_to(Path(directory).resolve()):
+        raise PorismError(
+            "the oracle file would be among the published files",
+            where=str(oracle_path),
+            fix="name a file outside the folder of the topics",
+        )
+    titles = [topic.title for topic in read_topics(earlier)] if earlier else []
+    found = list(candidates(open_content(collection), limits, since, titles))
+    chosen = select(found, number, seed)
+    return TopicCounts(len(found), len(write_topic_set(chosen, directory, oracle_path, first)))

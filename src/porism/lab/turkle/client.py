@@ -218,7 +218,7 @@ def download_all(server: Server, folder: Path) -> list[Path]:
     record = folder / UPLOADED
     if not record.exists():
         raise PorismError(
-            "nothing was uploaded from this folder", where=str(folder), fix=f"porism turkle upload {folder}"
+            "nothing was uploaded from this folder", where=str(folder), fix=f"porism lab turkle upload {folder}"
         )
     paths = []
     for name, batch in json.loads(record.read_text())["batches"].items():

@@ -21,8 +21,7 @@ from markupsafe import Markup
 from porism.corpus.post import Post
 from porism.files import atomic_directory
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments
-from porism.lab.judging.candidate import answer_blocks, formula_html
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import Content, answer_blocks, formula_html
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.scale import grades
 from porism.lab.judging.storage.journal import Journal

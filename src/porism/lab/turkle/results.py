@@ -24,8 +24,8 @@ from porism.lab.judging.assignments import (
     find_assignment,
     submitted_items,
 )
-from porism.lab.judging.people.accounts import accounts
-from porism.lab.judging.results.results_csv import EXTRA_COLUMNS, parse_time
+from porism.lab.judging.people import accounts
+from porism.lab.judging.results.exports import EXTRA_COLUMNS, parse_time
 from porism.lab.judging.scale import grade
 from porism.lab.judging.storage.journal import Entry, Journal
 
@@ -108,7 +108,7 @@ def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
             raise PorismError(
                 f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short",
                 where=f"{where}:{reader.line_num}",
-                fix="porism turkle download, or download it from the admin page",
+                fix="porism lab turkle download, or download it from the admin page",
             )
         rows.append(ResultRow(reader.line_num, dict(zip(header, cells, strict=True))))
     return rows

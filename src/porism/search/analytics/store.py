@@ -6,9 +6,12 @@ only then its text is stored. A click counts only for a hit that was shown, and 
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
 import sqlite3
 import time
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +21,27 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.files import make_private
 from porism.locks import only_writer
-from porism.search.analytics.privacy import MINIMUM_COUNT, keyed_hash, recordable
 from porism.search.reading.parts import split_query
+
+MOST_CHARACTERS = 200  # a longer query is a text that somebody wrote
+MINIMUM_COUNT = 5  # searches from which the text of a query is stored and shown
+# What may name a person: an e-mail address, a web address, a long number outside formulas (telephone, account).
+_PERSONAL = re.compile(r"\S@[^\s@]+\.[^\s@]|https?://|www\.|(?:\d[ ./()-]?){9,}")
+_FORMULA = re.compile(r"\$[^$]*\$")
+
+
+def recordable(query: str) -> str:
+    """Return a query as it is counted, with white space made equal; nothing if it is not recorded."""
+    text = " ".join(unicodedata.normalize("NFC", query).split())
+    if len(text) > MOST_CHARACTERS or _PERSONAL.search(_FORMULA.sub(" ", text)):
+        return ""
+    return text
+
+
+def keyed_hash(text: str, key: bytes) -> bytes:
+    """Return a hash of a rare query, which counts it without storing its text. The key is that of the file."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), key=key, digest_size=16).digest()
+
 
 FORMAT = 1
 APPLICATION = 0x506F4141  # in the header of the file: it is a file of analytics

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from porism.analysis.pieces import EncodedField
 from porism.analysis.schema import EVERY_FIELD, NAME_FAMILY, VISUAL_FAMILY
 from porism.evaluate.fusion import ScoredIds
-from porism.search.answers.concept_matches import CONCEPT_FAMILIES
 from porism.search.answers.context import Contexts, QueryContext
-from porism.search.answers.term_search import TermSearch
+from porism.search.answers.terms import CONCEPT_FAMILIES
 from porism.search.fusion import RRF, Fusion
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.search.terms import TermSearch
 from porism.store.records import Filter, Search, Term, TermQuery, VectorQuery
 from porism.store.weighting import BM25
 

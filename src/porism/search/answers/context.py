@@ -13,11 +13,16 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from porism.analysis.schema import THREAD, View
-from porism.search.answers.concept_matches import ConceptMatch, concept_terms
-from porism.search.answers.query_text import encoder_texts
 from porism.search.answers.term_scores import ViewTable, contributions, score_batch, view_table
-from porism.search.answers.terms import QueryTerms, known_terms, query_terms
-from porism.search.answers.views import ANSWER_VIEWS
+from porism.search.answers.terms import (
+    ANSWER_VIEWS,
+    ConceptMatch,
+    QueryTerms,
+    concept_terms,
+    encoder_texts,
+    known_terms,
+    query_terms,
+)
 from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas
 from porism.search.index import Index
 from porism.search.query import ReadQuery

@@ -1,4 +1,4 @@
-"""The linear model that turns features into one score: a weight for each feature, in units of the feature's standard deviation."""
+"""The linear model that turns features into one score: a weight for each feature, in units of the feature's spread."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.plugins import FEATURES, or_repair
-from porism.search.answers.adaptation import Adaptation
 from porism.search.features import feature_names, plugin_features
 from porism.search.features.feature import KINDS, Kind
+from porism.search.index import Adaptation
 
 SHIPPED = "model.toml"
 
@@ -49,9 +49,11 @@ def load_model(path: Path | None = None) -> Model:
         )
         raw = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-        raise PorismError(f"cannot be read as a model: {error}", where=where, fix="make one: porism train") from None
+        raise PorismError(
+            f"cannot be read as a model: {error}", where=where, fix="make one: porism model train ranking"
+        ) from None
     if not all(isinstance(table, dict) and all(_is_weight(one) for one in table.values()) for table in raw.values()):
-        raise PorismError("is not a table of weights", where=where, fix="make one: porism train")
+        raise PorismError("is not a table of weights", where=where, fix="make one: porism model train ranking")
     unknown = [
         f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()
     ]
@@ -60,7 +62,7 @@ def load_model(path: Path | None = None) -> Model:
             f"names unknown features: {', '.join(unknown[:20])}" if unknown else "has no table for answers or questions"
         )
         repair = or_repair(FEATURES, plugin_features) if unknown else ""
-        raise PorismError(fact, where=where, fix=f"make a new one: porism train{repair}")
+        raise PorismError(fact, where=where, fix=f"make a new one: porism model train ranking{repair}")
     return Model(raw)
 
 

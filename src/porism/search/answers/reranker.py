@@ -18,7 +18,7 @@ from porism.records import Explanation
 from porism.search.answers.candidates import MOST_THREADS, ThreadRanking
 from porism.search.answers.context import USUAL_SHARE, CandidateBatch, QueryContext
 from porism.search.answers.model import Model
-from porism.search.answers.views import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
+from porism.search.answers.terms import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
 from porism.search.features import all_features, formula_columns, unit_columns
 from porism.search.features.feature import Feature, Kind
 from porism.search.index import Index

@@ -1,24 +1,27 @@
-"""A query as weighted terms of each family, with the formula of the query that each term comes from."""
+"""A query as the engine searches for it: weighted terms of each family, the terms that its concepts add, and the text that encoders read."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import tag_text
-from porism.analysis.schema import NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES
+from porism.analysis.features import RENAMED
+from porism.analysis.learned import Concept, find_names
+from porism.analysis.pieces import model_text, question_text, tag_text
+from porism.analysis.schema import DOCUMENT, NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD, VIEWS, View
 from porism.analysis.terms import feature_terms, text_terms
-from porism.analysis.words import query_keys
+from porism.analysis.words import FORMULA, query_keys, stems
 from porism.deadline import check
-from porism.search.query import ReadQuery
-from porism.search.query_features import query_features
+from porism.search.query import ReadQuery, query_features
 from porism.store.protocols import Snapshot
 from porism.store.records import UNKNOWN, Term, TermStatistics
+from porism.text.read import read_official
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
 FIELD_WEIGHTS = {"title": 3.0, "body": 1.0}
@@ -132,3 +135,85 @@ def _select(
     texts = tuple(terms[at].text for at in kept.tolist())
     formulas = tuple(origins.get(text, -1) for text in texts)
     return QueryTerms(family, keys[kept], found.documents[kept], weights[kept], idf[kept], texts, formulas)
+
+
+def encoder_text(query: ReadQuery) -> str:
+    """Return the text of a query for an encoder; empty if the query has none."""
+    topic = query.topic
+    return question_text(read_official(topic.title), read_official(topic.question)) if topic else ""
+
+
+def encoder_texts(query: ReadQuery) -> tuple[str, ...]:
+    """Return the texts whose vectors make up that of a query: the whole query, and its title by itself.
+
+    A query without a body has one text, a query without text none.
+    """
+    whole = encoder_text(query)
+    title = model_text(read_official(query.topic.title)) if query.topic else ""
+    return tuple(dict.fromkeys(text for text in (whole, title) if text))
+
+
+# An answer has a view of its own, so that in its thread the text of all answers counts less, and comments on them do not count.
+_OTHER_FIELDS = {field: weight for field, weight in THREAD.weights if field != "answer_comments"}
+QUESTION_VIEWS: Mapping[str, View] = {name: view for name, view in VIEWS.items() if name != "headings"}
+DOCUMENT_VIEWS: Mapping[str, View] = {**VIEWS, "thread": DOCUMENT}
+ANSWER_VIEWS: Mapping[str, View] = {**QUESTION_VIEWS, "thread": View.of("thread", {**_OTHER_FIELDS, "answer": 0.5})}
+
+
+CONCEPT_FAMILIES = ("parts", "pairs")
+MOST_CONCEPTS = 5  # of each direction that a query uses
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptMatch:
+    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the name."""
+
+    concept: Concept
+    by_name: bool
+
+    @property
+    def family(self) -> str:
+        """The family of the terms that the match adds to the query."""
+        return "parts" if self.by_name else "pairs"
+
+
+class ConceptTable:
+    """The concepts of an index, by name and by formula."""
+
+    def __init__(self, concepts: Sequence[Concept]) -> None:
+        self._by_name: dict[str, list[Concept]] = defaultdict(list)
+        self._by_formula: dict[str, list[Concept]] = defaultdict(list)
+        for concept in sorted(concepts, key=lambda one: -one.strength):
+            self._by_name[concept.name].append(concept)
+            self._by_formula[concept.formula_term].append(concept)
+
+    def matches(self, query: ReadQuery) -> list[ConceptMatch]:
+        """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too many."""
+        text = query.title
+        names = dict.fromkeys(name.stems for name in find_names(text))
+        names |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])
+        named = [concept for name in names for concept in self._by_name.get(name, ())]
+        parts = dict.fromkeys(
+            term
+            for features in query_features([formula.parsed for formula in query.formulas if formula.field == "title"])
+            for term in feature_terms(features)["parts"][:2]
+            if term.startswith(RENAMED)
+        )
+        contained = [concept for part in parts for concept in self._by_formula.get(part, ())]
+        return [ConceptMatch(one, True) for one in _strongest(named)] + [
+            ConceptMatch(one, False) for one in _strongest(contained)
+        ]
+
+
+def _strongest(concepts: Sequence[Concept]) -> list[Concept]:
+    return sorted(concepts, key=lambda one: -one.strength)[:MOST_CONCEPTS]
+
+
+def concept_terms(matches: Sequence[ConceptMatch]) -> WeightedTerms:
+    """Return the terms that concepts add to a query: the formula as a sub-expression, or the name as pairs of words."""
+    weights: dict[str, dict[str, float]] = {family: {} for family in CONCEPT_FAMILIES}
+    for match in matches:
+        pairs = [f"{a}_{b}" for a, b in pairwise(match.concept.name.split())]
+        for term in [match.concept.formula_term] if match.by_name else pairs:
+            weights[match.family].setdefault(term, 1.0)
+    return WeightedTerms(weights)

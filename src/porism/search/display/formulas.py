@@ -11,7 +11,7 @@ from porism.search.display.highlight import Highlighter
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.results import FormulaResults, FormulaUse, FoundFormula
 from porism.search.display.snippet import plain_title
-from porism.search.formulas.readings import best_reading
+from porism.search.formulas.query import best_reading
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
 from porism.search.reading.parts import QueryPart, is_verbatim, split_query, typed_formula

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from porism.search.answers.concept_matches import CONCEPT_FAMILIES
 from porism.search.answers.context import CandidateBatch, QueryContext, Values
+from porism.search.answers.terms import CONCEPT_FAMILIES
 from porism.search.features.feature import Feature
 
 

@@ -56,7 +56,7 @@ class Feature:
     A feature is measured in its own standard deviation, for questions in that of the feature `unit_of`, if it names one: a title that hardly any
     document shares a word with would otherwise count for more than the whole text.
     A feature `of_formulas` compares formulas of the query; for answers it counts by their share of the query.
-    `porism train` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the weight smaller than `least_weight`.
+    `porism model train ranking` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the weight smaller than `least_weight`.
     """
 
     name: str

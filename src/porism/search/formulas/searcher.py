@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,10 +11,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import symbol_kind
+from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
+from porism.analysis.words import FORMULA
 from porism.deadline import shared
 from porism.errors import PorismError
-from porism.formula import Parsed
+from porism.formula import Parsed, parse
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.records import Explanation
 from porism.search.arguments import check_choice
@@ -21,7 +23,6 @@ from porism.search.formulas.alignment import LabelTable
 from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, batch_of, make_batches
 from porism.search.formulas.candidates import CandidateSearch, FoundFormulas, count_terms
 from porism.search.formulas.common_symbols import most_common_symbols
-from porism.search.formulas.diversity import ranks_within_shape
 from porism.search.formulas.explain import explain_hit
 from porism.search.formulas.features import OCCURRENCE, TREE_SHARE, WEIGHTS, FormulaContext, Scores, compute_features
 from porism.search.formulas.occurrence import (
@@ -30,8 +31,35 @@ from porism.search.formulas.occurrence import (
     same_formulas,
 )
 from porism.search.formulas.query import FormulaQuery, analyse_query
+from porism.search.query import QueryFormula, ReadQuery
+from porism.search.retriever import Ranking, Retriever
 from porism.store.protocols import Snapshot
-from porism.store.records import Term, TermStatistics
+from porism.store.records import SymbolSequences, Term, TermStatistics
+
+
+def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:
+    """For each candidate, in the order given, count the candidates of the same shape before it."""
+    seen: Counter[bytes] = Counter()
+    ranks: list[int] = []
+    for candidate in ordered:
+        shape = _shape(candidate, operators, table)
+        ranks.append(seen[shape])
+        seen[shape] += 1
+    return ranks
+
+
+def _shape(candidate: int, operators: SymbolSequences, table: LabelTable) -> bytes:
+    """Encode the labels of a candidate; variables by the order of their first occurrence, all numbers the same."""
+    labels = operators.labels[operators.starts[candidate] : operators.ends[candidate]]
+    variables: dict[int, int] = {}
+    shape: list[int] = []
+    for label, kind in zip(labels.tolist(), table.kinds[labels].tolist(), strict=True):
+        if kind == VARIABLE:
+            shape.append(-2 - variables.setdefault(label, len(variables)))
+        else:
+            shape.append(-1 if kind == NUMBER else label)
+    return repr(shape).encode()
+
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
@@ -272,3 +300,28 @@ def _non_increasing(hits: list[FormulaHit]) -> list[FormulaHit]:
     """Lower scores where necessary, so that sorting by score keeps this order."""
     lowest = np.minimum.accumulate([hit.score for hit in hits]) if hits else ()
     return [FormulaHit(hit.visual_id, float(score), hit.contributions) for hit, score in zip(hits, lowest, strict=True)]
+
+
+class FormulaRetriever(Retriever):
+    """Finds distinct formulas, by visual id, for the first formula of a query."""
+
+    finds = "formulas"
+
+    def __init__(self, searcher: FormulaSearcher, mode: Mode = "similar") -> None:
+        self._searcher = searcher
+        self._mode: Mode = mode
+
+    def __repr__(self) -> str:
+        return f"FormulaRetriever(mode={self._mode!r})"
+
+    def search(self, query: ReadQuery, k: int) -> Ranking:
+        """Return the best k formulas; none for a query without a formula."""
+        if not query.formulas or k < 1:
+            return Ranking.of({})
+        hits = self._searcher.search(query.formulas[0].parsed, k, self._mode)
+        return Ranking(np.array([hit.visual_id for hit in hits], np.int64), np.array([hit.score for hit in hits]))
+
+
+def formula_query(latex: str) -> ReadQuery:
+    """Return the query that consists of one formula, which may be any string."""
+    return ReadQuery(FORMULA, "", (), (QueryFormula(parse(latex, wildcards=True)),))

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from porism.deadline import remaining
 from porism.errors import PorismError
 from porism.search.display.results import AnswerSentence, Extract, Source
-from porism.search.generation.answer_text import as_text
-from porism.search.generation.citations import CitedText, cited_text, has_open_formula
+from porism.search.generation.answer_text import CitedText, as_text, cited_text, has_open_formula
 from porism.search.generation.endpoint import Endpoint, Message, Sampling
 
 INSTRUCTION = (

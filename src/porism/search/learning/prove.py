@@ -29,12 +29,12 @@ from porism.records import Topic
 from porism.search.answers.candidates import ThreadCandidates
 from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model
-from porism.search.answers.query_text import encoder_text, encoder_texts
 from porism.search.answers.reranker import FeatureReranker
+from porism.search.answers.terms import encoder_text, encoder_texts
 from porism.search.engine import Engine
 from porism.search.features.encoder_similarity import same_question
 from porism.search.features.feature import Kind
-from porism.search.learning.model_texts import PostTexts
+from porism.search.learning.model_training import PostTexts
 from porism.search.learning.train import RELEVANT
 from porism.search.query import ReadQuery, read_query
 from porism.store.protocols import Encoder, Snapshot

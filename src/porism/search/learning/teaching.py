@@ -19,10 +19,10 @@ from porism.analysis.schema import NAME_FAMILY
 from porism.analysis.words import emphasised_names
 from porism.corpus.post import LEVEL, Post
 from porism.locks import only_writer
-from porism.search.answers.adaptation import GROUPS, Adaptation
 from porism.search.answers.reranker import HiddenText
 from porism.search.engine import Engine
 from porism.search.features import feature_names
+from porism.search.index import GROUPS, Adaptation
 from porism.store import open_store
 from porism.text.segment import Text
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 
 from porism.search.reading.bounds import place_bounds
-from porism.search.reading.characters import plain_characters
 from porism.search.reading.factors import STARTS_FACTOR, Convention, FactorParser, Piece
-from porism.search.reading.tokens import tokenise
+from porism.search.reading.tokens import plain_characters, tokenise
 
 MAX_TOKENS = 400  # of a typed formula; longer ones are no formulas that a person types
 _BLANK_BEFORE_SCRIPT = re.compile(r"(?<=[A-Za-z0-9]) (?=[_^])")

@@ -13,8 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from porism.analysis.words import stopwords
-from porism.search.reading.characters import SCRIPTS
-from porism.search.reading.tokens import is_name, names
+from porism.search.reading.tokens import SCRIPTS, is_name, names
 
 Kind = Literal["sure", "weak", "link", "word"]
 # Letters that are never mathematics: with accents, and of scripts other than Latin and Greek. Chinese, Japanese and Thai are written without blanks.

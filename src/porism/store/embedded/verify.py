@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
-from porism.corpus.store.collection import REBUILD as REBUILD_COLLECTION
 from porism.corpus.store.collection import Collection
+from porism.corpus.store.parts import REBUILD as REBUILD_COLLECTION
 from porism.corpus.store.schema import DATABASE, MANIFEST
 from porism.errors import PorismError
 from porism.integrity import Damage, DamageError, FileChecksum, StoredFile, Verification, damaged_files, leftovers

@@ -20,8 +20,8 @@ from porism.corpus.build.finish import counts, digest
 from porism.corpus.build.pipeline import build
 from porism.corpus.build.select import Options
 from porism.corpus.content import formulas_fingerprint
-from porism.corpus.store.collection import REBUILD, Collection
-from porism.corpus.store.parts import Parts, Store
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.parts import REBUILD, Parts, Store
 from porism.corpus.store.schema import DATABASE, FORMAT, TABLES
 from porism.store.embedded.build import build_index
 from porism.store.embedded.learned_files import read_concepts

@@ -94,7 +94,7 @@ def run_topics(
     model: str | Path | None = None,
 ) -> None:
     """Write a run of at most k hits for each topic, and its record. Topics with nothing but a title search questions, others answers, unless
-    `kind` says which. `system` is a name or `module:Class`; `model` names a file that `porism train` made, for the default system."""
+    `kind` says which. `system` is a name or `module:Class`; `model` names a file that `porism model train ranking` made, for the default system."""
     make_run(index, topics, task, out, RunOptions(system or DEFAULT, k, kind, model))
 
 

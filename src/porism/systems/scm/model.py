@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from porism.models.token_vectors import TokenEncoder
+from porism.models.tokens import TokenEncoder
 from porism.records import Topic
 from porism.systems.declared.context import SystemContext
 from porism.systems.lexical.documents import batched

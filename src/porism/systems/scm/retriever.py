@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.errors import PorismError
-from porism.models.token_vectors import TokenEncoder
+from porism.models.tokens import TokenEncoder
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever

@@ -25,7 +25,8 @@ CODES = {
 }
 # What a client learns about damaged files; the log and /ready name them.
 DAMAGED = PorismError(
-    "a file of the index is damaged", fix="the operator runs: porism verify INDEX, then builds again what it names"
+    "a file of the index is damaged",
+    fix="the operator runs: porism store verify INDEX, then builds again what it names",
 )
 
 

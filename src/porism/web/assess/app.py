@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,20 +16,24 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from porism.corpus.content import Content as StoredContent
+from porism.evaluate.runs.id_lookup import CollectionLookup
 from porism.lab.judging.content import Content
 from porism.lab.judging.storage.journal import Journal
-from porism.lab.submissions import Submissions
-from porism.web.assess import judge, login, organise, people, questions, stability, submissions, threads, topics
-from porism.web.assess.context import AppContext
+from porism.lab.judging.storage.verify import check_journal
+from porism.lab.submissions import Submissions, topic_ids
+from porism.store import open_content
+from porism.web.assess import judge, login, organise, submissions, threads, topics
+from porism.web.assess.context import AppContext, thread_address
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
-from porism.web.server import numbers
-from porism.web.server.hosts import LOOPBACK
+from porism.web.operations.logs import log_address
+from porism.web.server import middleware
 from porism.web.server.middleware import LOG, RequestMiddleware
+from porism.web.server.serving import DEFAULTS, LOOPBACK, ServerSettings, Service, address_of, bind, supervise
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"
 
-numbers.register()
+middleware.register()
 
 
 def _error_page(request: Request, error: Exception) -> Response:
@@ -74,19 +79,19 @@ ROUTES = [
     _get("/judge/{assignment:number}/{position:number}", judge.show, ASSESSOR),
     _post("/judge/{assignment:number}/{position:number}", judge.save, ASSESSOR),
     _post("/judge/{assignment:number}/{position:number}/click", judge.click, ASSESSOR),
-    _post("/judge/{assignment:number}/{position:number}/question", questions.ask_question, ASSESSOR),
+    _post("/judge/{assignment:number}/{position:number}/question", judge.ask_question, ASSESSOR),
     _get("/organise", organise.overview, ORGANISER),
     _get("/organise/agreement", organise.agreement_page, ORGANISER),
-    _get("/organise/stability", stability.stability_page, ORGANISER),
-    _get("/organise/questions", questions.questions_page, ORGANISER),
-    _post("/organise/questions/{assignment:number}/{key}", questions.answer_question, ORGANISER),
+    _get("/organise/stability", organise.stability_page, ORGANISER),
+    _get("/organise/questions", judge.questions_page, ORGANISER),
+    _post("/organise/questions/{assignment:number}/{key}", judge.answer_question, ORGANISER),
     _get("/organise/disagreements", organise.disagreements_page, ORGANISER),
     _get("/organise/item/{key}", organise.item, ORGANISER),
     _get("/organise/export", organise.export_page, ORGANISER),
     _get("/organise/export/{name}", organise.export_file, ORGANISER),
-    _get("/organise/people", people.people_page, ORGANISER),
-    _post("/organise/people", people.add_person, ORGANISER),
-    _post("/organise/assign", people.assign, ORGANISER),
+    _get("/organise/people", organise.people_page, ORGANISER),
+    _post("/organise/people", organise.add_person, ORGANISER),
+    _post("/organise/assign", organise.assign, ORGANISER),
     _get("/submissions", submissions.overview, TEAM, ORGANISER),
     _post("/submissions", submissions.submit, TEAM),
     _post("/submissions/withdraw", submissions.withdraw, TEAM),
@@ -126,3 +131,56 @@ def create_app(
     )
     app.state.context = AppContext.make(journal, content, submitted, topic_threads, secure, in_order)
     return app
+
+
+class AssessmentSettings(NamedTuple):
+    """What the server needs to know. With a folder for submissions, teams can submit runs; `topics` are files to check them.
+
+    `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS. `hosts` are names under
+    which the server answers, besides those of this machine.
+    """
+
+    journal: str
+    collection: str
+    submissions: str | None = None
+    topics: tuple[str, ...] = ()
+    topic_threads: str | None = None
+    https: bool = False
+    hosts: tuple[str, ...] = ()
+    in_order: bool = False
+
+
+def open_app(settings: AssessmentSettings) -> Starlette:
+    """Open a journal and a collection as an application. A damaged journal is refused."""
+    check_journal(Path(settings.journal))
+    content = Content(open_content(settings.collection), thread_address)
+    submitted = None
+    if settings.submissions:
+        ids = CollectionLookup(settings.collection)
+        submitted = Submissions(Path(settings.submissions), topic_ids(settings.topics), ids)
+    later = open_content(settings.topic_threads) if settings.topic_threads else None
+    return create_app(
+        Journal.open(settings.journal),
+        content,
+        submitted,
+        topic_threads=later,
+        secure=settings.https,
+        in_order=settings.in_order,
+        hosts=[*LOOPBACK, *settings.hosts],
+    )
+
+
+def open_service(settings: AssessmentSettings) -> Service:
+    """Open the application in a worker process."""
+    return Service(open_app(settings))
+
+
+def serve(settings: AssessmentSettings, host: str, port: int, server: ServerSettings = DEFAULTS) -> None:
+    """Serve until SIGTERM or Ctrl-C; print the address to stderr."""
+    with bind(host, port) as listener:
+        address = address_of(listener, host)
+
+        def announce(title: str) -> None:
+            log_address(f"assessment at {address}", address, server.log_format)
+
+        supervise(open_service, (settings,), (listener,), announce, server)

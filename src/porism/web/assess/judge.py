@@ -17,10 +17,9 @@ from porism.lab.judging.assignments import (
     progress,
     submitted_items,
 )
-from porism.lab.judging.candidate import answer_blocks, formula_html
+from porism.lab.judging.content import answer_blocks, formula_html
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.questions import messages
-from porism.lab.judging.record import record_entries
+from porism.lab.judging.record import answer, ask, conversations, messages, record_entries
 from porism.lab.judging.scale import grade, grade_of_text, grades
 from porism.lab.judging.storage.journal import Entry, FieldKey, Values
 from porism.web.assess.requests import Refused, RequestContext
@@ -191,3 +190,39 @@ def _missing(item: AssignedItem, assignment: Assignment, values: Values) -> list
         elif step.comment and not values.get(FieldKey(item.key, number, "comment"), "").strip():
             problems.append(f"{step.name}{which} needs a comment that says why.")
     return problems
+
+
+def ask_question(context: RequestContext) -> Response:
+    """Store a question and return to the item."""
+    assignment = context.assignment()
+    item = assigned_item(context, assignment)
+    ask(
+        context.app.journal,
+        context.account,
+        assignment.id,
+        item.key,
+        context.text("question"),
+        context.text("request_key"),
+    )
+    return RedirectResponse(f"/judge/{assignment.id}/{item.position}#questions", 303)
+
+
+def questions_page(context: RequestContext) -> Response:
+    """List all questions; those without an answer come first."""
+    return context.page(
+        "questions.html", conversations=conversations(context.app.journal), request_key=context.new_request_key()
+    )
+
+
+def answer_question(context: RequestContext) -> Response:
+    """Store an answer and return to the list."""
+    journal = context.app.journal
+    answer(
+        journal,
+        context.account,
+        context.number("assignment"),
+        context.request.path_params["key"],
+        context.text("answer"),
+        context.text("request_key"),
+    )
+    return RedirectResponse("/organise/questions", 303)

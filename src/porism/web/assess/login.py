@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse, Response
 
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
-from porism.lab.judging.people.accounts import log_in, log_out
-from porism.lab.judging.people.login_limits import TooManyGuesses
-from porism.web.api.request_headers import cookie_of
+from porism.lab.judging.people import TooManyGuesses, log_in, log_out
+from porism.web.api.parameters import cookie_of
 from porism.web.assess.requests import COOKIE, LOGIN_COOKIE, RequestContext
 
 START_PAGES = {"organiser": "/organise", "team": "/submissions"}

@@ -1,4 +1,4 @@
-"""The organiser's pages: progress and times, agreement, disagreements, single items, export."""
+"""The organiser's pages: progress and times, people, agreement, disagreements, stability, single items, export."""
 
 from __future__ import annotations
 
@@ -6,28 +6,43 @@ import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from porism.lab.judging.agreement.model_agreement import model_agreements
-from porism.lab.judging.agreement.pairs import (
+from porism.errors import PorismError
+from porism.evaluate.measures.measure import parse
+from porism.evaluate.reliability import STABLE, Stability, stability
+from porism.evaluate.reports.svg import lines
+from porism.evaluate.runs.lines import parse_name
+from porism.evaluate.runs.run import read_run
+from porism.lab.judging.agreement import (
     Disagreement,
     disagreements,
     mean_agreement,
+    model_agreements,
     overall_alpha,
     pair_agreements,
 )
-from porism.lab.judging.assessments import Assessment, assessments
+from porism.lab.judging.assessments import (
+    Assessment,
+    TimeSummary,
+    assessments,
+    journal_judgments,
+    of_people,
+    summarise_times,
+)
+from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
-from porism.lab.judging.candidate import answer_blocks, formula_html
-from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys
-from porism.lab.judging.people.models import of_people
-from porism.lab.judging.results.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv
-from porism.lab.judging.results.results_csv import results_csv
+from porism.lab.judging.content import answer_blocks, formula_html
+from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys, topic_assignments
+from porism.lab.judging.people import ROLES, accounts, add_account
+from porism.lab.judging.results.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv, results_csv
 from porism.lab.judging.scale import grade, grades
 from porism.lab.judging.storage.journal import Event, Journal, topic_field
-from porism.lab.judging.times import TimeSummary, summarise_times
 from porism.lab.judging.training import training_results
+from porism.records import Judgment
 from porism.web.assess.requests import Refused, RequestContext
 
 IDLE_SECONDS = 600.0
@@ -200,3 +215,119 @@ def export_file(context: RequestContext) -> Response:
     kind = "text/csv" if name.endswith(".csv") else "text/tab-separated-values"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(EXPORTS[name](context.app.journal), media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+def people_page(context: RequestContext) -> Response:
+    """Show people, topics, and who judges which topic."""
+    return _page(context, "", 200)
+
+
+def _page(context: RequestContext, problem: str, status: int) -> Response:
+    journal = context.app.journal
+    return context.page(
+        "people.html",
+        status,
+        accounts=accounts(journal),
+        roles=ROLES,
+        topics=topic_assignments(journal),
+        problem=problem,
+        assessors=accounts(journal, "assessor"),
+    )
+
+
+def add_person(context: RequestContext) -> Response:
+    """Create an account, or change its password."""
+    try:
+        add_account(context.app.journal, context.text("name").strip(), context.text("role"), context.text("password"))
+    except PorismError as error:
+        return _page(context, f"{error.message}: {error.fix}", 422)
+    return RedirectResponse("/organise/people", 303)
+
+
+def _number(context: RequestContext, name: str, default: int) -> int:
+    text = context.text(name).strip()
+    if not text:
+        return default
+    if not text.isdigit():
+        raise PorismError(f"{name} must be a whole number", fix="type digits")
+    return int(text)
+
+
+Assigner = Callable[[RequestContext, Journal, str, int, str], int]
+# What each purpose in the form does.
+ASSIGNERS: dict[str, Assigner] = {
+    "main": lambda context, journal, assessor, task, topic: assign_topic(journal, assessor, task, topic),
+    "dual": lambda context, journal, assessor, task, topic: assign_dual(
+        journal, assessor, task, topic, _number(context, "size", 0) or None, _number(context, "seed", 0)
+    ),
+    "training": lambda context, journal, assessor, task, topic: assign_training(
+        journal, assessor, task, _number(context, "round", 1)
+    ),
+    "extra": lambda context, journal, assessor, task, topic: assign_extra(
+        journal, assessor, topic, _number(context, "size", 20), _number(context, "seed", 0)
+    ),
+}
+
+
+def assign(context: RequestContext) -> Response:
+    """Assign items to an assessor."""
+    task, _, topic = context.text("topic").partition(" ")
+    assigner = ASSIGNERS.get(context.text("purpose"))
+    try:
+        if assigner is None or task not in ("1", "2"):
+            raise PorismError("choose a topic and a purpose", fix="use the form")
+        assigner(context, context.app.journal, context.text("assessor"), int(task), topic)
+    except PorismError as error:
+        return _page(context, f"{error.message}: {error.fix}", 422)
+    return RedirectResponse("/organise/people", 303)
+
+
+MEASURE = "nDCG'"
+DRAWS = 200
+SEED = 2022
+
+
+def stability_page(context: RequestContext) -> Response:
+    """Show the curve over the judgments of Task 1 so far, and the hint."""
+    submissions = context.app.submissions
+    paths = [path for path in submissions.runs() if _is_task1(path)] if submissions else []
+    judgments = tuple(journal_judgments(context.app.journal, 1))
+    found = (
+        _curve(judgments, tuple((path, path.stat().st_mtime_ns) for path in paths))
+        if len(paths) > 1 and judgments
+        else None
+    )
+    return context.page(
+        "stability.html",
+        runs=len(paths),
+        judgments=len(judgments),
+        found=found,
+        chart=_chart(found) if found else "",
+        measure=MEASURE,
+        threshold=STABLE,
+    )
+
+
+def _is_task1(path: Path) -> bool:
+    name = parse_name(path.name)
+    return name is not None and name.task == "task1"
+
+
+@lru_cache(4)
+def _curve(judgments: tuple[Judgment, ...], runs: tuple[tuple[Path, int], ...]) -> Stability:
+    """Compute the curve once for these judgments and these versions of the runs."""
+    return stability(judgments, [read_run(path) for path, _ in runs], parse(MEASURE), draws=DRAWS, seed=SEED)
+
+
+def _chart(found: Stability) -> str:
+    """Draw the mean and the lower bound over the number of judgments."""
+    series = {
+        "mean": [(point.judgments, max(0.0, point.tau)) for point in found.points if point.tau is not None],
+        "95 % of the draws are above": [
+            (point.judgments, max(0.0, point.low)) for point in found.points if point.low is not None
+        ],
+    }
+    if not series["mean"]:
+        return ""
+    ticks = [(point.judgments, f"{point.judgments:,}") for point in found.points[4::5]]
+    return lines(series, "Kendall's tau over the number of judgments", ticks, 680, 260)

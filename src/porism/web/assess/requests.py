@@ -15,9 +15,9 @@ from starlette.responses import RedirectResponse, Response
 
 from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment
-from porism.lab.judging.people.accounts import Session, session_of
+from porism.lab.judging.people import Session, session_of
 from porism.lab.judging.record import own_assignment
-from porism.web.api.request_headers import cookie_of
+from porism.web.api.parameters import cookie_of
 from porism.web.assess.context import AppContext
 from porism.web.server.middleware import SECURITY_HEADERS
 

@@ -17,8 +17,7 @@ from porism.lab.judging.assignments import (
     needs_narrative,
     progress,
 )
-from porism.lab.judging.candidate import answer_blocks
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import Content, answer_blocks
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.scale import RELEVANT, Grade, grade

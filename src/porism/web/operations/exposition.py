@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ipaddress
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
 from porism.web.operations.counters import BUCKETS, Counters
+from porism.web.operations.settings import Operations
+from porism.web.server.serving import LOOPBACK
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -116,3 +122,24 @@ def _sample(name: str, value: float, labels: Mapping[str, str] | None = None) ->
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+NAMES = {name.strip("[]") for name in LOOPBACK}
+
+
+def check_operator(request: Request, settings: Operations) -> None:
+    """Refuse a request that is not the operator's, as if there were no such page."""
+    if not settings.open_pages and not (settings.port and is_local(request, settings.port)):
+        raise HTTPException(404)
+
+
+def is_local(request: Request, port: int) -> bool:
+    """Return whether a request comes from this machine, under a name of this machine, to this port."""
+    server = request.scope.get("server")
+    if request.client is None or server is None or server[1] != port:
+        return False
+    try:
+        address = ipaddress.ip_address(request.client.host)
+    except ValueError:
+        return False
+    return address.is_loopback and request.url.hostname in NAMES

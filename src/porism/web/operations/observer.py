@@ -15,13 +15,15 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
+from porism.search.analytics.store import AnalyticsStore
 from porism.search.engine import Engine
 from porism.store.protocols import StoreStatus
-from porism.web.operations.access import check_operator
 from porism.web.operations.counters import OTHER, Counters, SharedCounters
-from porism.web.operations.exposition import CONTENT_TYPE, exposition
+from porism.web.operations.exposition import CONTENT_TYPE, check_operator, exposition
 from porism.web.operations.logs import printable
+from porism.web.operations.recorder import Recorder
 from porism.web.operations.settings import Operations
+from porism.web.pages import analytics
 
 LOG = logging.getLogger("porism.web")
 NO_ANSWER = 499  # the client left before anything was sent
@@ -148,3 +150,27 @@ def observe(app: Starlette, settings: Operations, shared: SharedCounters) -> Obs
     observer = Observer(app, settings, shared)
     app.add_middleware(ObserverMiddleware, observer=observer)
     return observer
+
+
+class OperatedApp:
+    """An application with what its operator switched on. The methods are called in its worker process."""
+
+    def __init__(self, app: Starlette, settings: Operations, shared: SharedCounters) -> None:
+        app.state.operations = settings
+        self.recorder: Recorder | None = None
+        if settings.analytics is not None:
+            AnalyticsStore(settings.analytics, settings.minimum_count).close()  # report a wrong file now
+            self.recorder = app.state.recorder = Recorder(settings.analytics, settings.minimum_count)
+            app.router.routes.extend(analytics.routes())
+        self.observer: Observer = observe(app, settings, shared)
+
+    def start(self, worker: int) -> None:
+        """Start in the process of a worker."""
+        self.observer.counters.claim(worker)
+        if self.recorder is not None:
+            self.recorder.start()
+
+    def stop(self) -> None:
+        """Write what is not written yet."""
+        if self.recorder is not None:
+            self.recorder.flush()

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from porism.search.analytics.report import PositionCount, Report, read_report
 from porism.search.analytics.store import MOST_POSITION, Click, ShownHit
 from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.operations.access import check_operator
+from porism.web.operations.exposition import check_operator
 from porism.web.operations.recorder import Recorder
 from porism.web.operations.settings import Operations
 from porism.web.pages.routes import POST_TABS, TAB, TEXT, SearchState, render

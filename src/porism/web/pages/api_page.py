@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from porism.web.api.endpoints import document
 from porism.web.api.errors import BadRequest
-from porism.web.api.openapi import document
 from porism.web.pages.routes import render
 
 # Values that the forms start with, by name of the parameter.

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.run_view import run_view
+from porism.web.api.slots import run_view
 from porism.web.pages.routes import render
 from porism.web.server.middleware import CONTENT_POLICY
 from porism.web.site.theme import VARIABLES

@@ -21,10 +21,9 @@ from porism.search.display.results import HighlightedSegment, Results, SearchHit
 from porism.search.engine import Engine
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.run_view import run_view
 from porism.web.api.schema import encode
-from porism.web.pages.attribution import Attribution
-from porism.web.pages.citation import bibtex_entries
+from porism.web.api.slots import run_view
+from porism.web.pages.attribution import Attribution, bibtex_entries
 from porism.web.pages.routes import FILTERS, SearchState, search_values
 from porism.web.site.look import public_root
 

@@ -14,7 +14,7 @@ from porism.search.display.results import Extract
 from porism.search.generation.endpoint import Endpoint
 from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.web.api import views
-from porism.web.api.run_view import run_view
+from porism.web.api.slots import run_view
 
 GENERATED_AT_ONCE = 8  # answers that one process has a language model write at the same time
 

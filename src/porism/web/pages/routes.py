@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus, urlencode
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from porism.search.analytics.store import Search, ShownHit
+from porism.search.display.results import Extract
 from porism.search.formulas.searcher import DEPTH
+from porism.search.generation.endpoint import Endpoint
+from porism.search.generation.generate import AnswerBasis, Writing
 from porism.web.api import views
 from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.run_view import run_view
-from porism.web.pages.generation import whole_answer
-from porism.web.pages.statistics import statistics as collection_statistics
+from porism.web.api.slots import run_view
+from porism.web.pages.generation import answer_basis, whole_answer
 from porism.web.site.settings import Pages
 
 TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
@@ -264,16 +267,46 @@ async def why(request: Request) -> Response:
     return render(request, "why.html", explanation=explanation, values=values, state=state)
 
 
-async def statistics(request: Request) -> Response:
-    """Show the statistics of the collection."""
-    return render(request, "stats.html", stats=await run_view(request, collection_statistics, {}))
-
-
 def routes() -> list[Route]:
     """Return the routes of all pages."""
     return [
         Route("/", home),
         Route("/search", search),
         Route("/why", why),
-        Route("/stats", statistics),
+        Route("/ask/stream", answer_stream),
     ]
+
+
+MEDIA_TYPE = "text/event-stream"
+
+
+async def answer_stream(request: Request) -> Response:
+    """Stream an answer. Without an endpoint the only event is the best passage."""
+    values = parse_parameters((views.Q,), request.query_params)
+    basis = await answer_basis(request, values["q"])
+    events = answer_events(request.app.state, request.app.state.engine.endpoint, basis, values["q"])
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers={"x-accel-buffering": "no"})
+
+
+def answer_events(state: Any, endpoint: Endpoint | None, basis: AnswerBasis, q: str) -> Iterator[str]:
+    """Yield the events of an answer: `sentence`, `unfinished`, and at last `done`."""
+    search = SearchState({"q": q, "tab": "ask"})
+
+    def rendered(template: str, **values: Any) -> str:
+        return str(state.templates.get_template(template).render(state=search, **values))
+
+    writing: Iterator[Writing | Extract] = iter((basis.extract,))
+    if endpoint is not None and basis.sources:
+        writing = state.generations.stream(endpoint, basis)
+    for one in writing:
+        if isinstance(one, Extract):
+            yield event("done", html=rendered("answer.html", found=one))
+        elif one.sentence is not None:
+            yield event("sentence", html=rendered("answer_sentences.html", sentences=(one.sentence,)))
+        else:
+            yield event("unfinished", text=one.unfinished)
+
+
+def event(name: str, **data: str) -> str:
+    """Return a server-sent event. JSON has no line ends, so its data is one line; lone surrogates stay escaped."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"

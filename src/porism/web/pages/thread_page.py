@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from porism.corpus.post import Comment
 from porism.formula.latex.macros import Budget
 from porism.formula.mathml.presentation import highlight
+from porism.search.display.notebook import segments_html
 from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import HighlightedSegment
-from porism.search.display.segments_html import segments_html
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
@@ -24,11 +29,55 @@ from porism.text.latex import defined_macros, expand
 from porism.text.page import MathBudget, PageRenderer, picture_in_words, remote_picture
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
+from porism.web.api import views
+from porism.web.api.parameters import parse_parameters
+from porism.web.api.slots import run_view
 from porism.web.api.views import PostView, ThreadView
-from porism.web.pages.attribution import NO_SITE, Attribution, Licence, author_names
-from porism.web.pages.comment_marks import with_comment_marks
+from porism.web.pages.attribution import NO_SITE, Attribution, Licence, author_names, bibtex_entries
 from porism.web.pages.filters import formula_link
-from porism.web.pages.images import own_picture
+from porism.web.pages.images import image, own_picture
+from porism.web.pages.routes import TAB, TEXT, SearchState, render
+from porism.web.server import middleware
+from porism.web.site.look import public_root
+
+# An address ends before the punctuation of its sentence; a bracket belongs to it only with its partner.
+_MARK = re.compile(
+    r"(?P<address>https?://[^\s<>\"()\[\]]+(?:\([^\s<>\"()]*\)[^\s<>\"()\[\]]*)*(?<![.,;:!?'*_]))"
+    r"|(?<![\w_$\\^{])_(?P<emphasis>[^\s_](?:[^_\n]{0,200}[^\s_])?)_(?![\w_])"
+    r"|\[(?:meta-)?tag:(?P<tag>[\w.#+-]{1,40})\]"
+)
+_OPENING, _CLOSING = frozenset(("a", "code")), frozenset(("</a>", "</code>"))
+
+
+def with_comment_marks(text: Text) -> Text:
+    """Return the text of a comment with its addresses, emphasis and tags as mark-up. Links and code stay as they are."""
+    if not _MARK.search(text.stored):
+        return text
+    out: list[Segment] = []
+    inside = 0
+    for segment in text.segments:
+        if segment.kind == "tag":
+            name = re.match(r"<([a-z]+)", segment.text)
+            inside += (name is not None and name[1] in _OPENING) - (segment.text in _CLOSING)
+        out.extend(_marked(segment.text) if segment.kind == "text" and not inside else (segment,))
+    return Text.of(out)
+
+
+def _marked(text: str) -> list[Segment]:
+    out: list[Segment] = []
+    at = 0
+    for found in _MARK.finditer(text):
+        out += [Segment("text", text[at : found.start()]), *_element(found)]
+        at = found.end()
+    return [*out, Segment("text", text[at:])]
+
+
+def _element(found: re.Match[str]) -> tuple[Segment, ...]:
+    if address := found["address"]:
+        return Segment("tag", f'<a href="{html.escape(address)}">'), Segment("text", address), Segment("tag", "</a>")
+    name = "em" if found["emphasis"] else "code"
+    return Segment("tag", f"<{name}>"), Segment("text", found["emphasis"] or found["tag"]), Segment("tag", f"</{name}>")
+
 
 MOST_COMPARED = 60  # formulas of a thread that are compared with those of the query
 MOST_SIMILAR = 6  # questions that are similar to a question
@@ -205,3 +254,50 @@ def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
 def _unmarked_title(title: Iterable[HighlightedSegment]) -> Markup:
     plain = (HighlightedSegment(one.kind, one.text, one.mathml) for one in title)
     return Markup(segments_html(plain, lambda latex, mathml: page_math(mathml)))
+
+
+async def thread(request: Request) -> Response:
+    """Show a question with its answers; matches of a query are highlighted."""
+    values = parse_parameters((TEXT, TAB), request.query_params)
+    id = int(request.path_params["id"])
+    view = await run_view(request, views.thread, {"id": id})
+    options = request.app.state.thread_options
+    page = await run_view(request, thread_page, {"thread": view, "options": options, "q": values["q"]})
+    return render(request, "thread.html", page=page, values=values, state=SearchState(values))
+
+
+async def related(request: Request) -> Response:
+    """Show the questions similar to one, as a page of its own; the page of the thread inserts its list."""
+    id = int(request.path_params["id"])
+    view = await run_view(request, views.thread, {"id": id})
+    similar = await run_view(request, similar_questions, {"id": id})
+    linked = {link.other_id for link in view.links}
+    return render(
+        request, "related.html", thread_id=id, similar=[one for one in similar if one.thread_id not in linked]
+    )
+
+
+async def post(request: Request) -> Response:
+    """Redirect to the post on the page of its thread."""
+    view = await run_view(request, views.post, {"id": int(request.path_params["id"])})
+    return RedirectResponse(f"/threads/{view.post.thread_id}#post-{view.post.id}", status_code=303)
+
+
+async def cite(request: Request) -> Response:
+    """Return the BibTeX entry of a post."""
+    view = await run_view(request, views.post, {"id": int(request.path_params["id"])})
+    state = request.app.state
+    attribution = state.thread_options.attribution
+    return PlainTextResponse(bibtex_entries(state.engine.content, [view.post], attribution, public_root(request)))
+
+
+def routes() -> list[Route]:
+    """Return the routes of threads, posts and their pictures."""
+    middleware.register()
+    return [
+        Route("/threads/{id:number}", thread),
+        Route("/threads/{id:number}/related", related),
+        Route("/posts/{id:number}", post),
+        Route("/posts/{id:number}/cite", cite),
+        Route("/images/{name}", image),
+    ]

@@ -14,7 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from porism.errors import PorismError
@@ -23,26 +23,25 @@ from porism.search.engine import Engine
 from porism.web.api import endpoints as api
 from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
 from porism.web.api.slots import RUNNING, QuerySlots
-from porism.web.pages import answer_stream, api_page, ask_box, editor, exports, threads
+from porism.web.pages import api_page, ask_box, editor, exports, figures, thread_page
 from porism.web.pages import routes as pages
 from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
 from porism.web.pages.generation import Generations
-from porism.web.pages.leaderboard import leaderboard
 from porism.web.pages.thread_page import ThreadOptions
 from porism.web.server import integrity as readiness
 from porism.web.server.editor import has_editor
-from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import DamageGate, IntegrityCheck
 from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
 from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
+from porism.web.server.serving import LOOPBACK
 from porism.web.site import look
 from porism.web.site.access import AccessGate
 from porism.web.site.look import look_of
 from porism.web.site.settings import SiteSettings
-from porism.web.writing import endpoints as write_endpoints
+from porism.web.writing import calls as write_endpoints
 from porism.web.writing.access import WriteAccess
-from porism.web.writing.endpoints import UPLOADS
+from porism.web.writing.calls import UPLOADS
 
 DEFAULT_SITE = SiteSettings()
 
@@ -119,13 +118,13 @@ def create_app(
 
 def _routes(has_leaderboard: bool) -> list[BaseRoute]:
     static = importlib.resources.files("porism.web") / "static"
-    routes: list[BaseRoute] = [
+    return [
         *api.routes(),
         *write_endpoints.routes(),
         *pages.routes(),
-        *threads.routes(),
+        *figures.routes(has_leaderboard),
+        *thread_page.routes(),
         *exports.routes(),
-        *answer_stream.routes(),
         *ask_box.routes(),
         *api_page.routes(),
         *readiness.routes(),
@@ -133,7 +132,6 @@ def _routes(has_leaderboard: bool) -> list[BaseRoute]:
         *(editor.routes() if has_editor() else ()),
         Mount("/static", StaticFiles(directory=str(static))),
     ]
-    return [*routes, Route("/leaderboard", leaderboard)] if has_leaderboard else routes
 
 
 def make_templates() -> Environment:

@@ -20,7 +20,7 @@ import h11
 from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from porism.web.api.request_headers import MOST_HEADER_BYTES, MOST_HEADERS
+from porism.web.api.parameters import MOST_HEADER_BYTES, MOST_HEADERS
 from porism.web.server.middleware import SECURITY_HEADERS
 
 Phase = Literal["headers", "body", "answer", "idle", "closing"]

@@ -19,7 +19,7 @@ from porism.web.server.run import Settings, serve
 from porism.web.site.settings import ServerOptions, SiteSettings
 
 EDITOR_SECONDS = 20  # the build of the sample takes about as long
-LATER = "porism editor install adds the visual formula editor"
+LATER = "porism site editor install adds the visual formula editor"
 
 
 def find_sample() -> Path:

@@ -8,13 +8,14 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.web.api.errors import error_body
-from porism.web.api.request_headers import announced_length, headers_fit
+from porism.web.api.parameters import announced_length, headers_fit
 from porism.web.operations.logs import REQUEST_ID, log_request
 
 LOG = logging.getLogger("porism.web")
@@ -158,3 +159,22 @@ def too_large_response(path: str, request_id: str, status: int = 413) -> Respons
     if path.startswith("/v1/"):
         return JSONResponse(error_body("too_large", message, "", fix, request_id), status_code=status)
     return PlainTextResponse(f"{message.capitalize()}: {fix}. (Request {request_id})", status)
+
+
+class NumberConvertor(Convertor[int]):
+    """A number without sign of 1 to 18 digits; a longer one names nothing, so the address is not found."""
+
+    regex = "[0-9]{1,18}"
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return the digits."""
+        return str(value)
+
+
+def register() -> None:
+    """Make `{name:number}` known to routes."""
+    register_url_convertor("number", NumberConvertor())

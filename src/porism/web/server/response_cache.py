@@ -9,7 +9,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from porism.search.cache_counts import CacheCounts
+from porism.caching import CacheCounts
 
 CACHE_SIZE = 256  # results; ten hits take about 60 KB
 

@@ -20,15 +20,14 @@ from porism.search.engine import Engine
 from porism.search.generation.endpoint import Endpoint
 from porism.web.api.slots import RUNNING
 from porism.web.operations.counters import SharedCounters
-from porism.web.operations.install import OperatedApp
 from porism.web.operations.logs import LogFormat, log_address
+from porism.web.operations.observer import OperatedApp
 from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import DEFAULT_SITE, create_app
 from porism.web.server.connections import ConnectionLimits
 from porism.web.server.following import follow_index, open_files, switch_to_newest
-from porism.web.server.hosts import LOOPBACK
 from porism.web.server.integrity import IntegrityCheck, SharedVerification, is_small
-from porism.web.server.serving import ServerSettings, Service, address_of, bind, supervise
+from porism.web.server.serving import LOOPBACK, ServerSettings, Service, address_of, bind, supervise
 from porism.web.server.supervisor import Job
 from porism.web.site.settings import SiteSettings
 from porism.web.writing.access import WriteAccess, WriteSettings

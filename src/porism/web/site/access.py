@@ -23,12 +23,20 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
-from porism.lab.judging.people.login_limits import TooManyGuesses, place_for_login
+from porism.lab.judging.people import TooManyGuesses, place_for_login
 from porism.web.api.errors import LOG, error_body
-from porism.web.api.request_headers import announced_length, cookie_of
-from porism.web.site.sessions import NamePassword, PasswordChecker, basic_credentials, new_session, session_user, sign
+from porism.web.api.parameters import announced_length, cookie_of
+from porism.web.site.readers import (
+    NamePassword,
+    PasswordChecker,
+    UserFile,
+    basic_credentials,
+    end_sessions,
+    new_session,
+    session_user,
+    sign,
+)
 from porism.web.site.settings import SiteSettings
-from porism.web.site.users import UserFile, end_sessions
 
 # Everyone gets these: probes of the server, and the files that the login page shows.
 OPEN = ("/v1/health", "/health", "/ready", "/metrics", "/static/", "/theme.css", "/logo.")

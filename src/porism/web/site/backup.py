@@ -30,12 +30,12 @@ from porism.store.embedded.verify import collection_of
 from porism.store.state import State
 from porism.web.site.archive import Archive, FolderArchive, TarArchive
 
-KIND, FORMAT = "porism backup", 1
+KIND, FORMAT = "porism site backup", 1
 LIST = "backup.json"
 DATA, JOURNALS, SITE = "data", "journals", "site"
 ATTEMPTS = 3
 WRITER_SECONDS = 600.0  # that the last attempt waits for a writer
-VERIFY = "porism verify {} names the damaged part"
+VERIFY = "porism store verify {} names the damaged part"
 
 
 @dataclass(frozen=True, slots=True)

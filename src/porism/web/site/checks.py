@@ -11,10 +11,10 @@ from pathlib import Path
 from porism.errors import PorismError
 from porism.store import open_store
 from porism.web.site.colours import AA
-from porism.web.site.logo import read_logo
+from porism.web.site.look import read_logo
+from porism.web.site.readers import read_users
 from porism.web.site.reading import Problem, SettingsReading
 from porism.web.site.theme import faint_texts
-from porism.web.site.users import read_users
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _users(reading: SettingsReading) -> Iterator[Problem]:
     if path := reading.settings.access.users:
         try:
             if not read_users(Path(path)).hashes:
-                raise PorismError("has no users", where=path, fix=f"porism users add {path} NAME")
+                raise PorismError("has no users", where=path, fix=f"porism site users add {path} NAME")
         except PorismError as error:
             yield Problem(_place(reading, "access.users"), f"{path} {error.message}", error.fix)
 

@@ -45,7 +45,7 @@ def read_list(backup: Path) -> BackupList:
         document, intact = read_sealed(path, OTHER)
     if document.get("kind") != KIND or document.get("format") != FORMAT:
         fix = (
-            "name what porism backup made"
+            "name what porism site backup made"
             if document.get("kind") != KIND
             else "restore it with the version that made it"
         )
@@ -79,7 +79,7 @@ def _check_space(folder: Path, made: BackupList, backup: Path) -> None:
 @contextlib.contextmanager
 def _list_file(backup: Path) -> Iterator[Path]:
     """Yield the list of a backup as a file."""
-    none = PorismError(f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism backup made")
+    none = PorismError(f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism site backup made")
     if backup.is_dir():
         if not (backup / LIST).is_file() or (backup / LIST).stat().st_size > LARGEST_LIST:
             raise none
@@ -101,7 +101,7 @@ def _list_file(backup: Path) -> Iterator[Path]:
 def _opened(backup: Path) -> Iterator[IO[bytes]]:
     """Open a tar file; what cannot be read of it is reported."""
     if not backup.is_file():
-        raise PorismError("does not exist", where=str(backup), fix="name what porism backup made")
+        raise PorismError("does not exist", where=str(backup), fix="name what porism site backup made")
     try:
         with open(backup, "rb") as tar:
             yield tar

@@ -5,8 +5,10 @@ The reader of settings files, the help of the command line, the reference page a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from porism.web.site import values
@@ -116,7 +118,7 @@ class Access:
     proxies: tuple[str, ...] = setting(
         ("127.0.0.1/32", "::1/128"), values.NETWORKS, "addresses of the proxies whose header is trusted"
     )
-    users: str = setting("", values.PATH, "file of users and passwords, made by porism users")
+    users: str = setting("", values.PATH, "file of users and passwords, made by porism site users")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +184,44 @@ def toml_text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(toml_text(one) for one in value)}]"
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _sections() -> Iterator[tuple[str, list[Setting]]]:
+    for section, group in groupby(all_settings().values(), lambda made: made.section):
+        yield section, list(group)
+
+
+def template_text() -> str:
+    """Return a settings file that changes nothing: every setting with its default, as a comment."""
+    lines = [
+        "# The settings of a Porism site. Remove the # before a line to change a setting.",
+        "# Check the file: porism serve INDEX --site site.toml --check",
+    ]
+    for section, group in _sections():
+        lines += ["", f"[{section}]", f"# {section_doc(section)}"]
+        for made in group:
+            lines += [
+                f"# {made.doc[:1].upper()}{made.doc[1:]} ({made.kind.name}).",
+                f"#{made.name} = {default_text(made)}",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def reference_page() -> str:
+    """Return the reference page in Markdown."""
+    parts = [
+        "# Settings of a site\n\n`make docs` writes this page from the table of settings.\n\n"
+        "`porism serve INDEX --site site.toml` reads them from a TOML file; `--set KEY=VALUE` sets one of them, `--set site.title=Notes`. "
+        "An option of the command line wins over `--set`, and both over the file. `porism serve --site site.toml --check` lists everything that is "
+        "wrong with the file, with line numbers, and `porism serve --print-settings` writes a template. Relative paths start at the folder of the file.\n"
+    ]
+    for section, group in _sections():
+        rows = "\n".join(f"| `{made.key}` | {made.kind.name} | {_shown_default(made)} | {made.doc} |" for made in group)
+        parts.append(
+            f"## {section}\n\n{section_doc(section)}\n\n| setting | value | default | what |\n|---|---|---|---|\n{rows}\n"
+        )
+    return "\n".join(parts)
+
+
+def _shown_default(made: Setting) -> str:
+    return "" if made.default in ("", ()) else f"`{default_text(made)}`"

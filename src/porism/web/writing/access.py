@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
+import os
+import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +18,48 @@ from porism.store.changes.change_log import ChangeLog, open_log
 from porism.store.protocols import LogPosition
 from porism.store.state import State
 from porism.web.api.errors import LOG, BadRequest
-from porism.web.api.run_view import busy
-from porism.web.writing.served import ServedPositions
+from porism.web.api.slots import busy
 from porism.web.writing.tokens import Token, TokenFile
+
+SLOTS = 1024
+SLOT = struct.Struct("<qq")  # process, sequence
+
+
+class ServedPositions:
+    """The number of the last change that each serving process searches. Created before the processes are forked."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, SLOTS * SLOT.size)
+
+    def set(self, sequence: int) -> None:
+        """Report that this process searches all changes up to this one."""
+        own = os.getpid()
+        for step in range(SLOTS):
+            at = (own + step) % SLOTS
+            process, _ = self._slot(at)
+            if process in (0, own) or not _is_alive(process):
+                self._memory[at * SLOT.size : (at + 1) * SLOT.size] = SLOT.pack(own, sequence)
+                return
+
+    def least(self) -> int:
+        """Return the number of the last change that every process searches."""
+        slots = [self._slot(at) for at in range(SLOTS)] if any(self._memory) else []
+        return min((sequence for process, sequence in slots if process and _is_alive(process)), default=0)
+
+    def _slot(self, at: int) -> tuple[int, int]:
+        process, sequence = SLOT.unpack_from(self._memory, at * SLOT.size)
+        return process, sequence
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
 
 MOST_BULK_REQUESTS = 2  # with many changes each, that a process reads and checks at the same time
 READ_ONLY = BadRequest(
@@ -83,7 +125,7 @@ class WriteAccess:
             fix = "the operator finds the reason in the log of the server"
             raise BadRequest("tokens cannot be checked at the moment", fix=fix, status=503) from None
         if token is None:
-            fix = "send the header Authorization: Bearer TOKEN; the operator makes one with: porism tokens create INDEX"
+            fix = "send the header Authorization: Bearer TOKEN; the operator makes one with: porism site tokens create INDEX"
             fact = "the token is not valid" if text else "a token is needed"
             refusal = BadRequest(fact, where="Authorization", fix=fix, status=401)
             refusal.headers["www-authenticate"] = "Bearer"
@@ -95,5 +137,5 @@ class WriteAccess:
 def check_scopes(token: Token, scopes: Iterable[str]) -> None:
     """Answer 403 if a token lacks a scope."""
     if missing := [scope for scope in scopes if scope not in token.scopes]:
-        fix = f"use a token with the scope {missing[0]}: porism tokens create INDEX --scope {missing[0]}"
+        fix = f"use a token with the scope {missing[0]}: porism site tokens create INDEX --scope {missing[0]}"
         raise BadRequest(f"the token lacks the scope {missing[0]}", where="Authorization", fix=fix, status=403)

@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from porism.corpus.sources.raw import FAULTS
 from porism.corpus.update.changes import LINE, Changes, checked_records, parse_line
@@ -19,9 +21,11 @@ from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError
 from porism.store.changes.change_log import LogFullError, LogWriteError
 from porism.web.api.errors import BadRequest
-from porism.web.api.run_view import busy
-from porism.web.api.slots import Busy
-from porism.web.writing.access import WriteAccess
+from porism.web.api.parameters import Parameter, parse_parameters
+from porism.web.api.schema import encode
+from porism.web.api.slots import Busy, busy
+from porism.web.writing import calls
+from porism.web.writing.access import READ_ONLY, WriteAccess
 from porism.web.writing.tokens import Token
 
 T = TypeVar("T")
@@ -214,3 +218,54 @@ def decoded(body: bytes, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         place = line + body.count(b"\n", 0, error.start)
         raise BadRequest("the body is not UTF-8", where=f"body:{place}", fix="send UTF-8") from None
+
+
+PATH_ID = Parameter("id", "the id of the post", int, required=True, low=1, high=10**15, location="path")
+WAIT = Parameter("wait", "seconds to wait until every search finds the change", int, 0, low=0, high=30)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCall:
+    """A call that changes an index: its method, path and view, the scopes that its token needs, its result, parameters and body."""
+
+    method: str
+    path: str
+    view: Callable[..., Awaitable[Any]]
+    result: type
+    scopes: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    body: str = ""  # media type
+
+
+CALLS = (
+    WriteCall("PUT", "/v1/posts/{id}", calls.put_post, calls.Accepted, ("write",), (PATH_ID, WAIT), "application/json"),
+    WriteCall("DELETE", "/v1/posts/{id}", calls.delete_post, calls.Accepted, ("delete",), (PATH_ID, WAIT)),
+    WriteCall("POST", "/v1/posts", calls.change_posts, calls.Accepted, (), (WAIT,), "application/x-ndjson"),
+    WriteCall("POST", "/v1/merge", calls.request_merge, calls.MergeRequested, ("merge",)),
+    WriteCall("GET", "/v1/log", calls.log_status, calls.LogStatus),
+)
+# Bodies that may be larger than those of other requests, by path.
+UPLOADS = {"/v1/posts": calls.MOST_BULK}
+DONE, LATER = 200, 202
+
+
+def handler(call: WriteCall) -> Callable[[Request], Any]:
+    """Return the function that serves a call. The token is checked before the body is read."""
+
+    async def serve(request: Request) -> Response:
+        access: WriteAccess | None = request.app.state.writing
+        if access is None:
+            raise READ_ONLY
+        token = access.authorise(request, call.scopes)
+        given = dict(request.query_params) | {name: str(value) for name, value in request.path_params.items()}
+        record = await call.view(request, access, token, **parse_parameters(call.parameters, given))
+        body = encode({"ok": True, "data": record, "request_id": request.state.request_id})
+        done = call.method == "GET" or getattr(record, "searchable", False)
+        return Response(body, DONE if done else LATER, media_type="application/json")
+
+    return serve
+
+
+def routes() -> list[Route]:
+    """Return the routes of all calls."""
+    return [Route(call.path, handler(call), methods=[call.method]) for call in CALLS]

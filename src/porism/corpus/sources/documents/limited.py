@@ -11,11 +11,10 @@ from collections.abc import Callable
 
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown, read_notebook
-from porism.corpus.sources.documents.org import read_org
 from porism.corpus.sources.documents.page import read_page, read_rst
-from porism.corpus.sources.documents.plain import read_text
+from porism.corpus.sources.documents.plain import read_org, read_text
 from porism.corpus.sources.documents.section import Document, Section
-from porism.limited_process import Ended, LimitedProcess, answer_questions
+from porism.parallel import Ended, LimitedProcess, answer_questions
 
 READERS: dict[str, Callable[[str], Document]] = {
     ".md": read_markdown,

@@ -4,27 +4,69 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import struct
 import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from porism.errors import PorismError
 from porism.integrity import Damage, Verification, raise_first
 from porism.lab.judging.storage.journal import Journal
 from porism.lab.judging.storage.row_checks import CHECKED, damaged_rows
-from porism.lab.judging.storage.wal import wal_damage
 from porism.progress import Progress, Silent
 
+HEADER, FRAME = 32, 24
+LITTLE, BIG = 0x377F0682, 0x377F0683  # the two magic numbers: the byte order of the checksums
+
+
+class _Sums(NamedTuple):
+    first: int
+    second: int
+
+
+def wal_damage(path: Path) -> str:
+    """Return what is damaged in a write-ahead log, or "" if every confirmed transaction in it can be read."""
+    data = path.read_bytes() if path.is_file() else b""
+    if len(data) <= HEADER:
+        return ""
+    magic, _, page, _, salt1, salt2, *sums = struct.unpack_from(">8I", data)
+    order = {LITTLE: "<", BIG: ">"}.get(magic)
+    if order is None or _continued(_Sums(0, 0), data[: HEADER - 8], order) != tuple(sums):
+        return "its header is damaged"
+    running, size, good = _Sums(*sums), FRAME + page, True
+    for number, at in enumerate(range(HEADER, len(data) - size + 1, size), 1):
+        _, commit, *salts, first, second = struct.unpack_from(">6I", data, at)
+        if good:
+            running = _continued(running, data[at : at + 8] + data[at + FRAME : at + size], order)
+            good = salts == [salt1, salt2] and running == (first, second)
+        # Frames of an earlier use of the file have two other salts: the log ends there.
+        if not good and commit and (salts[0] == salt1 or salts[1] == salt2):
+            return f"frame {number} or one before it is damaged"
+    return ""
+
+
+def _continued(sums: _Sums, data: bytes, order: str) -> _Sums:
+    """Return SQLite's checksum continued over more data: pairs of numbers, each added to its own sum together with the other sum."""
+    first, second = sums
+    for word in np.frombuffer(data, f"{order}u4").reshape(-1, 2).tolist():
+        first = (first + word[0] + second) & 0xFFFFFFFF
+        second = (second + word[1] + first) & 0xFFFFFFFF
+    return _Sums(first, second)
+
+
 MOST_REPORTED = 20
-RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism assess backup made it)"
+RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism lab assess backup made it)"
 WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
 
 
 def verify_journal(path: Path, progress: Progress | None = None) -> Verification:
     """Read all of a journal, also while a server writes to it."""
     if not path.is_file():
-        raise PorismError("no such journal", where=str(path), fix=f"porism assess create {path}")
+        raise PorismError("no such journal", where=str(path), fix=f"porism lab assess create {path}")
     size = path.stat().st_size
     log = path.with_name(f"{path.name}-wal")
     if fact := _log_damage(log):

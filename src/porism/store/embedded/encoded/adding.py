@@ -20,9 +20,8 @@ from porism.hashing import hash64
 from porism.integrity import describe_file
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
-from porism.store.embedded.encoded.nearest import write_nearest
 from porism.store.embedded.encoded.record import FOLDERS, EncoderEntry, IndexEncoder
-from porism.store.embedded.encoded.store import EncodedPosts, FieldVectors, open_fields
+from porism.store.embedded.encoded.store import EncodedPosts, FieldVectors, open_fields, write_nearest
 from porism.store.embedded.manifest import SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.storage.columns import ArrayWriter
@@ -260,7 +259,9 @@ def open_encoded(index: Path, manifest: Manifest, place: str | Path | None = Non
     if entry is None:
         if place is not None:
             raise PorismError(
-                "has no vectors of posts", where=str(index), fix=f"encode it: porism encode {index} --encoder {place}"
+                "has no vectors of posts",
+                where=str(index),
+                fix=f"encode it: porism model encode {index} --encoder {place}",
             )
         return None
     segments = [open_fields(index / one.name / entry.folder, entry.fields) for one in manifest.segments]

@@ -126,14 +126,14 @@ class IndexEncoder:
             raise PorismError(
                 f"the index has vectors of the model {self.entry.model.name}, which cannot be opened: {error.message}",
                 where=self._place,
-                fix="say where it is (nothing is encoded again): porism encode INDEX --encoder DIRECTORY; "
-                "or remove the vectors: porism encode INDEX --remove",
+                fix="say where it is (nothing is encoded again): porism model encode INDEX --encoder DIRECTORY; "
+                "or remove the vectors: porism model encode INDEX --remove",
             ) from error
         if directory.digest != self.entry.model.digest:
             raise PorismError(
                 f"is another model ({directory.digest[:12]}) than the one that encoded the index "
                 f"({self.entry.model.name}, {self.entry.model.digest[:12]})",
                 where=self._place,
-                fix="name the same model, or encode the index again: porism encode INDEX --encoder DIRECTORY",
+                fix="name the same model, or encode the index again: porism model encode INDEX --encoder DIRECTORY",
             )
         return BiEncoder(directory, self.entry.model.length)

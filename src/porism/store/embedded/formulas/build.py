@@ -29,8 +29,8 @@ from porism.store.embedded.formulas.codes import (
     ExtraFormulas,
     encode,
     encode_expressions,
+    local_terms,
 )
-from porism.store.embedded.formulas.local_terms import local_terms
 from porism.store.embedded.formulas.packed_layouts import LayoutTable, layout_table
 from porism.store.embedded.formulas.store import KEY_TYPES, KIND, STATISTICS, TYPES, compress_trees
 from porism.store.embedded.manifest import Manifest, write_manifest

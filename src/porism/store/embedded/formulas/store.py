@@ -46,7 +46,7 @@ def expand_trees(data: bytes) -> bytes:
     try:
         return zlib.decompressobj(RAW, zdict=DICTIONARY).decompress(data, LARGEST)
     except zlib.error as error:
-        fix = "find the damaged file: porism verify INDEX"
+        fix = "find the damaged file: porism store verify INDEX"
         raise DamageError(f"the stored trees of a formula are damaged: {error}", fix=fix) from None
 
 

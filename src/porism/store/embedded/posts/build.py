@@ -1,24 +1,29 @@
-"""Build the index of posts: rows of terms and attributes in the order of threads, then posting lists.
-
-Worker processes read the threads; this process assigns term ids and writes in order, so that the same collection gives the same bytes.
-Memory: the dictionaries (14 to 19 bytes a distinct term) and 8 bytes a thread; nothing else grows with the number of posts.
-"""
+"""Build the index of posts: worker processes make blocks of threads, this process appends their rows and attributes, then posting lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.pieces import Pieces, split_thread
 from porism.analysis.schema import FAMILIES, FIELDS
+from porism.corpus.content import Content
+from porism.corpus.content import VisualUse as KindOfUse
+from porism.corpus.post import Post, Thread
 from porism.corpus.store.collection import Collection
 from porism.parallel import cores, ordered, workers
 from porism.progress import Progress
-from porism.store.embedded.concept_learning import ConceptWriter
-from porism.store.embedded.posts.block import Task, ThreadBlock, make_threads
+from porism.store.embedded.concept_learning import ConceptBlock, ConceptCollector, ConceptWriter
+from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
 from porism.store.embedded.posts.store import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array, smallest
 from porism.store.embedded.storage.records import RecordsWriter
@@ -26,8 +31,107 @@ from porism.store.embedded.storage.rows import Rows, RowsWriter
 from porism.store.embedded.terms.dictionary import DictionaryWriter
 from porism.store.embedded.terms.embedded import write_frequencies
 from porism.store.embedded.terms.postings import write_postings
+from porism.store.embedded.workers import LocalRows, open_in_worker
 
 Ints = npt.NDArray[np.int64]
+
+
+class Task(NamedTuple):
+    """A task of a worker: questions of a collection. `codes` and `forms` hold the terms of its formulas (each build has its own folder);
+    `learn` requests the occurrences that concepts are learned from."""
+
+    collection: Path
+    digest: str
+    codes: Path
+    forms: Path
+    questions: Ints
+    links: bool
+    learn: bool
+
+
+class ThreadBlock(NamedTuple):
+    """Threads: the number of posts of each, attributes of posts, and rows by family."""
+
+    sizes: Ints
+    attributes: dict[str, npt.NDArray[np.int64]]
+    rows: dict[str, LocalRows]
+
+
+class ThreadResult(NamedTuple):
+    """The result of a task: a block, and what concepts are learned from."""
+
+    block: ThreadBlock
+    concepts: ConceptBlock | None
+
+
+def make_threads(task: Task) -> ThreadResult:
+    """Do one task."""
+    collection, known = open_in_worker(task.collection, task.digest), _formulas(task.codes, task.forms)
+    concepts = ConceptCollector()
+    threads = _Threads()
+    read = collection.threads_by_id(task.questions.tolist())
+    posts = [post.id for thread in read.values() for post in (thread.question, *thread.answers)]
+    uses = collection.visuals_by_post(posts)
+    linked = [link.other_id for thread in read.values() for link in thread.links] if task.links else []
+    titles = collection.titles_by_id(linked)
+    for number in task.questions.tolist():
+        thread = read[number]
+        own = [title for link in thread.links if (title := titles.get(link.other_id))]
+        pieces = split_thread(thread, own, task.links)
+        threads.add(thread, pieces, _visuals(thread, uses))
+        if task.learn:
+            concepts.add(thread, pieces)
+    return ThreadResult(threads.block(known, collection), concepts.block(known) if task.learn else None)
+
+
+class _Threads:
+    """Threads whose terms are computed."""
+
+    def __init__(self) -> None:
+        self._occurrences = Occurrences()
+        self._sizes: list[int] = []
+        self._posts: list[tuple[int, int, int, int]] = []  # in the order of POST_TYPES
+
+    def add(self, thread: Thread, pieces: Pieces, visuals: list[VisualUse]) -> None:
+        """Add the next thread."""
+        accepted = thread.question.accepted_id
+        has_accepted = any(answer.id == accepted for answer in thread.answers)
+        self._occurrences.add(thread, pieces, visuals)
+        self._sizes.append(1 + len(thread.answers))
+        self._posts.append(_attributes(thread.question, has_accepted))
+        self._posts += [_attributes(answer, answer.id == accepted) for answer in thread.answers]
+
+    def block(self, known: FormulaCodes, content: Content) -> ThreadBlock:
+        """Return the block of all threads."""
+        columns = np.array(self._posts, np.int64).T
+        attributes = dict(zip(POST_TYPES, columns, strict=True))
+        return ThreadBlock(np.array(self._sizes, np.int64), attributes, self._occurrences.rows(known, content))
+
+
+def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:
+    """Return id, year (0: not known), votes and accepted."""
+    year = int(post.created[:4]) if post.created[:4].isdigit() else 0
+    return post.id, year, post.score, int(accepted)
+
+
+def _visuals(thread: Thread, uses: Mapping[int, Sequence[KindOfUse]]) -> list[VisualUse]:
+    """Return where formulas occur in the posts of a thread."""
+    found: list[VisualUse] = []
+    for position, post in enumerate((thread.question, *thread.answers)):
+        for kind, same in groupby(uses.get(post.id, ()), itemgetter(0)):
+            field = f"{post.kind}_comments" if kind == "comment" else kind
+            found.append(VisualUse(position, field, [use.visual_id for use in same]))
+    return found
+
+
+# Kept by a worker from task to task; `codes` identifies the build.
+
+
+@lru_cache(1)
+def _formulas(codes: Path, forms: Path) -> FormulaCodes:
+    return FormulaCodes(codes, forms)
+
+
 CHUNK = 64  # threads that a worker reads in one task
 SMALL = 1_000  # fewer threads are read in one process, before others would have started
 

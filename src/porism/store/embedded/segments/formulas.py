@@ -11,14 +11,13 @@ import numpy.typing as npt
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.compiled import compiled
 from porism.store.embedded.formulas.store import EmbeddedFormulas, inverse_frequency, label_weights
-from porism.store.embedded.segments.rows import RowMap
-from porism.store.embedded.segments.term_index import SegmentedTermIndex
+from porism.store.embedded.segments.term_index import RowMap, SegmentedTermIndex
 from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 
 Labels = npt.NDArray[np.int32]
 
 
-class _Part(NamedTuple):
+class _FormulaPart(NamedTuple):
     """Formulas of one segment within a batch: their positions in the batch, the formulas, and the labels of the index by local label."""
 
     positions: Ints
@@ -76,7 +75,7 @@ class SegmentedFormulas:
         for number, positions, own in self._rows.split(rows):
             if not number and len(own) == len(rows):
                 return self._segments[0].fetch(own, records)._replace(numbers=rows)
-            parts.append(_Part(positions, self._segments[number].fetch(own), self._label_ids[number]))
+            parts.append(_FormulaPart(positions, self._segments[number].fetch(own), self._label_ids[number]))
         if not parts:
             return self._segments[0].fetch(rows, records)
         layout = _gather(parts, lambda one: one.layout, ("edges",), len(rows))
@@ -141,7 +140,9 @@ class _Gathered(NamedTuple):
     others: list[npt.NDArray[Any]]
 
 
-def _gather(parts: Sequence[_Part], read: Callable[[Formulas], Any], names: Sequence[str], size: int) -> _Gathered:
+def _gather(
+    parts: Sequence[_FormulaPart], read: Callable[[Formulas], Any], names: Sequence[str], size: int
+) -> _Gathered:
     """Copy the spans of all parts into new columns, with the labels of the index."""
     sizes = np.zeros(size, np.int64)
     for part in parts:

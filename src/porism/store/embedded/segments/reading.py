@@ -14,8 +14,7 @@ from porism.analysis.schema import FAMILIES, Unit
 from porism.caching import cached_method
 from porism.compiled import compiled
 from porism.store.embedded.posts.store import EmbeddedPosts
-from porism.store.embedded.segments.rows import RowMap
-from porism.store.embedded.segments.term_index import SegmentedTermIndex
+from porism.store.embedded.segments.term_index import RowMap, SegmentedTermIndex
 from porism.store.records import UNKNOWN, Positions, TermRows, Threads
 
 Ints = npt.NDArray[np.int64]

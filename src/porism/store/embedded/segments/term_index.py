@@ -3,15 +3,16 @@ those of a single segment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import View
 from porism.caching import cached_method
-from porism.store.embedded.segments.codes import FamilyCodes
-from porism.store.embedded.segments.rows import RowMap
+from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.terms.embedded import (
     VIEWS_KEPT,
     EmbeddedTermIndex,
@@ -24,6 +25,126 @@ from porism.store.records import UNKNOWN, Filter, Hits, Term, TermStatistics
 from porism.store.weighting import BM25, BM25Plus, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
+
+
+class LocalTerm(NamedTuple):
+    """A term in the segment that has it first: the segment, and its code there."""
+
+    segment: int
+    code: int
+
+
+class SegmentCodes:
+    """The codes of one later segment: `codes[local]` is the code in the index; new terms have codes from `first` on."""
+
+    def __init__(self, codes: npt.NDArray[np.uint32], first: int) -> None:
+        self.codes = codes
+        self.first = first
+
+    @cached_property
+    def new(self) -> Ints:
+        """The local codes of the new terms, in the order of their codes in the index."""
+        return np.flatnonzero(self.codes >= self.first)
+
+    @cached_property
+    def order(self) -> Ints:
+        """The local codes in the order of their codes in the index."""
+        return np.argsort(self.codes, kind="stable")
+
+
+class FamilyCodes:
+    """The codes of one family of terms in all segments."""
+
+    def __init__(self, dictionaries: Sequence[Dictionary]) -> None:
+        self._dictionaries = dictionaries
+        self._first_size = len(dictionaries[0])
+        self.size = self._first_size
+        self._later: list[SegmentCodes] = []
+        for segment, dictionary in enumerate(dictionaries[1:], 1):
+            self._later.append(self._number(dictionary, segment))
+            self.size += len(self._later[-1].new)
+
+    def _number(self, dictionary: Dictionary, segment: int) -> SegmentCodes:
+        hashes = dictionary.by_id()
+        codes = np.full(len(hashes), UNKNOWN, np.int64)
+        for earlier in range(segment):
+            missing = np.flatnonzero(codes == UNKNOWN)
+            found = self._dictionaries[earlier].find_hashes(hashes[missing])
+            known = found != UNKNOWN
+            codes[missing[known]] = self.to_index(earlier, found[known])
+        new = np.flatnonzero(codes == UNKNOWN)
+        codes[new] = self.size + np.arange(len(new))
+        return SegmentCodes(codes.astype(np.uint32), self.size)
+
+    def mapping(self, segment: int) -> npt.NDArray[np.uint32] | None:
+        """Return the codes in the index of all codes of a segment; None for the first segment, where they are the same."""
+        return self._later[segment - 1].codes if segment else None
+
+    def to_index(self, segment: int, codes: Ints) -> Ints:
+        """Return the codes in the index of codes of a segment."""
+        return self._later[segment - 1].codes[codes].astype(np.int64) if segment else codes
+
+    def to_segment(self, segment: int, codes: Ints) -> Ints:
+        """Return the codes in a segment of codes of the index, UNKNOWN for terms that the segment lacks."""
+        if not segment:
+            return np.where(codes < self._first_size, codes, UNKNOWN)
+        own = self._later[segment - 1]
+        if not len(own.codes):
+            return np.full(len(codes), UNKNOWN, np.int64)
+        at = np.minimum(np.searchsorted(own.codes, codes, sorter=own.order), len(own.order) - 1)
+        return np.where(own.codes[own.order[at]] == codes, own.order[at], UNKNOWN)
+
+    def local(self, code: int) -> LocalTerm:
+        """Return the segment that has a term first, and the code of the term there."""
+        for segment in range(len(self._later), 0, -1):
+            own = self._later[segment - 1]
+            if code >= own.first:
+                return LocalTerm(segment, int(own.new[code - own.first]))
+        return LocalTerm(0, code)
+
+
+DELETED = -1
+
+
+class SegmentRows(NamedTuple):
+    """Some requested rows that are in one segment: the segment, their positions in the request, and their rows in the segment."""
+
+    segment: int
+    positions: Ints
+    rows: Ints
+
+
+class RowMap:
+    """The rows of an index and where they are. Memory: 10 bytes a row."""
+
+    def __init__(self, keys: Sequence[Ints], deleted: Sequence[Ints]) -> None:
+        """Number the rows by `keys`, one array for each segment; `deleted` has the deleted rows of each segment."""
+        kept = [np.delete(np.arange(len(own)), gone) for own, gone in zip(keys, deleted, strict=True)]
+        sizes = [len(rows) for rows in kept]
+        order = np.argsort(np.concatenate([own[rows] for own, rows in zip(keys, kept, strict=True)]), kind="stable")
+        self._segments = np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes)[order]
+        self._rows = np.concatenate(kept).astype(np.int32)[order]
+        numbers = np.empty(len(order), np.int32)
+        numbers[order] = np.arange(len(order))
+        self._numbers: list[npt.NDArray[np.int32]] = []
+        for own, rows, part in zip(keys, kept, np.split(numbers, np.cumsum(sizes)[:-1]), strict=True):
+            found = np.full(len(own), DELETED, np.int32)
+            found[rows] = part
+            self._numbers.append(found)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def number(self, segment: int, rows: Ints) -> Ints:
+        """Return the rows of the index of rows of a segment, DELETED for deleted ones."""
+        return self._numbers[segment][rows].astype(np.int64)
+
+    def split(self, rows: Ints) -> Iterator[SegmentRows]:
+        """Yield rows of the index by segment, each segment that has any of them once."""
+        segments = self._segments[rows]
+        for segment in np.unique(segments).tolist():
+            positions = np.flatnonzero(segments == segment)
+            yield SegmentRows(segment, positions, self._rows[rows[positions]].astype(np.int64))
 
 
 class SegmentedTermIndex:

@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.sources.raw import Dropped, Source
-from porism.corpus.store.collection import Collection, part_folders
+from porism.corpus.store.collection import Collection
+from porism.corpus.store.parts import part_folders
 from porism.corpus.update.changes import Changes, PendingChanges
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.corpus.update.sources import compare_source

@@ -1,1 +1,0 @@
-"""How well assessors agree, and how long they take."""
