@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Given:
-    """Values that come with an answer of the store, of which only those of the answer itself may be requested: others would be a call."""
+    """Values that come with an answer of the store. Only those of the answer itself may be requested: others would be a call."""
 
     def __init__(self, values: Any, given: Mapping[str, Collection[int]]) -> None:
         self._values = values
@@ -42,7 +43,10 @@ class Given:
 
         def read(*args: Any) -> Any:
             wanted = set(np.atleast_1d(args[-1]).tolist())
-            assert wanted <= given[args[0] if len(args) > 1 else name], f"{name} of what did not come"
+            known = given[args[0] if len(args) > 1 else name]
+            if name == "of":  # the only one that is asked for more, and then has nothing
+                return method(*args) if wanted <= known else ()
+            assert wanted <= known, f"{name} of what did not come"
             return method(*args)
 
         return read
@@ -95,18 +99,26 @@ class Counted:
         post = snapshot.content.posts_by_id([QUESTION])[QUESTION]
         self.question = Query(official_html(post.title), official_html(post.body), post.tags)
         self.engine = Engine(snapshot)
+        self._plain = Engine.open(index)
         self.calls.take()
 
     def of(self, request: Callable[[Engine], object]) -> list[str]:
         """Return the calls of a request."""
         self.calls.take()
-        request(self.engine)
-        return self.calls.take()
+        found = request(self.engine)
+        calls = self.calls.take()
+        assert timeless(found) == timeless(request(self._plain))
+        return calls
 
 
 @pytest.fixture
 def counted(demo: Path) -> Counted:
     return Counted(demo / "index")
+
+
+def timeless(found: Any) -> Any:
+    """Return results without the time that they took."""
+    return replace(found, seconds=0.0) if hasattr(found, "seconds") else found
 
 
 def check(row: str, calls: list[str]) -> None:
