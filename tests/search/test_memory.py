@@ -18,7 +18,7 @@ import porism
 from porism.corpus.sources.raw import RawLink, Record
 from porism.corpus.topics.files import read_topics
 from porism.records import Explanation
-from porism.search.display.results import Results
+from porism.search.display.results import Results, SearchHit
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import MODES, Mode
@@ -189,15 +189,20 @@ def assert_same_readers(one: Engine, other: Engine) -> None:
     """Fail if pages with their snippets, explanations, spelling or completion differ. Hits with equal scores may change places."""
     for typed in (*SITE_QUERIES, "trangle serie", "prime -circle tag:geometry"):
         pages = [engine.search(typed, 50, "questions") for engine in (one, other)]
-        first, second = ({hit.id: replace(hit, score=0.0) for hit in page.hits} for page in pages)
+        first, second = ({hit.id: read_hit(hit) for hit in page.hits} for page in pages)
         assert first == second, typed
-        assert [replace(page, hits=(), seconds=0.0) for page in pages[:1]] == [
-            replace(page, hits=(), seconds=0.0) for page in pages[1:]
-        ]
+        rest = [replace(page, hits=(), seconds=0.0) for page in pages]
+        assert rest[0] == rest[1], typed
         for number in list(first)[:2]:
             compare(one.explain(typed, number), other.explain(typed, number))
     for typed in ("pri", "tri", "geo", "a^2", "conv"):
         assert one.complete(typed) == other.complete(typed)
+
+
+def read_hit(hit: SearchHit) -> SearchHit:
+    """Return a hit as a reader sees it: ids of formulas depend on the order in which they came."""
+    title, snippet = (tuple(replace(one, formula_id=None) for one in text) for text in (hit.title, hit.snippet))
+    return replace(hit, score=0.0, title=title, snippet=snippet)
 
 
 def test_texts_are_searched_without_files() -> None:
