@@ -1,0 +1,1 @@
+"""Search for answers and questions: candidates, features, the model that weighs them, explanations."""
