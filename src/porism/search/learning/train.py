@@ -49,14 +49,12 @@ class JudgedTopics(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Example:
     """A judged topic: the features of its candidates in units of their standard deviations, which candidates are relevant, and how many
-    posts are relevant in all. `relevant_weights` say how much each relevant candidate counts; without them all count the same. `weight` says
-    how much the topic counts beside others."""
+    posts are relevant in all. `weight` says how much the topic counts beside others."""
 
     topic: str
     features: npt.NDArray[np.float64]
     relevant: npt.NDArray[np.bool_]
     relevant_posts: int
-    relevant_weights: npt.NDArray[np.float64] | None = None
     weight: float = 1.0
 
 
@@ -73,7 +71,7 @@ def make_examples(
         if not relevant:
             continue
         query = read_query(topic.title, topic.question, topic.tags)
-        found.append(make_example(engine, topic.id, query, dict.fromkeys(relevant, 1.0), kind, weighted=False))
+        found.append(make_example(engine, topic.id, query, relevant, kind))
     return found
 
 
@@ -81,23 +79,18 @@ def make_example(
     engine: Engine,
     topic: str,
     query: ReadQuery,
-    relevant: Mapping[int, float],
+    relevant: set[int],
     kind: Kind,
-    *,
-    weighted: bool = True,
     left_out: Sequence[int] = (),
 ) -> Example:
-    """Return the example of a query. `relevant` gives the weights of its relevant posts, which count if it is `weighted`; posts that are
-    `left_out` are no candidates."""
+    """Return the example of a query, given its relevant posts; posts that are `left_out` are no candidates."""
     table = engine.features(query, kind)
     posts = engine.snapshot.info.count("question" if kind == "questions" else "answer")
     ranked = slice(table.batch.ranked_count(kind))
     features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
     kept = ~np.isin(table.batch.ids(kind)[ranked], list(left_out))
     features, ids = features[kept], table.batch.ids(kind)[ranked][kept]
-    is_relevant = np.isin(ids, list(relevant))
-    weights = np.array([relevant[int(id)] for id in ids[is_relevant]], np.float64) if weighted else None
-    return Example(topic, features, is_relevant, len(relevant), weights)
+    return Example(topic, features, np.isin(ids, list(relevant)), len(relevant))
 
 
 def fit(topics: Sequence[Example], kind: Kind, fixed: Mapping[str, float] = MappingProxyType({})) -> Weights:
@@ -141,19 +134,15 @@ class _Stacked(NamedTuple):
 def _stack(topics: Sequence[Example]) -> _Stacked:
     sizes = np.array([int((~topic.relevant).sum()) for topic in topics])
     numbers = [int(topic.relevant.sum()) for topic in topics]
-    weights = [
-        np.full(number, 1.0) if topic.relevant_weights is None else topic.relevant_weights
-        for topic, number in zip(topics, numbers, strict=True)
-    ]
     total = sum(topic.weight for topic in topics)
-    shares = [own / own.sum() * topic.weight / total for own, topic in zip(weights, topics, strict=True)]
+    shares = [1 / number * topic.weight / total for topic, number in zip(topics, numbers, strict=True)]
     return _Stacked(
         np.concatenate([topic.features[~topic.relevant] for topic in topics]),
         np.cumsum(sizes) - sizes,
         sizes,
         np.concatenate([topic.features[topic.relevant] for topic in topics]),
         np.repeat(np.arange(len(topics)), numbers),
-        np.concatenate(shares),
+        np.repeat(shares, numbers),
     )
 
 
@@ -301,7 +290,7 @@ def _examples(engine: Engine, question: int, others: set[int]) -> Iterator[Examp
     """Yield the example of a question, without its own answers among the candidates; none if its duplicates have no answers."""
     answers = engine.content.answers_by_question([question, *sorted(others)])
     own = [answer.id for answer in answers.pop(question, ())]
-    relevant = {answer.id: 1.0 for found in answers.values() for answer in found}
+    relevant = {answer.id for found in answers.values() for answer in found}
     if relevant:
         query = _query(engine.content.posts_by_id([question])[question])
         yield replace(make_example(engine, str(question), query, relevant, "answers", left_out=own), weight=WEIGHT)
