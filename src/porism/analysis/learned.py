@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.words import FORMULA, WORD, stems, stems_of, stopwords
 from porism.compiled import compiled
+from porism.text.words import FORMULA, WORD, stems, stems_of, stopwords
 
 LONGEST_NAME = 3  # words
 

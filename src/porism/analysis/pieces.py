@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from porism.analysis.names import defined_terms, name_keys
 from porism.analysis.schema import HEADING_FIELDS
 from porism.analysis.terms import stem_terms
-from porism.analysis.words import FORMULA, WORD, defined_terms, name_keys, stems_of
 from porism.corpus.content import Content
 from porism.corpus.post import LEVEL, Comment, Thread
 from porism.text.render import ends_line, plain_text
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
+from porism.text.words import FORMULA, WORD, stems_of
 
 # A comment that points to another question, by its address or as its duplicate.
 _FORMULA_MARK = f" {FORMULA} "

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from porism.analysis.features import LEVEL_PREFIX, RENAMED, Features, features
-from porism.analysis.words import FORMULA, stems, stopwords
 from porism.formula import Parsed
 from porism.formula.canonical import LEVELS, Level
+from porism.text.words import FORMULA, stems, stopwords
 
 BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they distinguish none
 

@@ -18,8 +18,6 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
-from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
-from porism.search.answers.context import DEFAULT, Contexts
 from porism.search.answers.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
@@ -45,14 +43,16 @@ from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
-from porism.search.reading.box import Box
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.reading.spelling import Frequencies
+from porism.search.retrieval.candidates import MOST_THREADS, ThreadCandidates
+from porism.search.retrieval.context import DEFAULT, Contexts
 from porism.search.retriever import Ranking
 from porism.store import explained, open_store
 from porism.store.protocols import Snapshot, Store
 from porism.store.records import Filter, StoredPost, TextQuery
 from porism.store.weighting import TfIdfWeighting
+from porism.text.typed.box import Box
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions

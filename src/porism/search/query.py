@@ -16,13 +16,13 @@ from typing import Literal
 from cachetools import LRUCache
 
 from porism.analysis.features import Features, features_of_many
-from porism.analysis.words import FORMULA
 from porism.deadline import check
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.match.backtracking import is_wildcard
 from porism.records import Topic, TopicFormula
-from porism.search.reading.parts import QueryPart, is_verbatim, split_query
 from porism.text.delimiters import math_span
+from porism.text.typed.parts import QueryPart, is_verbatim, split_query
+from porism.text.words import FORMULA
 
 Field = Literal["title", "body"]
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.files import make_private
 from porism.locks import only_writer
-from porism.search.reading.parts import split_query
+from porism.text.typed.parts import split_query
 
 MOST_CHARACTERS = 200  # a longer query is a text that somebody wrote
 MINIMUM_COUNT = 5  # searches from which the text of a query is stored and shown

@@ -14,13 +14,13 @@ from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.matcher import Match, PreparedTree, find
 from porism.records import Binding
-from porism.search.answers.terms import QueryTerms
 from porism.search.display.needed_parts import NeededParts, NeededTerms, needed_terms, part_term
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
+from porism.search.retrieval.query_terms import QueryTerms
 from porism.store.protocols import SymbolTable
 from porism.store.records import ExpressionParts
 from porism.text.segment import Segment

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.pieces import EncodedField
-from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind, Level
+from porism.search.retrieval.context import CandidateBatch, Values
 
 F = TypeVar("F", bound=np.floating)
 POWER = 4

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
+from porism.search.retrieval.context import Candidate, CandidateBatch, QueryContext, Values
 
 Level = Literal["thread", "answer"]
 Kind = Literal["answers", "questions"]

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
-from porism.analysis.words import FORMULA
 from porism.deadline import shared
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
@@ -35,6 +34,7 @@ from porism.search.query import QueryFormula, ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.store.protocols import Snapshot
 from porism.store.records import SymbolSequences, Term, TermStatistics
+from porism.text.words import FORMULA
 
 
 def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:

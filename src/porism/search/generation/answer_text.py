@@ -9,8 +9,8 @@ from typing import Protocol
 
 from porism.search.display.results import AnswerSentence, HighlightedSegment
 from porism.search.display.sentences import split_sentences
-from porism.search.reading.parts import split_query
 from porism.text.segment import Segment
+from porism.text.typed.parts import split_query
 
 MAX_LENGTH = 1200  # characters, by the rules of the lab
 Sentence = Sequence[Segment]

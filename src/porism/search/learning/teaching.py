@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.names import emphasised_names
 from porism.analysis.schema import NAME_FAMILY
-from porism.analysis.words import emphasised_names
 from porism.corpus.post import LEVEL, Post
 from porism.locks import only_writer
 from porism.search.answers.reranker import HiddenText

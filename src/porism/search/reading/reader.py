@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from porism.analysis.words import FORMULA, WORD, stopwords
 from porism.caching import cached_method
 from porism.search.formulas.query import FAMILY, choose_readings, part_terms, readings_of
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query
-from porism.search.reading.box import Box, read_box
-from porism.search.reading.parts import QueryPart, split_query
 from porism.search.reading.spelling import Frequencies, Speller, Wanted
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
 from porism.text.latex import decode_accents
+from porism.text.typed.box import Box, read_box
+from porism.text.typed.parts import QueryPart, split_query
+from porism.text.words import FORMULA, WORD, stopwords
 
 LONGEST_TYPED = 300  # characters; a longer text is a pasted post, whose wording and spelling stay as they are
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from porism.analysis.learned import NearWord, Vocabulary
-from porism.analysis.words import stem, stopwords
 from porism.deadline import check
 from porism.search.reading.wording import has_synonyms
 from porism.store.protocols import Snapshot
 from porism.store.records import Term
+from porism.text.words import stem, stopwords
 
 
 class Wanted(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from porism.analysis.words import WORD, stem
+from porism.text.words import WORD, stem
 
 MAX_ADDED = 6  # words and phrases that are added to a query
 

@@ -10,9 +10,9 @@ from collections import Counter
 from pathlib import Path
 
 from porism.analysis.learned import LONGEST, Vocabulary
-from porism.analysis.words import WORD
 from porism.corpus.content import Content
 from porism.text.segment import Text
+from porism.text.words import WORD
 
 NAME = "vocabulary.tsv"
 MAX_POSTS = 200_000

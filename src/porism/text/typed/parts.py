@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from porism.deadline import check
-from porism.search.reading.grammar import latex_readings
-from porism.search.reading.runs import find_runs
 from porism.text.delimiters import mathml_elements
 from porism.text.find import formula_matches
 from porism.text.markup import unescape
+from porism.text.typed.grammar import latex_readings
+from porism.text.typed.runs import find_runs
 
 _BRACES = re.compile(r"[{}\s]")
 TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")

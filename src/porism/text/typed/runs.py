@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from porism.analysis.words import stopwords
-from porism.search.reading.tokens import SCRIPTS, is_name, names
+from porism.text.typed.tokens import SCRIPTS, is_name, names
+from porism.text.words import stopwords
 
 Kind = Literal["sure", "weak", "link", "word"]
 # Letters that are never mathematics: with accents, and of scripts other than Latin and Greek. Chinese, Japanese and Thai are written without blanks.

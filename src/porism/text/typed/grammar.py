@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from porism.search.reading.bounds import place_bounds
-from porism.search.reading.factors import STARTS_FACTOR, Convention, FactorParser, Piece
-from porism.search.reading.tokens import plain_characters, tokenise
+from porism.text.typed.bounds import place_bounds
+from porism.text.typed.factors import STARTS_FACTOR, Convention, FactorParser, Piece
+from porism.text.typed.tokens import plain_characters, tokenise
 
 MAX_TOKENS = 400  # of a typed formula; longer ones are no formulas that a person types
 _BLANK_BEFORE_SCRIPT = re.compile(r"(?<=[A-Za-z0-9]) (?=[_^])")
