@@ -19,7 +19,6 @@ class TextAnalyser(Protocol):
 
     def of_stems(self, stems: Sequence[str]) -> list[str]:
         """Return the terms."""
-        ...
 
 
 class FormulaAnalyser(Protocol):
@@ -27,7 +26,6 @@ class FormulaAnalyser(Protocol):
 
     def of_formula(self, features: Features) -> list[str]:
         """Return the terms."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,10 @@ class PartContext(Protocol):
     @property
     def index(self) -> Index:
         """The opened index."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """What is searched."""
-        ...
 
 
 def thread_candidates(

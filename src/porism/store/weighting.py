@@ -44,7 +44,6 @@ class Weighting(Protocol):
 
     def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
         """Return the weight of one term in documents that contain it `counts` times and have these lengths."""
-        ...
 
 
 @runtime_checkable
@@ -53,7 +52,6 @@ class LengthBias(Protocol):
 
     def bias(self, lengths: Floats, query_length: float) -> Floats:
         """Return what the lengths add to the scores, given the sum of the weights of the query's terms."""
-        ...
 
 
 @compiled
@@ -112,11 +110,9 @@ class TfIdfWeighting(Weighting, Protocol):
     @property
     def idf(self) -> Idf:
         """The name of the inverse document frequency."""
-        ...
 
     def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
         """Return what counts of a term in documents of these lengths are worth, without idf."""
-        ...
 
 
 def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:

@@ -263,4 +263,3 @@ class Source(Protocol):
 
     def parts(self) -> Sequence[Part]:
         """Return the files to read, in order."""
-        ...

@@ -35,16 +35,13 @@ class RankingSoFar(Protocol):
     @property
     def kind(self) -> Kind:
         """What is searched."""
-        ...
 
     @property
     def values(self) -> Mapping[str, Values]:
         """The values of these features by name."""
-        ...
 
     def best_threads(self, kind: Kind, number: int) -> npt.NDArray[np.int64]:
         """Return the positions in the batch of the threads with the best questions or answers, best first."""
-        ...
 
 
 class Feature:
