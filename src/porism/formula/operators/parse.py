@@ -36,11 +36,6 @@ def ambiguities(layout: Node) -> list[Guess]:
     return parser.guesses
 
 
-def is_opaque(tree: Node) -> bool:
-    """Check whether a part of an operator tree could not be parsed."""
-    return any(node.label[:2] == "E!" for node in tree.walk())
-
-
 class RowParser:
     """Parses rows into operator nodes. `guesses` lists the ambiguous readings as application or product."""
 

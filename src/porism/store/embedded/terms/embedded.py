@@ -171,16 +171,16 @@ class EmbeddedTermIndex:
             return NO_HITS
         query = replace(query, terms=merge_terms(query.terms))
         size = self._units[query.view.unit].size
-        found = _Found(np.zeros(size), np.zeros(size, np.bool_))
+        found = _Found(np.zeros(size), matched := np.zeros(size, np.bool_))
         add = self._add_bm25 if isinstance(query.weighting, (BM25, BM25Plus)) else self._add_any
         add(query, totals, found)
         for term in query.required:
             containing = np.zeros(size, np.bool_)
             containing[self.documents(term, query.view)] = True
-            found.matched &= containing
+            matched &= containing
         if query.allow and self._allowed is not None:
-            found.matched &= self._allowed(query.allow, query.view.unit)
-        return Hits(*best(found.scores, found.matched, query.k))
+            matched &= self._allowed(query.allow, query.view.unit)
+        return Hits(*best(found.scores, matched, query.k))
 
     def _add_bm25(self, query: TermQuery, totals: QueryTotals | None, hits: _Found) -> None:
         terms, view, weighting = query.terms, query.view, query.weighting
