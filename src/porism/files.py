@@ -109,15 +109,8 @@ class Utf8Text(io.TextIOWrapper):
 F = TypeVar("F", bound=Callable[..., Any])
 # What parsing text of any content can raise.
 UNREADABLE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    SyntaxError,
-    csv.Error,
-)
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, SyntaxError, csv.Error,
+)  # fmt: skip
 
 
 def lines_of(text: str) -> list[str]:

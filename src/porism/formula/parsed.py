@@ -21,22 +21,10 @@ from porism.formula.tree import Node
 _FIRST = re.compile(r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^<>]*)?>\s*+)*<(?:\w+:)?([a-z]+)")
 _CONTENT = frozenset(
     (
-        "apply",
-        "bind",
-        "cerror",
-        "ci",
-        "cn",
-        "cs",
-        "csymbol",
-        "interval",
-        "lambda",
-        "list",
-        "matrix",
-        "piecewise",
-        "set",
-        "vector",
+        "apply", "bind", "cerror", "ci", "cn", "cs", "csymbol", "interval", "lambda", "list", "matrix", "piecewise",
+        "set", "vector",
     )
-)
+)  # fmt: skip
 _TAG = re.compile(r"<[^<>]*>")
 
 

@@ -12,32 +12,10 @@ from porism.limits import limit
 # Tags that HTML closes by itself where the next one opens, and tags without content: they do not nest.
 FLAT = frozenset(
     [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "source",
-        "track",
-        "wbr",
-        "p",
-        "li",
-        "dt",
-        "dd",
-        "tr",
-        "td",
-        "th",
-        "thead",
-        "tbody",
-        "tfoot",
-        "option",
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p",
+        "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option",
     ]
-)
+)  # fmt: skip
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
 MOST_ATTRIBUTES = 500  # of a tag; parsers of HTML compare each with all before it
 # An attribute as a parser of HTML reads it: a name, with or without a value. A piece without quotes is read 200 characters far, so that

@@ -17,8 +17,10 @@ from porism.text.segment import Text
 
 BATCH = 1000  # posts that are read together
 GROUP = 20_000  # rows of Parquet that are written together
-NUMBERS = ("id", "post_id", "thread_id", "comment_id", "visual_id", "old_visual_id")
-NUMBERS += ("owner_id", "parent_id", "accepted_id", "score", "views")
+NUMBERS = frozenset((
+    "id", "post_id", "thread_id", "comment_id", "visual_id", "old_visual_id", "owner_id", "parent_id", "accepted_id",
+    "score", "views",
+))  # fmt: skip
 
 
 def record(item: Post | Comment) -> dict[str, Any]:

@@ -52,17 +52,9 @@ class HashedNode:
     """An immutable operator node with its hashes. `places` are the numbers of its MathML elements."""
 
     __slots__ = (
-        "_ordered",
-        "_renamed",
-        "_tail",
-        "commutative",
-        "label",
-        "normalised",
-        "operands",
-        "places",
-        "shape",
+        "_ordered", "_renamed", "_tail", "commutative", "label", "normalised", "operands", "places", "shape",
         "variables",
-    )
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -35,20 +35,10 @@ _TOKENS = frozenset(("mi", "mo", "mn", "mtext", "ms"))
 # Elements whose children are arguments, not a row.
 _WITH_ARGUMENTS = frozenset(
     (
-        "msub",
-        "msup",
-        "msubsup",
-        "munder",
-        "mover",
-        "munderover",
-        "mfrac",
-        "mroot",
-        "mmultiscripts",
-        "mtable",
-        "mtr",
-        "mlabeledtr",
+        "msub", "msup", "msubsup", "munder", "mover", "munderover", "mfrac", "mroot", "mmultiscripts", "mtable",
+        "mtr", "mlabeledtr",
     )
-)
+)  # fmt: skip
 _TOKEN_ENDS = frozenset(f"/{name}" for name in _TOKENS)
 _PRESCRIPTS: list[Node] = []
 TOKEN: Final = 0

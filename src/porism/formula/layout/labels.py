@@ -17,19 +17,9 @@ import unicodedata
 from importlib import resources
 
 OPENING = {
-    "(": ")",
-    "[": "]",
-    "{": "}",
-    "⟨": "⟩",
-    "⌊": "⌋",
-    "⌈": "⌉",
-    "⟦": "⟧",
-    "⟮": "⟯",
-    "⟪": "⟫",
-    "⎰": "⎱",
-    "⌜": "⌝",
+    "(": ")", "[": "]", "{": "}", "⟨": "⟩", "⌊": "⌋", "⌈": "⌉", "⟦": "⟧", "⟮": "⟯", "⟪": "⟫", "⎰": "⎱", "⌜": "⌝",
     "⌞": "⌟",
-}
+}  # fmt: skip
 CLOSING = frozenset(OPENING.values())
 BARS = frozenset("|‖")
 

@@ -8,23 +8,9 @@ ANCHORS = frozenset((":=", *"<=>≠≤≥∝∼≅≈≡→↔↦⇒⇔⟹⊂⊆
 # The order in which children are visited; it differs from the order of the tree's edges in the position of `c`.
 CHILD_ORDER = "nabcoudwe"
 _WRITTEN = {
-    ",": "comma",
-    "<": "lt",
-    ">": "gt",
-    "*": "ast",
-    "(": "lparen",
-    ")": "rparen",
-    "[": "lsqb",
-    "]": "rsqb",
-    "{": "lbrace",
-    "}": "rbrace",
-    "#": "num",
-    "?": "quest",
-    '"': "quot",
-    "'": "apos",
-    "/": "/",
-    "\\": "setminus",
-}
+    ",": "comma", "<": "lt", ">": "gt", "*": "ast", "(": "lparen", ")": "rparen", "[": "lsqb", "]": "rsqb",
+    "{": "lbrace", "}": "rbrace", "#": "num", "?": "quest", '"': "quot", "'": "apos", "/": "/", "\\": "setminus",
+}  # fmt: skip
 MAX_DEPTH = 100
 WINDOW = 8  # tokens whose path is shorter by two have a location
 

@@ -19,15 +19,9 @@ _SIGNS |= {"U!times": ("\u2062", MUL, 25), "O!divide-slash": ("/", MUL, 25), "U!
 _TIGHT, _BODY = 90, 27
 # Brackets that denote an operation, and those of groups by the letter after `M!`.
 _FENCED = {
-    "F!abs": "||",
-    "O!norm": "‖‖",
-    "F!floor": "⌊⌋",
-    "F!ceiling": "⌈⌉",
-    "O!interval(O-O)": "()",
-    "O!interval(C-C)": "[]",
-    "O!interval(O-C)": "(]",
-    "O!interval(C-O)": "[)",
-}
+    "F!abs": "||", "O!norm": "‖‖", "F!floor": "⌊⌋", "F!ceiling": "⌈⌉", "O!interval(O-O)": "()",
+    "O!interval(C-C)": "[]", "O!interval(O-C)": "(]", "O!interval(C-O)": "[)",
+}  # fmt: skip
 _GROUPS = {"V": "()", "S": "{}", "L": ""}
 _SCRIPTS = {"O!SUP": "msup", "O!SUB": "msub", "O!divide": "mfrac", "O!root": "mroot"}
 _MARKS = {"O!prime": "′", "O!transpose": "T", "O!conjugate": "∗", "O!star": "∗", "O!degree": "∘", "O!units": "×"}

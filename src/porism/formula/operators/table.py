@@ -24,22 +24,9 @@ LEAF: Final = 15
 DIFF: Final = 16
 
 _FORMS = {
-    "rel": REL,
-    "add": ADD,
-    "mul": MUL,
-    "infix": INFIX,
-    "big": BIG,
-    "int": INT,
-    "lim": LIM,
-    "fun": FUN,
-    "near": NEAR,
-    "pre": PRE,
-    "post": POST,
-    "quant": QUANT,
-    "sep": SEP,
-    "const": CONST,
-    "leaf": LEAF,
-}
+    "rel": REL, "add": ADD, "mul": MUL, "infix": INFIX, "big": BIG, "int": INT, "lim": LIM, "fun": FUN, "near": NEAR,
+    "pre": PRE, "post": POST, "quant": QUANT, "sep": SEP, "const": CONST, "leaf": LEAF,
+}  # fmt: skip
 
 # Forms of operators between two operands.
 BETWEEN: Final = frozenset((REL, ADD, MUL, INFIX, SEP))

@@ -47,17 +47,9 @@ class Frequencies:
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _PREFIXES = ("non", "sub", "semi", "pseudo", "quasi", "hyper", "super", "anti", "multi", "pre", "un", "re", "co")
 _ENDINGS = (
-    ("s", ""),
-    ("es", ""),
-    ("ies", "y"),
-    ("ed", ""),
-    ("d", ""),
-    ("ing", ""),
-    ("ing", "e"),
-    ("ly", ""),
-    ("", "s"),
+    ("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ing", ""), ("ing", "e"), ("ly", ""), ("", "s"),
     ("ness", ""),
-)
+)  # fmt: skip
 SHORTEST = 4  # letters of a word that is corrected
 TWO_ERRORS = 7  # letters from which on two errors are corrected
 RARE = 3  # a word that occurs at most so often is no evidence for its spelling

@@ -12,14 +12,9 @@ MAX_DEPTH = 40
 MAX_RETRIES = 3  # attempts at a binomial coefficient or an absolute value that turned out to be none
 END = Token("close", "", "")
 _MATCHING = {
-    "(": ")",
-    "[": "]",
-    "\\{": "\\}",
-    "\\langle ": "\\rangle ",
-    "\\lfloor ": "\\rfloor ",
-    "\\lceil ": "\\rceil ",
+    "(": ")", "[": "]", "\\{": "\\}", "\\langle ": "\\rangle ", "\\lfloor ": "\\rfloor ", "\\lceil ": "\\rceil ",
     "{": "}",
-}
+}  # fmt: skip
 STARTS_FACTOR = frozenset(
     ("number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent", "binomial", "open",
      "dots", "latex")
