@@ -49,8 +49,7 @@ class _SafeProcess(SpawnProcess):
     """A process with the safe path, which runs the program of this process and nothing else.
 
     multiprocessing gives it the path of this process. The program of `python < script` is called `<stdin>`; a file of this name in the
-    current folder would run.
-    """
+    current folder would run."""
 
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:
@@ -99,8 +98,7 @@ def workers(processes: int) -> Iterator[Pool | None]:
     """Start a pool of worker processes, or none (`None`) where one process is enough.
 
     When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks. Python with `-E` hides
-    the environment from its workers, also that they need a safe path. So there are none.
-    """
+    the environment from its workers, also that they need a safe path. So there are none."""
     if processes <= 1 or (sys.flags.ignore_environment and not sys.flags.safe_path):
         yield None
         return
@@ -180,8 +178,7 @@ def ordered(
 ) -> Iterator[tuple[Label, Result]]:
     """Yield each task's label with its result, in the order of the tasks; at most `window` tasks are in flight.
 
-    Without a pool the tasks run here, one after another.
-    """
+    Without a pool the tasks run here, one after another."""
     if pool is not None:
         yield from TaskQueue[Label, Task, Result](pool, function).results(tasks, window)
         return

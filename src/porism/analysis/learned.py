@@ -21,8 +21,7 @@ class Concept(NamedTuple):
     """A name and a formula that go together.
 
     `name` is in stems, `display_name` as people write it. `formula_term` is the term of the formula's canonical form, `latex` the formula as
-    people write it. `posts` have both, and `strength` is the log-likelihood ratio.
-    """
+    people write it. `posts` have both, and `strength` is the log-likelihood ratio."""
 
     name: str
     display_name: str

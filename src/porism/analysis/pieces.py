@@ -10,7 +10,7 @@ from porism.analysis.names import defined_terms, name_keys
 from porism.analysis.schema import HEADING_FIELDS
 from porism.analysis.terms import stem_terms
 from porism.corpus.content import Content
-from porism.corpus.post import LEVEL, Comment, Thread
+from porism.corpus.post import LEVEL, Thread
 from porism.text.render import ends_line, plain_text
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
 from porism.text.words import FORMULA, WORD, stems_of
@@ -83,7 +83,7 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
     question = thread.question
     comments: dict[int, list[Piece]] = {}
     for comment in thread.comments:
-        if links or not _has_link(comment):
+        if links or POINTER.search(comment.body.stored) is None:
             comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))
     *above, title = title_levels(question.title)
     return Pieces(
@@ -99,10 +99,6 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
         [make_piece(*text_and_formulas(answer.body)) for answer in thread.answers],
         comments,
     )
-
-
-def _has_link(comment: Comment) -> bool:
-    return POINTER.search(comment.body.stored) is not None
 
 
 EncodedField = Literal["titles", "questions", "answers"]

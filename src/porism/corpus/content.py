@@ -1,8 +1,7 @@
 """What people read of a collection, wherever it is kept: posts, threads, titles, authors, pictures, formulas and where they are used.
 
 `Content` is the part of a store that pages, exports, the lab and the named systems read. It has batches by id, streams of everything in the
-order of ids, and a few facts. A built collection (`porism.corpus.store.collection`) is one; `porism.store.open_content` opens it by its address.
-"""
+order of ids, and a few facts. A built collection (`porism.corpus.store.collection`) is one; `porism.store.open_content` opens it by its address."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ class Expression:
 
     `trees` are both trees, packed by `porism.formula.binary`; `path` is the converter that understood it. `mathml` and `content` are the
     Presentation and Content MathML of its source, if any. `visual_id` is that of its first formula: where ids are official, formulas of
-    one LaTeX may rarely have several.
-    """
+    one LaTeX may rarely have several."""
 
     id: int
     latex: str

@@ -126,8 +126,7 @@ class Engine:
 
         `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
         when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
-        "all" every file, "none" nothing but sizes.
-        """
+        "all" every file, "none" nothing but sizes."""
         chosen = check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
@@ -166,8 +165,7 @@ class Engine:
         `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its best answer. Without
         `expand`, the engine adds no formulas of names and no names of formulas to the query. With `as_words` only formulas with delimiters are
         formulas; with `verbatim` spelling and wording stay as they are. Operators in the query narrow it: `"exact phrase"`, `-excluded`,
-        `tag:`, `user:`, `is:accepted`, `after:`, `before:`.
-        """
+        `tag:`, `user:`, `is:accepted`, `after:`, `before:`."""
         began = time.perf_counter()
         flags = check_flag(as_words, "search", "as_words"), check_flag(verbatim, "search", "verbatim")
         read, box, reading = self._understood(check_query(query, "search"), *flags)
@@ -194,7 +192,7 @@ class Engine:
             hits,
             page.count,
             time.perf_counter() - began,
-            (*read.notes, *self._time_notes(shown), *page.notes),
+            (*read.notes, *unmatched_notes(shown.scoring.context.unmatched), *page.notes),
             hints,
             len(ranking),
             also_searched(context),
@@ -367,9 +365,6 @@ class Engine:
         return TypedQuery(
             choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
         )
-
-    def _time_notes(self, ranked: ScoredRanking) -> tuple[str, ...]:
-        return unmatched_notes(ranked.scoring.context.unmatched)
 
     def _matches(self, query: ReadQuery) -> QueryMatches:
         """Return what finds the words and formulas of a query in texts; the pages of a query share it."""

@@ -4,8 +4,7 @@ A snapshot answers a query in a handful of calls, each of which names many items
 `locate` for posts that somebody else found. `docs/why/store.md` says what each of them costs in an embedded store and in a search cluster.
 
 Keys of terms and numbers of documents are the store's own integers. They are valid within one snapshot; above the store nobody computes with
-them, they are compared and given back. `porism.store.conformance` checks an implementation.
-"""
+them, they are compared and given back. `porism.store.conformance` checks an implementation."""
 
 from __future__ import annotations
 

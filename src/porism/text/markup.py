@@ -79,8 +79,7 @@ def without_open_tags(text: str) -> str:
 def limit_attributes(text: str) -> str:
     """Make a tag with too many attributes a part of the text.
 
-    Only a whole parser knows whether a `<` is in a comment, a value or a script; so each one that could open a tag is followed.
-    """
+    Only a whole parser knows whether a `<` is in a comment, a value or a script; so each one that could open a tag is followed."""
     if len(text) < _SHORT_TEXT:
         return text
     known: dict[int, int] = {}  # place between two attributes: how many follow to the end of the tag

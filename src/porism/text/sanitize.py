@@ -1,7 +1,6 @@
 """Clean HTML: a real parser keeps only whitelisted tags, and formulas never pass through it.
 
-Each formula is cut out before the parser sees the text; a placeholder of private characters keeps its position.
-"""
+Each formula is cut out before the parser sees the text; a placeholder of private characters keeps its position."""
 
 from __future__ import annotations
 
@@ -76,8 +75,7 @@ class Segmented(NamedTuple):
 def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = False) -> Segmented:
     """Segment clean HTML in which placeholder n keeps the position of `formulas[n]`.
 
-    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula follows the tag as well.
-    """
+    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula follows the tag as well."""
     writer = TextWriter()
     numbers: dict[int, None] = {}
 

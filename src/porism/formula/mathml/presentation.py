@@ -210,8 +210,7 @@ def add_class(mathml: str, places: Collection[int], name: str = "highlight") -> 
 def coverage(mathml: str, places: Collection[int]) -> Coverage:
     """Return the largest elements whose symbols are all among the places, and the elements among the places that have other symbols too.
 
-    Brackets and invisible operators do not count as symbols.
-    """
+    Brackets and invisible operators do not count as symbols."""
     wanted = frozenset(places)
     ends: list[int] = []
     symbols, chosen = [0], [0]  # running totals before each element

@@ -1,8 +1,7 @@
 """The file of search analytics: counts in SQLite, which several processes write. Its size is bounded.
 
 It has no addresses, no user agents, no sessions, and no times finer than an hour. A query is a keyed hash until it was searched `minimum_count` times;
-only then its text is stored. A click counts only for a hit that was shown, and at most as often as it was shown.
-"""
+only then its text is stored. A click counts only for a hit that was shown, and at most as often as it was shown."""
 
 from __future__ import annotations
 

@@ -85,8 +85,7 @@ class FeatureTable:
 class QueryScoring:
     """How the candidates of a query are scored: by the context of the query, the features in use, and a factor for each of all features.
 
-    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor x value.
-    """
+    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor x value."""
 
     context: QueryContext
     features: tuple[Feature, ...]

@@ -130,8 +130,7 @@ class SnippetBuilder:
     def passage(self, text: Text, limit: int) -> tuple[HighlightedSegment, ...]:
         """Return the best whole sentences of a body of at most `limit` characters, dollar signs included.
 
-        It starts at a sentence and has complete formulas; a sentence longer than the limit ends before the piece that does not fit.
-        """
+        It starts at a sentence and has complete formulas; a sentence longer than the limit ends before the piece that does not fit."""
         sentences = whole_sentences(text)
         weights = [sum(map(self._weight, sentence)) for sentence in sentences]
         widths = [sum(map(segment_width, sentence)) for sentence in sentences]

@@ -55,8 +55,7 @@ class EncoderSimilarity(Feature):
 class SameQuestion(EncoderSimilarity):
     """A high power of the cosine of the query's vector and that of the question: large only if they ask nearly the same.
 
-    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md).
-    """
+    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md)."""
 
     fitted_for: tuple[Kind, ...] = ("answers",)
 

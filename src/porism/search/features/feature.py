@@ -20,8 +20,7 @@ KINDS: tuple[Kind, ...] = ("answers", "questions")
 class Reason:
     """A part of a feature's value and its cause: a word of the query, a formula of the query (by number), or what `text` says.
 
-    Reasons about the same word or formula are shown together, whichever features they come from.
-    """
+    Reasons about the same word or formula are shown together, whichever features they come from."""
 
     value: float
     text: str

@@ -95,8 +95,7 @@ class FormulaPage(NamedTuple):
 class ScoredCandidates(NamedTuple):
     """Candidates with the contribution of each feature to their scores (one column each).
 
-    `unmatched` candidates were not matched for lack of time, and are ranked by similarity alone.
-    """
+    `unmatched` candidates were not matched for lack of time, and are ranked by similarity alone."""
 
     batch: FormulaBatch
     contributions: Scores
@@ -166,8 +165,7 @@ class FormulaSearcher:
 
         `exact`: the same formula up to notation and order of operands; `subformula`: formulas that contain the query, the strictest
         level first; `diverse`: as `similar`, but formulas that differ only by names and numbers are spread over the ranking.
-        Wildcards are bound in all modes.
-        """
+        Wildcards are bound in all modes."""
         return self.page(formula, 0, k, mode).hits
 
     def page(self, formula: str | Parsed, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:

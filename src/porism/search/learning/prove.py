@@ -4,8 +4,7 @@ For answers a bi-encoder is two features: the similarity of questions as the eng
 They are separate rows, since weights of all three together would be chosen from many more combinations by the same few topics.
 
 Weights are chosen on other topics than those that are measured: on the other files, or, for a single file, on the other folds. Differences
-are tested by a paired randomisation test.
-"""
+are tested by a paired randomisation test."""
 
 from __future__ import annotations
 

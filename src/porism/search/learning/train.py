@@ -1,8 +1,7 @@
 """Fit the weights of the ranking model on judged topics, so that relevant posts rank before all others. No weight is negative.
 
 The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t)), where s is the score of the post and t runs over the
-scores of the posts that are not relevant. A penalty on the squared weights is added. Posts without a judgment count as not relevant.
-"""
+scores of the posts that are not relevant. A penalty on the squared weights is added. Posts without a judgment count as not relevant."""
 
 from __future__ import annotations
 
@@ -120,8 +119,7 @@ class _Stacked(NamedTuple):
     """Topics in common matrices, so that the loss of all is a few products.
 
     Rows of `others` are the posts that are not relevant: those of a topic start at `starts`, and there are `sizes` of them. Rows of `relevant` are
-    relevant posts, with the number of their topic and their share of the whole loss.
-    """
+    relevant posts, with the number of their topic and their share of the whole loss."""
 
     others: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
@@ -183,8 +181,7 @@ def cross_validate(
 ) -> list[float]:
     """Return the mean of each set under weights fitted on the other sets and on `further` topics.
 
-    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts.
-    """
+    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts."""
     if len(sets) == 1:
         folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
         figures = cross_validate(folds, kind, measure, further)
@@ -211,8 +208,7 @@ def train_files(
     """Fit on all files and on `further` topics, write the model, and yield the lines of a table of mean average precision.
 
     The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted on the other files (for a
-    single file, on its other topics) and on `further` topics, and that of the new model.
-    """
+    single file, on its other topics) and on `further` topics, and that of the new model."""
     check_plugins(FEATURES, plugin_features)
     sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
     if not any(sets):
@@ -250,8 +246,7 @@ MOST_TOPICS = 1000  # further ones add time and little else
 def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Example]:
     """Return an example for each question that is a duplicate of another one of the collection.
 
-    The engine's index must be without links, or the title of the query would be found in the threads that are linked with it.
-    """
+    The engine's index must be without links, or the title of the query would be found in the threads that are linked with it."""
     _check_without_links(engine)
     duplicates = find_duplicates(engine.content)
     chosen = sorted(duplicates)[:: max(1, -(-len(duplicates) // MOST_TOPICS))]

@@ -111,7 +111,7 @@ def _checked(content: str, parts: Sequence[QueryPart], speller: Speller) -> _Che
     unknown: list[str] = []
     for part in parts:
         if part.kind == "formula":
-            texts.append(_as_typed(part))
+            texts.append(part.source if part.typed or part.mathml else f"${part.source}$")
             continue
         checked = speller.check(part.source)
         texts.append(checked.apply(part.source))
@@ -122,10 +122,6 @@ def _checked(content: str, parts: Sequence[QueryPart], speller: Speller) -> _Che
 def _added(read: ReadQuery, speller: Speller) -> tuple[str, ...]:
     text = read.title.replace(FORMULA, " ")
     return tuple(dict.fromkeys((*synonyms_in(text), *speller.joined_or_split(text))))
-
-
-def _as_typed(part: QueryPart) -> str:
-    return part.source if part.typed or part.mathml else f"${part.source}$"
 
 
 def _parts(text: str, as_words: bool, read: ReadQuery) -> tuple[ReadPart, ...]:

@@ -161,8 +161,7 @@ class CandidateBatch:
     """Candidate threads with their documents, and the views in which terms are scored. Scores are computed once, when a feature first needs them.
 
     The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for `sample_weight` threads in
-    the standard deviations of the features.
-    """
+    the standard deviations of the features."""
 
     def __init__(
         self,

@@ -37,8 +37,7 @@ class QueryTerms:
 
     `keys` are ascending, unless the terms are the `strongest`; `documents` are the numbers of threads with each term; `weights` are the weights in
     the query; `idf` is the inverse document frequency over threads; `texts` are the terms themselves (none where only the keys are known);
-    `formulas` has the number of the query formula that a term comes from (-1: text).
-    """
+    `formulas` has the number of the query formula that a term comes from (-1: text)."""
 
     family: str
     keys: Ints
@@ -145,8 +144,7 @@ def encoder_text(query: ReadQuery) -> str:
 def encoder_texts(query: ReadQuery) -> tuple[str, ...]:
     """Return the texts whose vectors make up that of a query: the whole query, and its title by itself.
 
-    A query without a body has one text, a query without text none.
-    """
+    A query without a body has one text, a query without text none."""
     whole = encoder_text(query)
     title = model_text(read_official(query.topic.title)) if query.topic else ""
     return tuple(dict.fromkeys(text for text in (whole, title) if text))

@@ -1,8 +1,7 @@
 """The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and checksums.
 
 The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection, the manifest's own
-checksum and the size of every file; `porism.integrity` verifies the checksums of the files.
-"""
+checksum and the size of every file; `porism.integrity` verifies the checksums of the files."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ class SegmentEntry:
 class Retired:
     """A folder or file that the index no longer uses, and when it was replaced: seconds since the machine started, which no clock changes.
 
-    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers any more.
-    """
+    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers any more."""
 
     name: str
     time: float

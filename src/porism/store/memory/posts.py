@@ -1,7 +1,6 @@
 """An index of posts in memory: terms and documents over plain dictionaries.
 
-It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two.
-"""
+It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """A precedence parser from the tokens of typed mathematics to LaTeX. It takes time linear in the tokens and accepts every sequence of them.
 
 What people type is ambiguous in a few places: `1/2x`, `e^2x`, `C(n,k)`. A `Convention` decides them; `latex_readings` returns the LaTeX of
-each convention that makes a difference, the most usual first.
-"""
+each convention that makes a difference, the most usual first."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ class QueryPart:
     """A piece of a query: text, or a formula.
 
     `source` is what was typed and `latex` the LaTeX of the most usual reading (empty for `mathml`); `others` are other readings. A `typed`
-    formula had no delimiters. `words` are words of the formula that are searched as words as well.
-    """
+    formula had no delimiters. `words` are words of the formula that are searched as words as well."""
 
     kind: Literal["text", "formula"]
     source: str

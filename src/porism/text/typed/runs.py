@@ -1,8 +1,7 @@
 """Where the formulas are in text without delimiters: runs of chunks that look like mathematics, with a sign that no word has.
 
 A chunk is what stands between blanks. Single letters, numbers and names of functions are mathematics only beside a sign: `a`, `i`, `sum of n`
-and `log in` remain words.
-"""
+and `log in` remain words."""
 
 from __future__ import annotations
 

@@ -101,8 +101,7 @@ def printable(path: Path) -> str:
 class Folder:
     """A folder of documents. Post ids are 1, 2, 3, ... in the order of files and sections.
 
-    `only` limits it to some files and folders inside, by their relative paths.
-    """
+    `only` limits it to some files and folders inside, by their relative paths."""
 
     kind = "folder"
     official = False

@@ -1,8 +1,7 @@
 """XXH3 (64 bits) of many texts at once, after the specification of xxHash (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
 
 The terms of paths and sub-expressions are numbers in hexadecimal digits, those of layouts texts of any width that compiled code writes. Hashed
-here they need not become Python strings first. The hashes are those of `porism.store.embedded.terms.dictionary.hash_terms`.
-"""
+here they need not become Python strings first. The hashes are those of `porism.store.embedded.terms.dictionary.hash_terms`."""
 
 from __future__ import annotations
 

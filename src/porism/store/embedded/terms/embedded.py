@@ -105,8 +105,7 @@ class EmbeddedTermIndex:
     """An opened index. Safe for concurrent use.
 
     `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and `allowed` turns a
-    filter into a mask over a unit's documents.
-    """
+    filter into a mask over a unit's documents."""
 
     def __init__(
         self,
