@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom hashes
+.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom hashes cluster test-cluster trials-cluster
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/analysis/flat.py src/porism/analysis/features.py
@@ -20,7 +20,7 @@ $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcar
 
 $(READY): $(CORE)
 	@echo "make: compiling Porism and installing what the tests need"
-	$(PIP) -e '.[plots,parquet,mcp,systems,neural,test]'
+	$(PIP) -e '.[plots,parquet,mcp,systems,neural,cluster,test]'
 	touch $@
 
 # Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.
@@ -39,13 +39,14 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
+	$(MAKE) test-cluster
 
 bench: $(READY)
 	$(BIN)/python -m bench
 
 # The named systems on the real data: fails where a figure is not the stored one, and writes docs/results/systems.md. Runs are kept in PORISM_BENCH_KEEP.
 bench-systems: $(READY)
-	PORISM_SHARED=$${PORISM_SHARED:-../shared} PORISM_BENCH_KEEP=$${PORISM_BENCH_KEEP:-.verify} $(BIN)/porism systems verify --page docs/results/systems.md
+	$(BIN)/python -m bench verify --page docs/results/systems.md
 
 # Hostile inputs for every reader, in processes with limits; docs/results/reliability.md has the results of a million. FUZZ="--inputs 1000000" for more.
 fuzz: $(READY)
@@ -59,6 +60,18 @@ chaos: $(READY)
 living: $(READY)
 	$(BIN)/python -m attack.living $(LIVING)
 
+# Three nodes of OpenSearch on 127.0.0.1 until Ctrl-C: the archive by Maven, any Java from 21 on. CLUSTER="--heap 1g --measured".
+cluster: $(READY)
+	$(BIN)/python -m attack.cluster.nodes $(CLUSTER)
+
+# The tests that need a cluster; they start one, or use that of PORISM_OPENSEARCH=opensearch://host:9200.
+test-cluster: $(READY)
+	$(BIN)/pytest -m cluster tests
+
+# Nodes killed and stopped under load, loads killed, snapshots: some hours. docs/results/cluster.md has the tables.
+trials-cluster: $(READY)
+	$(BIN)/python -m attack.cluster.trials $(TRIALS)
+
 # Published vulnerabilities of the packages, where the data can be reached; a bill of materials (CycloneDX).
 audit:
 	$(PYTHON) -m attack.packages audit
@@ -66,7 +79,7 @@ audit:
 sbom:
 	$(PYTHON) -m attack.packages bill
 
-# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt and deploy/build.txt.
+# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt, deploy/build.txt and deploy/cluster/requirements.txt.
 hashes:
 	$(PYTHON) -m attack.packages hashes
 

@@ -1,4 +1,4 @@
-"""Porism: a math-aware search engine and the lab that measures it."""
+"""Porism: a search engine that understands formulas, with tools to measure how well it does."""
 
 from porism.safe_path import guard_imports  # isort: skip
 

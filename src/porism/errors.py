@@ -34,3 +34,9 @@ class ArgumentValueError(PorismError, ValueError):
 
 class MissingModelError(PorismError):
     """A system needs a model that is not at hand."""
+
+
+class StoreUnavailable(PorismError):
+    """A store cannot answer at the moment. The same request may succeed after `RETRY_SECONDS`."""
+
+    RETRY_SECONDS = 5

@@ -89,12 +89,17 @@ WORDS = {
     "model export": Word("write a bi-encoder as ONNX, which runs faster without a graphics card", "model:export"),
     "model convert": Word("write pickled weights (pytorch_model.bin) as safetensors beside them", "model:convert"),
     "store": Word(
-        "look after an index: merge its segments, verify its files", example="porism store verify demo/index"
+        "look after an index: verify its files, merge its segments, copy it into a cluster",
+        example="porism store verify demo/index",
     ),
     "store verify": Word(
         "read every file of an index, a collection or a journal and name what is damaged", "store:verify"
     ),
     "store merge": Word("merge all segments of an index, and learn vectors, concepts and spelling anew", "store:merge"),
+    "store copy": Word("copy an index from a folder into an OpenSearch cluster, or back", "cluster:copy"),
+    "store rollback": Word("let a collection in a cluster be its build before the present one", "cluster:rollback"),
+    "store snapshot": Word("take or list snapshots of a collection in a cluster", "cluster:snapshot"),
+    "store restore": Word("restore a snapshot of a collection in a cluster", "cluster:restore"),
     "collection": Word(
         "look into a collection, or export it", example="porism collection show demo/collection thread 45"
     ),

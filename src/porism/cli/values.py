@@ -26,6 +26,22 @@ def positive(text: str) -> int:
     return _at_least(text, 1, "10")
 
 
+def jobs(text: str) -> int | str:
+    """Return a number of processes, or the address of a Dask scheduler."""
+    return text if "://" in text else not_negative(text)
+
+
+def add_jobs_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says who does the work."""
+    parser.add_argument(
+        "--jobs",
+        type=jobs,
+        default=0,
+        metavar="N",
+        help="number of processes (default: one per core), or the address of a Dask scheduler: tls://scheduler:8786",
+    )
+
+
 def not_negative(text: str) -> int:
     """Return a number of at least 0."""
     return _at_least(text, 0, "20")

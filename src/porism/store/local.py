@@ -183,11 +183,14 @@ class LocalParts:
         return [self._positions[code] for code in self._codes.intersection(self._formulas.part_codes([expression])[0])]
 
 
-def _limited(method: Callable[Concatenate[LocalSnapshot, P], T]) -> Callable[Concatenate[LocalSnapshot, P], T]:
-    """Make a call end when its time is over. Without a limit of its own, that of the thread holds."""
+S = TypeVar("S")
+
+
+def limited(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Make a call of a snapshot end when its time is over. Without a limit of its own, that of the thread holds."""
 
     @wraps(method)
-    def limited(self: LocalSnapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         seconds: Any = kwargs.pop("seconds", None)
         if seconds is None:
             return method(self, *args, **kwargs)
@@ -195,7 +198,7 @@ def _limited(method: Callable[Concatenate[LocalSnapshot, P], T]) -> Callable[Con
             check()
             return method(self, *args, **kwargs)
 
-    return limited
+    return call
 
 
 class LocalSnapshot:
@@ -223,14 +226,14 @@ class LocalSnapshot:
     def _terms(self, unit: Unit) -> TermIndex:
         return self._formulas.terms if unit == "formula" else self._documents.terms
 
-    @_limited
+    @limited
     def statistics(
         self, terms: Sequence[Term], unit: Unit = "thread", *, seconds: float | None = None
     ) -> TermStatistics:
         """Return codes and document frequencies of many terms."""
         return self._terms(unit).statistics(terms, FORMULA if unit == "formula" else EVERY_FIELD)
 
-    @_limited
+    @limited
     def search(self, searches: Sequence[Search], *, seconds: float | None = None) -> list[Hits]:
         """Answer several searches; those of formulas of usual size in two threads."""
         of_formulas = [one for one in searches if isinstance(one, TermQuery) and one.view.unit == "formula"]
@@ -275,7 +278,7 @@ class LocalSnapshot:
         order = np.lexsort((rows, -scores))
         return Hits(rows[order], scores[order])
 
-    @_limited
+    @limited
     def threads(
         self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
     ) -> Threads:
@@ -290,12 +293,12 @@ class LocalSnapshot:
         by_model = {one: self._vectors.vectors(one, answers if one == "answers" else questions) for one in encoded}
         return found._replace(vectors={**found.vectors, **by_model})
 
-    @_limited
+    @limited
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return formulas by row."""
         return self._formulas.fetch(numbers, self._records)
 
-    @_limited
+    @limited
     def posts(self, ids: Sequence[int], parts: Sequence[str] = (), *, seconds: float | None = None) -> StoredPosts:
         """Return posts by their ids."""
         return StoredPosts(self._stored(ids), LocalParts(self._formulas, parts))
@@ -307,7 +310,7 @@ class LocalSnapshot:
         found = [(posts[number], questions[posts[number].thread_id]) for number in ids]
         return [StoredPost(post, question, question.accepted_id == post.id) for post, question in found]
 
-    @_limited
+    @limited
     def locate(self, ids: Ints, *, seconds: float | None = None) -> Positions:
         """Return where posts are."""
         return self._documents.locate(ids)

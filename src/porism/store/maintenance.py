@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
+from porism.parallel import Jobs
 from porism.progress import Progress
+from porism.store import is_folder, open_store
 
 if TYPE_CHECKING:
     from porism.store.embedded.encoded.adding import AddedVectors
+    from porism.store.opensearch.earlier import Repository
+    from porism.store.opensearch.places import Place
     from porism.store.protocols import Encoder, StoreStatus
 
 
@@ -25,9 +30,11 @@ def _folder(address: str | Path, what: str) -> Path:
 
 def is_index(address: str | Path) -> bool:
     """Return whether there is a finished index at an address."""
+    if not is_folder(address):
+        return _cluster_place(str(address)).current() is not None
     from porism.store.embedded.manifest import NAME
 
-    return (_folder(address, "this") / NAME).is_file()
+    return (Path(address) / NAME).is_file()
 
 
 def build_index(
@@ -36,16 +43,68 @@ def build_index(
     *,
     links: bool = True,
     vectors: bool = True,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> StoreStatus:
-    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`."""
-    from porism.store.embedded import build
-    from porism.store.embedded.store import EmbeddedStore
+    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`.
 
-    place = _folder(address, "building an index")
-    build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
-    return EmbeddedStore(place).status()
+    For a cluster the index is built in a temporary folder (TMPDIR) first, which takes its size on this machine.
+    """
+    from porism.store.embedded.build import build_index as build
+
+    with TemporaryDirectory(prefix="porism-index-") as work:
+        place = Path(address) if is_folder(address) else Path(work) / "index"
+        build(content, place, links=links, vectors=vectors, jobs=jobs, progress=progress, finish=finish)
+        if not is_folder(address):
+            copy_store(place, address, progress)
+    return open_store(address).status()
+
+
+def copy_store(source: str | Path, target: str | Path, progress: Progress | None = None, shards: int = 1) -> None:
+    """Copy an index from a folder into a cluster, or back. Begun again after a kill, a copy into a cluster goes on where it was."""
+    if is_folder(source) and not is_folder(target):
+        from porism.store.opensearch import load
+
+        load.copy_store(source, str(target), progress, shards)
+    elif is_folder(target) and not is_folder(source):
+        from porism.store.opensearch import unload
+
+        unload.copy_to_folder(str(source), Path(target), progress)
+    else:
+        fix = "name a folder and the address of a cluster, in either order"
+        raise PorismError("a copy is made between a folder and a cluster", where=f"{source} {target}", fix=fix)
+
+
+def verify_copy(address: str, source: str | Path, progress: Progress | None = None) -> list[str]:
+    """Compare a copy in a cluster with the index in a folder: counts, format, fingerprint, digest of all records and posts. Return differences."""
+    from porism.store.opensearch import verify
+
+    return verify.differences(address, source, progress)
+
+
+def rollback(address: str) -> int:
+    """Let a collection in a cluster be its build before the present one; return the number of that build."""
+    from porism.store.opensearch import earlier
+
+    return earlier.rollback(_cluster_place(address))
+
+
+def snapshot_repository(address: str, name: str) -> Repository:
+    """Return a snapshot repository of the cluster of a collection."""
+    from porism.store.opensearch.earlier import Repository
+
+    return Repository(_cluster_place(address), name)
+
+
+def _cluster_place(address: str) -> Place:
+    """Return where a collection is in a cluster."""
+    if not address.startswith("opensearch"):
+        fix = "name the address of a cluster: opensearch://host:9200/name"
+        raise PorismError("is no collection in a cluster", where=address, fix=fix)
+    from porism.store.opensearch import open_cluster
+
+    return open_cluster(address).place
 
 
 def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> Encoder:

@@ -122,11 +122,6 @@ def spell_symbols(text: str) -> str:
     return text
 
 
-def spelled_tokens(text: str) -> list[str]:
-    """Return the terms of a text whose symbols are spelled as words."""
-    return terrier_tokens(spell_symbols(text))
-
-
 def spelled_html(text: Text) -> str:
     """Return a body as the original indexes it: HTML without paragraphs and links, each formula as an element `math`."""
     pieces = []

@@ -5,7 +5,7 @@ Every field of a collection (title, body, comment) is a `Text`. It is segmented 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -39,6 +39,12 @@ MARK = re.compile("[\x1c-\x1f]")
 StoredPiece = tuple[str, str]
 STORED = re.compile("([\x1c-\x1f])([^\x1c-\x1f]*)")
 FORMULA = re.compile("([\x1e\x1f])([0-9]+) ([0-9]+) ([^\x1c-\x1f]*)")
+EXPRESSION = re.compile("[\x1e\x1f][0-9]+ ([0-9]+) ")
+
+
+def expression_ids(stored: str) -> Iterator[int]:
+    """Yield the expressions of the formulas in the stored form of a text."""
+    return map(int, EXPRESSION.findall(stored))
 
 
 @dataclass(frozen=True, slots=True)

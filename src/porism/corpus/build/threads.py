@@ -154,14 +154,14 @@ class Segmenter:
         self.locator = Locator(work, self.source)
         self.has_revisions = number(work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source) > 0
 
-    def run(self, pool: Pool | None, window: int, compat: bool, advance: Callable[[int], None]) -> None:
+    def run(self, pool: Pool | None, compat: bool, advance: Callable[[int], None]) -> None:
         """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that is added to."""
         self.following = max(self.first_own_id, top_id(self.work) + 1)
         batches = chain(
             self._batches("threads", PostRow, QUESTIONS, self._thread), self._late_answers(), self._late_comments()
         )
         tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
-        for batch, fields in ordered(pool, _make_fields, tasks, window):
+        for batch, fields in ordered(pool, _make_fields, tasks):
             self._write(batch, fields, compat)
             note(self.work, batch.stage, batch.last)
             self.ledger.save()

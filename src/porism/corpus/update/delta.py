@@ -25,6 +25,9 @@ from porism.files import atomic_file
 from porism.integrity import describe_file, seal
 from porism.text.segment import Text
 
+THREAD_OF_POST = "SELECT thread_id FROM posts WHERE id = ?"
+LINKING = "SELECT post_id FROM links WHERE other_id = ? ORDER BY post_id"
+VISUAL = "SELECT * FROM visuals WHERE id = ?"
 FIRST_LIVE = "SELECT id, post_id, expression_id FROM formulas WHERE visual_id = ? AND issue NOT IN ('d', 'dv') ORDER BY id LIMIT ?"
 
 
@@ -88,7 +91,7 @@ class DeltaWriter:
                 self.delta.skipped += self._editor.leave_out(change, question, old)
 
     def _thread_of(self, post: int) -> int | None:
-        row = self._parts.one("SELECT thread_id FROM posts WHERE id = ?", (post,))
+        row = self._parts.one(THREAD_OF_POST, (post,))
         return None if row is None else int(row[0])
 
     def _affected(self) -> set[int]:
@@ -125,7 +128,7 @@ class DeltaWriter:
     def _linking(self, questions: list[int]) -> Iterator[int]:
         """Yield the questions that link to these: their threads index the titles of linked questions."""
         for question in questions:
-            for row in self._parts.rows("SELECT post_id FROM links WHERE other_id = ? ORDER BY post_id", (question,)):
+            for row in self._parts.rows(LINKING, (question,)):
                 yield int(row[0])
 
     def _describe(self) -> None:
@@ -206,7 +209,7 @@ class DeltaWriter:
         growth = 0
         rows = []
         for number in sorted(old.keys() | new.keys()):
-            row = self._parts.one("SELECT * FROM visuals WHERE id = ?", (number,))
+            row = self._parts.one(VISUAL, (number,))
             before = Visual(number, 0, 0, 0) if row is None else Visual(*row)
             after = self._visual(before, old.get(number, []), new.get(number, []))
             rows.append(after)

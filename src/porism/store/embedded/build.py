@@ -17,7 +17,7 @@ from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
-from porism.parallel import cores, ordered, workers
+from porism.parallel import Jobs, local, ordered, workers, worth
 from porism.progress import Progress, Silent
 from porism.store.embedded.concept_learning import learn_concepts
 from porism.store.embedded.formulas.build import build_formula_index
@@ -34,6 +34,7 @@ def build_index(
     *,
     links: bool = True,
     vectors: bool = True,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> Manifest:
@@ -46,7 +47,7 @@ def build_index(
     report = progress or Silent()
     target = Path(directory)
     with atomic_directory(target) as work, _report_target(work, target):
-        write_segment(collection, work, SegmentOptions(links, vectors), report)
+        write_segment(collection, work, SegmentOptions(links, vectors), report, jobs)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         manifest = write_manifest(
             work,
@@ -82,13 +83,15 @@ def collection_counts(collection: Collection) -> dict[str, int]:
     return {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
 
 
-def write_segment(collection: Collection, work: Path, options: SegmentOptions, report: Progress) -> None:
+def write_segment(
+    collection: Collection, work: Path, options: SegmentOptions, report: Progress, jobs: Jobs = 0
+) -> None:
     """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
     formulas, posts = work / "formulas", work / "posts"
     temporary = work / "passing"  # what one stage writes for the next
     codes, rows, occurrences = temporary / "codes", temporary / "rows", temporary / "occurrences"
     with report.stage("formulas", collection.count("visuals")) as advance:
-        build_formula_index(collection, formulas, advance, codes=codes)
+        build_formula_index(collection, formulas, advance, codes=codes, jobs=jobs)
     number = write_posts(
         collection,
         posts,
@@ -98,12 +101,13 @@ def write_segment(collection: Collection, work: Path, options: SegmentOptions, r
         forms=formulas / FORMS,
         rows=rows,
         occurrences=occurrences,
+        jobs=jobs,
     )
     shutil.rmtree(codes)
     families = VECTOR_FAMILIES if options.vectors else ()
     tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family, rows) for family in families]
     tasks.append(partial(learn_concepts, occurrences, number, posts))
-    _learn(report, tasks, 1 if number < SMALL else cores())
+    _learn(report, tasks, worth(local(jobs), number < SMALL))
     shutil.rmtree(temporary)
     write_vocabulary(collection, work)
 
@@ -119,10 +123,10 @@ def _report_target(work: Path, target: Path) -> Iterator[None]:
         raise PorismError(error.message, where=str(target), fix=error.fix) from error
 
 
-def _learn(report: Progress, tasks: Sequence[Callable[[], None]], processes: int) -> None:
+def _learn(report: Progress, tasks: Sequence[Callable[[], None]], jobs: Jobs) -> None:
     """Learn vectors and concepts in parallel."""
-    with report.stage("vectors and concepts", len(tasks)) as advance, workers(processes) as pool:
-        for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
+    with report.stage("vectors and concepts", len(tasks)) as advance, workers(jobs) as pool:
+        for _ in ordered(pool, _call, ((None, task) for task in tasks)):
             advance(1)
 
 

@@ -16,7 +16,7 @@ from porism.analysis.pieces import Piece, Pieces, make_piece, tag_text
 from porism.analysis.terms import form_term
 from porism.corpus.post import Thread
 from porism.hashing import hash64
-from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.formulas.codes import KnownCodes
 from porism.store.embedded.learned_files import write_concepts
 from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
 from porism.store.embedded.storage.key_counts import CountedKeys, KeyCounter
@@ -87,14 +87,14 @@ class ConceptCollector:
             self._formulas.append((expression, self._posts))
         self._posts += 1
 
-    def block(self, codes: FormulaCodes) -> ConceptBlock:
+    def block(self, codes: KnownCodes) -> ConceptBlock:
         """Return what was collected."""
         keys = np.array([key for key, _ in self._names], np.uint64)
         posts = np.array([post for _, post in self._names], np.uint32)
         texts = [KeyText(key, text) for key, text in self._texts.items()]
         return ConceptBlock(self._posts, KeyOccurrences(keys, posts, texts), self._form_occurrences(codes))
 
-    def _form_occurrences(self, codes: FormulaCodes) -> KeyOccurrences:
+    def _form_occurrences(self, codes: KnownCodes) -> KeyOccurrences:
         expressions, post = np.array(self._formulas, np.int64).reshape(-1, 2).T
         keys, posts = codes.forms(expressions), post.astype(np.uint32)
         large = keys > 0  # small formulas occur everywhere

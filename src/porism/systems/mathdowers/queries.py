@@ -53,30 +53,15 @@ _ALSO_NAMED = {"lucence_snowball_english_stop.txt": "lucene_snowball_english_sto
 _WORDS = "stems.txt"
 _WORD = re.compile(r"[^\W\d_]+")
 _CONTENT_WORDS = (
-    *(
-        "anyone",
-        "edit",
-        "get",
-        "got",
-        "hello",
-        "help",
-        "hi",
-        "know",
-        "let",
-        "need",
-        "one",
-        "please",
-        "question",
-        "answer",
-    ),
-    *("see", "thank", "thanks", "try", "understand", "us", "use", "using", "want"),
-)
+    "anyone", "edit", "get", "got", "hello", "help", "hi", "know", "let", "need", "one", "please", "question",
+    "answer", "see", "thank", "thanks", "try", "understand", "us", "use", "using", "want",
+)  # fmt: skip
 _MORE_FUNCTION_WORDS = (
-    *("may", "might", "must", "shall", "every", "either", "neither", "another", "much", "many", "yet", "though"),
-    *("although", "whose", "whenever", "wherever", "something", "someone", "anybody", "somebody", "anything"),
-    *("nothing", "everything", "ever", "never", "still", "already", "else", "instead", "since", "unless", "whether"),
-    *("among", "upon", "within", "without"),
-)
+    "may", "might", "must", "shall", "every", "either", "neither", "another", "much", "many", "yet", "though",
+    "although", "whose", "whenever", "wherever", "something", "someone", "anybody", "somebody", "anything",
+    "nothing", "everything", "ever", "never", "still", "already", "else", "instead", "since", "unless", "whether",
+    "among", "upon", "within", "without",
+)  # fmt: skip
 _STEM_FILES = ("MSE_tag_keywords.txt", "wiki_keywords.txt")
 
 

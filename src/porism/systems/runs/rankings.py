@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from porism.corpus.content import Content
@@ -26,11 +26,6 @@ class TopicRanking(NamedTuple):
 def topic_ranking(retriever: Retriever, content: Content, topic: Topic, task: int, k: int) -> Ranking:
     """Return the best k hits of a system for a topic."""
     return _formulas(retriever, content, topic, k) if task == 2 else _posts(retriever, topic, k)
-
-
-def formula_rankings(retriever: Retriever, content: Content, topics: Sequence[Topic], k: int) -> Iterator[TopicRanking]:
-    """Yield each topic with formulas."""
-    return (TopicRanking(topic.id, topic_ranking(retriever, content, topic, 2, k)) for topic in topics)
 
 
 def _posts(retriever: Retriever, topic: Topic, k: int) -> Ranking:

@@ -102,7 +102,7 @@ ERROR_STATUSES = {
     "404": "There is no such post, thread or endpoint.",
     "413": "The request is too large.",
     "422": "A parameter is missing or wrong.",
-    "503": "The query took too long.",
+    "503": "The query took too long, or the collection cannot be reached.",
 }
 # Of the calls that change the index, besides.
 WRITE_STATUSES = {

@@ -7,7 +7,7 @@ import logging
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from porism.errors import PorismError
+from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import DamageError
 
 LOG = logging.getLogger("porism.web")
@@ -27,6 +27,10 @@ CODES = {
 DAMAGED = PorismError(
     "a file of the index is damaged",
     fix="the operator runs: porism store verify INDEX, then builds again what it names",
+)
+# The same for a store that does not answer; the log names its hosts.
+AWAY = PorismError(
+    "the collection cannot be reached at the moment", fix=f"try again in {StoreUnavailable.RETRY_SECONDS} seconds"
 )
 
 
@@ -60,6 +64,10 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
         LOG.error("%s %s", request_id, error)
         body = error_body("damaged", DAMAGED.message, "", DAMAGED.fix, request_id)
         return JSONResponse(body, status_code=503)
+    if isinstance(error, StoreUnavailable):
+        LOG.error("%s %s", request_id, " ".join(str(error).split()))
+        body = error_body("unavailable", AWAY.message, "", AWAY.fix, request_id)
+        return JSONResponse(body, status_code=503, headers={"retry-after": str(error.RETRY_SECONDS)})
     if isinstance(error, PorismError):
         body = error_body("bad_request", error.message, error.where, error.fix, request_id)
         return JSONResponse(body, status_code=422)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 
 from porism.deadline import TimeLimitExceeded, passed, time_limit
+from porism.errors import StoreUnavailable
 from porism.web.api import views
 from porism.web.api.errors import BadRequest
 
@@ -172,6 +173,8 @@ async def run_view(request: Request, view: Callable[..., Any], values: dict[str,
         result = await state.slots.run(work, state.seconds)
     except Busy:
         raise busy() from None
+    except StoreUnavailable:
+        raise
     except TimeLimitExceeded as error:
         message = f"the query took longer than {state.seconds:g} seconds"
         raise BadRequest(message, fix=error.fix, status=503) from None

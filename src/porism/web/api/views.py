@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from porism.corpus.post import Comment, Link, Post
 from porism.deadline import TimeLimitExceeded
-from porism.errors import PorismError
+from porism.errors import PorismError, StoreUnavailable
 from porism.formula import Parsed, parse
 from porism.integrity import DamageError
 from porism.records import Explanation, Query
@@ -265,7 +265,7 @@ def or_not_found(look_up: Callable[[], T], name: str) -> T:
     """Return what `look_up` finds, or answer 404."""
     try:
         return look_up()
-    except (DamageError, TimeLimitExceeded):
+    except (DamageError, StoreUnavailable, TimeLimitExceeded):
         raise
     except PorismError as error:
         raise BadRequest(error.message, where=name, fix="use an id that a search returned", status=404) from None

@@ -17,11 +17,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
-from porism.errors import PorismError
+from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import DamageError
 from porism.search.engine import Engine
 from porism.web.api import endpoints as api
-from porism.web.api.errors import CODES, DAMAGED, BadRequest, error_response
+from porism.web.api.errors import AWAY, CODES, DAMAGED, BadRequest, error_response
 from porism.web.api.slots import RUNNING, QuerySlots
 from porism.web.pages import api_page, ask_box, editor, exports, figures, thread_page
 from porism.web.pages import routes as pages
@@ -168,11 +168,15 @@ async def answer_error(request: Request, error: Exception) -> Response:
     message, fix = "the server failed on this request", "try again, or report it with the request id below"
     if isinstance(error, DamageError):
         message, fix = DAMAGED.message, DAMAGED.fix
+    elif isinstance(error, StoreUnavailable):
+        message, fix = AWAY.message, AWAY.fix
     elif isinstance(error, (BadRequest, PorismError)):
         message, fix = error.message, error.fix
         if error.where and message.startswith(f"{error.where} "):
             message = f"“{error.where}”{message.removeprefix(error.where)}"
-    title = "Damaged" if isinstance(error, DamageError) else TITLES.get(response.status_code, "Something went wrong")
+    title = TITLES.get(response.status_code, "Something went wrong")
+    if isinstance(error, (DamageError, StoreUnavailable)):
+        title = "Damaged" if isinstance(error, DamageError) else "Not available"
     page = pages.render(
         request,
         "error.html",

@@ -7,7 +7,7 @@ import time
 
 from starlette.applications import Starlette
 
-from porism.errors import PorismError
+from porism.errors import PorismError, StoreUnavailable
 from porism.search.engine import Engine
 from porism.web.server.integrity import FileWatch
 from porism.web.writing.access import WriteAccess
@@ -35,6 +35,11 @@ def follow_index(app: Starlette) -> None:
                 switch_to_newest(app)
                 watch.restart()
                 seen = version
+            app.state.integrity.is_away = False
+        except StoreUnavailable as error:
+            if not app.state.integrity.is_away:
+                logging.error("not ready: %s", " ".join(str(error).split()))
+            app.state.integrity.is_away = True
         except (PorismError, OSError) as error:
             logging.warning("a newer commit of the index cannot be opened: %s", error)
         app.state.integrity.changed = watch.damages()

@@ -78,6 +78,7 @@ class IntegrityCheck:
         self.verified = path is None
         self.found: tuple[Damage, ...] = ()  # by verification
         self.changed: tuple[Damage, ...] = ()  # while the index was served
+        self.is_away = False  # the store does not answer
 
     @property
     def damages(self) -> tuple[Damage, ...]:
@@ -102,7 +103,9 @@ class IntegrityCheck:
 
     @property
     def state(self) -> str:
-        """Whether the files are verified, damaged, or still being read."""
+        """Whether the files are verified, damaged, or still being read, or the store does not answer."""
+        if self.is_away:
+            return "unavailable"
         return "damaged" if self.damages else "verified" if self.verified else "checking"
 
 
@@ -177,11 +180,12 @@ class DamageGate:
 
 
 async def ready(request: Request) -> JSONResponse:
-    """Report whether the server should get requests: 503 if its index is damaged, with the names of the damaged files."""
+    """Report whether the server should get requests: 503 if its index is damaged, with the names of the damaged files, or if the store does not answer."""
     check: IntegrityCheck = request.app.state.integrity
     damaged = [{"part": Path(one.part).name, "fact": one.fact} for one in check.damages]
-    body = {"ready": not damaged, "integrity": check.state, "damaged": damaged}
-    return JSONResponse(body, status_code=503 if damaged else 200)
+    is_ready = not damaged and not check.is_away
+    body = {"ready": is_ready, "integrity": check.state, "damaged": damaged}
+    return JSONResponse(body, status_code=200 if is_ready else 503)
 
 
 async def health(request: Request) -> JSONResponse:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from porism.corpus.sources.raw import FAULTS
 from porism.corpus.update.changes import LINE, Changes, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
-from porism.errors import PorismError
+from porism.errors import PorismError, StoreUnavailable
 from porism.store.changes.change_log import LogFullError, LogWriteError
 from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter, parse_parameters
@@ -195,6 +195,8 @@ async def in_slot(request: Request, work: Callable[[], T]) -> T:
         return result
     except Busy:
         raise busy() from None
+    except StoreUnavailable:
+        raise
     except TimeLimitExceeded:
         raise BadRequest("the server is too slow at the moment", fix="send it again later", status=503) from None
     except LogWriteError as error:

@@ -114,6 +114,10 @@ class EmbeddedPosts:
             lookup,
         )
 
+    def packed(self, first: int, end: int) -> list[bytes]:
+        """Return the packed terms of threads from the first up to, but not including, the end."""
+        return self._records.packed(first, end)
+
     def post_ids(self, unit: Unit, rows: Ints) -> Ints:
         """Return the ids of questions or of answers by their rows."""
         posts = np.flatnonzero(self._is_answer)[rows] if unit == "answer" else self._first[rows]

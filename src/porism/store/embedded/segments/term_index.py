@@ -77,6 +77,11 @@ class FamilyCodes:
         codes[new] = self.size + np.arange(len(new))
         return SegmentCodes(codes.astype(np.uint32), self.size)
 
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """Return the hashes of all terms in the order of codes."""
+        own = [later.by_id()[codes.new] for later, codes in zip(self._dictionaries[1:], self._later, strict=True)]
+        return np.concatenate([self._dictionaries[0].by_id(), *own])
+
     def mapping(self, segment: int) -> npt.NDArray[np.uint32] | None:
         """Return the codes in the index of all codes of a segment; None for the first segment, where they are the same."""
         return self._later[segment - 1].codes if segment else None

@@ -244,6 +244,28 @@ def _entry_arrays(size: int) -> tuple[npt.NDArray[np.uint32], Bytes, Bytes]:
     return memory[: 4 * size].view(np.uint32), memory[4 * size : 5 * size], memory[5 * size : 6 * size]
 
 
+def decode_records(
+    data: Bytes, starts: Ints, ends: Ints, sizes: Ints, families: Sequence[str], wanted: Sequence[str], fields: int
+) -> dict[str, TermRows] | None:
+    """Return the entries of the posts of threads in the wanted families, given where the record of each thread starts and ends in the data, which
+    has a byte more; `sizes` are the numbers of posts, `families` those of the records. None if a record is damaged."""
+    shape = (len(starts), len(families))
+    places, entries = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    if not _find_sections(data, starts, ends, places, entries):
+        return None
+    numbers = [families.index(family) for family in wanted]
+    bounds = np.concatenate(([0], np.cumsum(entries[:, numbers].sum(0)))).tolist()
+    arrays = _entry_arrays(bounds[-1])
+    posts, found = int(sizes.sum()), {}
+    for family, number, (start, end) in zip(wanted, numbers, pairwise(bounds), strict=True):
+        spans = np.empty((2, posts), np.int64)
+        made = TermRows(spans[0], spans[1], *arrays, np.zeros((posts, fields), np.int32))
+        if not _read_sections(data, np.ascontiguousarray(places[:, number]), sizes, start, end, *made):
+            return None
+        found[family] = made
+    return found
+
+
 class RecordsReader:
     """Records of a directory, mapped into memory."""
 
@@ -251,26 +273,18 @@ class RecordsReader:
         self._directory = directory
         self._data: Bytes = map_file(directory / FILE, np.uint8)
         self._starts: Ints = read_array(directory / STARTS)
-        self._numbers = {family: number for number, family in enumerate(families)}
+        self._families = families
         self._fields = fields
 
     def read(self, threads: Ints, sizes: Ints, families: Sequence[str]) -> dict[str, TermRows]:
         """Return the entries of the posts of threads in some families; `sizes` are the numbers of posts."""
-        shape = (len(threads), len(self._numbers))
-        places, entries = np.empty(shape, np.int64), np.empty(shape, np.int64)
-        if not _find_sections(self._data, self._starts[threads], self._starts[threads + 1], places, entries):
-            raise self._damage()
-        numbers = [self._numbers[family] for family in families]
-        bounds = np.concatenate(([0], np.cumsum(entries[:, numbers].sum(0)))).tolist()
-        arrays = _entry_arrays(bounds[-1])
-        posts, found = int(sizes.sum()), {}
-        for family, number, (start, end) in zip(families, numbers, pairwise(bounds), strict=True):
-            spans = np.empty((2, posts), np.int64)
-            made = TermRows(spans[0], spans[1], *arrays, np.zeros((posts, self._fields), np.int32))
-            if not _read_sections(self._data, np.ascontiguousarray(places[:, number]), sizes, start, end, *made):
-                raise self._damage()
-            found[family] = made
+        spans = self._starts[threads], self._starts[threads + 1]
+        found = decode_records(self._data, *spans, sizes, self._families, families, self._fields)
+        if found is None:
+            raise DamageError("is damaged: a record cannot be read", where=str(self._directory / FILE), fix=FIX)
         return found
 
-    def _damage(self) -> DamageError:
-        return DamageError("is damaged: a record cannot be read", where=str(self._directory / FILE), fix=FIX)
+    def packed(self, first: int, end: int) -> list[bytes]:
+        """Return the packed record of each thread from the first up to, but not including, the end."""
+        bounds = self._starts[first : end + 1].tolist()
+        return [self._data[start:stop].tobytes() for start, stop in pairwise(bounds)]

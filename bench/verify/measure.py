@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from scipy import stats
 
+from bench.verify.sets import SLICE, TestSet, Workplace
+from bench.verify.values import CHECKS
 from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
@@ -25,8 +27,6 @@ from porism.systems.declared.declaration import find_declaration
 from porism.systems.declared.pipeline import used_parts
 from porism.systems.loading import is_declared
 from porism.systems.runs.run import RunOptions, make_run, run_key
-from porism.systems.verify.sets import SLICE, TestSet, Workplace
-from porism.systems.verify.values import CHECKS
 
 PERSISTENCE = 0.95  # p of rank-biased overlap
 Scored = Mapping[str, float]  # items of one topic with their scores, best first

