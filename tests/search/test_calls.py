@@ -14,10 +14,11 @@ import pytest
 from porism.records import Query
 from porism.search.engine import Engine
 from porism.store import open_store
-from porism.store.counting import CountingSnapshot
 from porism.store.protocols import Snapshot
 from porism.store.records import Formulas, StoredPosts, Threads
 from porism.text.render import official_html
+
+from ..store.counting import CountingSnapshot
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "store.md"
 TYPED = r"proof that $\sqrt{2}$ is irrational"

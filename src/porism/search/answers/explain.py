@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from porism.analysis.words import WORD, stem
 from porism.errors import PorismError
 from porism.records import Explanation
-from porism.search.answers.context import Candidate, QueryContext
 from porism.search.answers.reranker import FeatureReranker, QueryScoring, ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter, SharedParts
 from porism.search.display.readable import readable_latex
 from porism.search.features import all_features
 from porism.search.features.feature import Kind, Reason
+from porism.search.retrieval.context import Candidate, QueryContext
 from porism.store.protocols import Snapshot
 from porism.store.records import UNKNOWN
 from porism.text.segment import Segment, Text
+from porism.text.words import WORD, stem
 
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 MOST_WORDS = 12  # words that are listed one by one
