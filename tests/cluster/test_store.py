@@ -75,7 +75,9 @@ def without_score(hit: SearchHit) -> SearchHit:
     return replace(hit, score=0.0)
 
 
-def assert_same_hits(one: tuple[SearchHit, ...] | list[SearchHit], other: tuple[SearchHit, ...] | list[SearchHit]) -> None:
+def assert_same_hits(
+    one: tuple[SearchHit, ...] | list[SearchHit], other: tuple[SearchHit, ...] | list[SearchHit]
+) -> None:
     assert [without_score(hit) for hit in other] == [without_score(hit) for hit in one]
     assert np.allclose([hit.score for hit in other], [hit.score for hit in one], rtol=CLOSE)
 
@@ -165,8 +167,23 @@ def test_changes_equal_those_of_the_embedded_store(collections: Collections, dem
     embedded, cluster = EmbeddedStore(tmp_path / "demo" / "index"), collections.copy(tmp_path / "demo" / "index")
     posts = list(embedded.snapshot().content.posts("question"))
     changed = [
-        RawPost(posts[3].id, "question", None, "Why is $x^2+y^2=z^2$ a circle?", "<p>New words: zyzzyva $q^{17}$.</p>", "html"),
-        RawPost(10**9, "question", None, "A new question about primes", "<p>Is $2^{89}-1$ prime?</p>", "html", "number-theory"),
+        RawPost(
+            posts[3].id,
+            "question",
+            None,
+            "Why is $x^2+y^2=z^2$ a circle?",
+            "<p>New words: zyzzyva $q^{17}$.</p>",
+            "html",
+        ),
+        RawPost(
+            10**9,
+            "question",
+            None,
+            "A new question about primes",
+            "<p>Is $2^{89}-1$ prime?</p>",
+            "html",
+            "number-theory",
+        ),
         RawPost(10**9 + 1, "answer", 10**9, "", "<p>Yes: $2^{89}-1$ is a Mersenne prime.</p>", "html"),
     ]
     for store in (embedded, cluster):
@@ -183,12 +200,16 @@ def test_changes_equal_those_of_the_embedded_store(collections: Collections, dem
     words = [Term("words", text) for text in ("prime", "zyzzyva", "circl", "mersenn", "triangl")]
     assert other.statistics(words).documents.tolist() == one.statistics(words).documents.tolist()
     paths = np.arange(1, 4_000_000_000, 1_000_003).astype(np.uint32)
-    assert np.allclose(other.learned.symbols.inverse_path_frequency(paths), one.learned.symbols.inverse_path_frequency(paths))
+    assert np.allclose(
+        other.learned.symbols.inverse_path_frequency(paths), one.learned.symbols.inverse_path_frequency(paths)
+    )
     labels = one.learned.symbols.labels
     assert {name for name in other.learned.symbols.labels if name in labels} == labels.keys()
     for weights in ("layout_weights", "operator_weights"):
         own, its = getattr(other.learned.symbols, weights), getattr(one.learned.symbols, weights)
-        assert np.allclose([own[other.learned.symbols.labels[name]] for name in labels], [its[at] for at in labels.values()])
+        assert np.allclose(
+            [own[other.learned.symbols.labels[name]] for name in labels], [its[at] for at in labels.values()]
+        )
     for text in ("zyzzyva", "prime numbers $2^{89}-1$"):
         hits = [Engine(snapshot).search(text).hits for snapshot in (one, other)]
         assert_same_hits(*hits)

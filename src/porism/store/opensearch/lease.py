@@ -7,6 +7,8 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from porism.errors import PorismError
@@ -29,6 +31,15 @@ class Lease:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
+    @contextmanager
+    def held(self, wait: float) -> Iterator[None]:
+        """Hold the lease in a block."""
+        self.acquire(wait)
+        try:
+            yield
+        finally:
+            self.release()
+
     def acquire(self, wait: float) -> None:
         """Take the lease, or say who has it."""
         self._place.ensure_state()
@@ -36,7 +47,9 @@ class Lease:
         while not self._take():
             if time.monotonic() >= end:
                 fix = "wait for it, or give `wait`"
-                raise BusyError(f"another writer changes it now ({self._holder})", where=str(self._place.cluster.address), fix=fix)
+                raise BusyError(
+                    f"another writer changes it now ({self._holder})", where=str(self._place.cluster.address), fix=fix
+                )
             time.sleep(min(PAUSE, max(0.0, end - time.monotonic())))
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()

@@ -119,7 +119,12 @@ class FormulaSource(NamedTuple):
     labels: npt.NDArray[np.int32] | None = None
 
 
-_LISTS = (("layout_label", "layout_at"), ("operator_label", "operator_at"), ("path_label", "path_at"), ("path_key", "path_at"))
+_LISTS = (
+    ("layout_label", "layout_at"),
+    ("operator_label", "operator_at"),
+    ("path_label", "path_at"),
+    ("path_key", "path_at"),
+)
 _BYTES = (("layout_edge", "layout_at"), ("path_above", "path_at"), ("latex", "latex_at"), ("trees", "trees_at"))
 _SIZES = ("layout_at", "operator_at", "path_at", "latex_at", "trees_at")
 

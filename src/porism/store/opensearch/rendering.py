@@ -6,6 +6,7 @@ similarity of its family makes BM25 of it, with the exact length of the document
 
 from __future__ import annotations
 
+import itertools
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +76,7 @@ def render_terms(rows: TermRows, first: Ints, weights: Floats, mean_length: floa
     _render(*rows[:5], first, weights, np.maximum(factors, 1e-9), float(scale), out, ends)
     text = out[: int(ends[-1])].tobytes().decode("ascii")
     bounds = [0, *ends.tolist()]
-    return [text[start : max(start, end - 1)] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [text[start : max(start, end - 1)] for start, end in itertools.pairwise(bounds)]
 
 
 def binary(data: bytes) -> str:
@@ -94,4 +95,6 @@ def lines_of_columns(keys: Sequence[object], generation: int, columns: Mapping[s
     """Yield the documents of some keys, given by column; empty values are left out."""
     names = list(columns)
     for key, *values in zip(keys, *columns.values(), strict=True):
-        yield line(key, generation, {name: value for name, value in zip(names, values, strict=True) if value not in ("", [])})
+        yield line(
+            key, generation, {name: value for name, value in zip(names, values, strict=True) if value not in ("", [])}
+        )

@@ -59,7 +59,9 @@ def is_pushed(generation: Generation, query: TermQuery) -> bool:
     if view != manifest.main_view or query.weighting != WEIGHTING:
         return False
     families = {term.family for term in query.terms}
-    return all(abs(mean_length(generation, one, view) / max(manifest.posts[one].mean, 1e-9) - 1) < DRIFT for one in families)
+    return all(
+        abs(mean_length(generation, one, view) / max(manifest.posts[one].mean, 1e-9) - 1) < DRIFT for one in families
+    )
 
 
 def mean_length(generation: Generation, family: str, view: View) -> float:
@@ -110,7 +112,9 @@ def term_request(generation: Generation, query: TermQuery, k: int, counted: bool
 
 
 def _clauses(found: Found, documents: int, weighting: Any) -> list[Query]:
-    weights = np.array([term.weight for term in found.terms]) * lucene_idf(documents, found.documents.astype(np.float64))
+    weights = np.array([term.weight for term in found.terms]) * lucene_idf(
+        documents, found.documents.astype(np.float64)
+    )
     presence = weighting == BM25(k1=0.0)
     boosts = weights if presence else weights * (WEIGHTING.k1 + 1.0)
     strongest = np.sort(np.argsort(-boosts, kind="stable")[:MOST_CLAUSES])
