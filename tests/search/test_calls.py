@@ -14,7 +14,7 @@ from porism.search.engine import Engine
 from porism.store import open_store
 from porism.text.render import official_html
 
-from ..store.counting import CountingSnapshot
+from .counting import CountingSnapshot
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "store.md"
 TYPED = r"proof that $\sqrt{2}$ is irrational"
