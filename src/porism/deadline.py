@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,6 +66,15 @@ def time_limit(seconds: float, give_way: Callable[[], None] | None = None) -> It
         yield limit
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def call_limit(seconds: float | None) -> Iterator[float]:
+    """Limit the time of a call to `seconds`, and in any case to what the limit around it leaves. Raise TimeLimitExceeded if nothing is left; give
+    the seconds that are left, which a remote store gives its request."""
+    with nullcontext() if seconds is None else time_limit(seconds):
+        check()
+        yield remaining()
 
 
 class ProcessorLimitExceeded(PorismError):

@@ -109,8 +109,15 @@ class Utf8Text(io.TextIOWrapper):
 F = TypeVar("F", bound=Callable[..., Any])
 # What parsing text of any content can raise.
 UNREADABLE = (
-    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, SyntaxError, csv.Error,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    SyntaxError,
+    csv.Error,
+)
 
 
 def lines_of(text: str) -> list[str]:

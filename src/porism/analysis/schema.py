@@ -58,18 +58,32 @@ class View:
 THREAD = View.of(
     "thread",
     {
-        "title": 20.0, "question": 5.0, "tags": 5.0, "linked_titles": 4.0, "question_comments": 1.0, "answer": 1.0,
-        "answer_comments": 0.5, "section": 5.0, "chapter": 2.5, "book": 1.5,
+        "title": 20.0,
+        "question": 5.0,
+        "tags": 5.0,
+        "linked_titles": 4.0,
+        "question_comments": 1.0,
+        "answer": 1.0,
+        "answer_comments": 0.5,
+        "section": 5.0,
+        "chapter": 2.5,
+        "book": 1.5,
     },
-)  # fmt: skip
+)
 # A document without answers: a note, a statement, an entry of an encyclopedia. It is short, so that a repeated word counts as BM25 has it.
 DOCUMENT = View.of(
     "thread",
     {
-        "title": 3.0, "question": 1.0, "tags": 1.0, "linked_titles": 0.8, "question_comments": 0.2, "section": 1.0,
-        "chapter": 0.5, "book": 0.3,
+        "title": 3.0,
+        "question": 1.0,
+        "tags": 1.0,
+        "linked_titles": 0.8,
+        "question_comments": 0.2,
+        "section": 1.0,
+        "chapter": 0.5,
+        "book": 0.3,
     },
-)  # fmt: skip
+)
 TITLE = View.of("thread", {"title": 1.0, "tags": 1.0})
 LINKS = View.of("thread", {"linked_titles": 1.0})
 HEADINGS = View.of("thread", dict.fromkeys(HEADING_FIELDS, 1.0))

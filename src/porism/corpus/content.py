@@ -196,8 +196,9 @@ class Content(Protocol):
     def formulas_by_post(self, ids: Sequence[int]) -> dict[int, list[Formula]]:
         """Return the formulas of each post: title, body and comments."""
 
-    def instances(self, visual_ids: Sequence[int]) -> dict[int, list[Formula]]:
-        """Return the formulas with each visual id."""
+    def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return, which are listed, in the
+        present text of a question or an answer."""
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
         """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""

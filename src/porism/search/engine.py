@@ -97,6 +97,7 @@ class Engine:
         self.model = model = model or load_model()
         self.endpoint: Endpoint | None = None
         self.name = snapshot.info.name
+        self._adapt, self._weighting = adapt, weighting
         contexts = self._contexts = Contexts(index, weighting)
         self._candidates = ThreadCandidates(contexts)
         adapted = model.adapted(index.adaptation) if adapt else model
@@ -121,23 +122,24 @@ class Engine:
         model: str | Path | None = None,
         verify: Verify = "quick",
         encoder: str | Path | None = None,
+        weighting: TfIdfWeighting = DEFAULT,
     ) -> Engine:
         """Open an index by its address, or say what is wrong with it and what to run.
 
         `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
         when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
-        "all" every file, "none" nothing but sizes."""
+        "all" every file, "none" nothing but sizes. `weighting` is how terms of posts are weighed."""
         chosen = check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
         with explained(store):
-            return cls(store.snapshot(), fitted, store)
+            return cls(store.snapshot(), fitted, store, weighting=weighting)
 
     def refresh(self) -> Engine:
         """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
         if self.store is None or self.store.status().generation == self.snapshot.info.generation:
             return self
-        engine = Engine(self.store.snapshot(), self.model, self.store)
+        engine = Engine(self.store.snapshot(), self.model, self.store, adapt=self._adapt, weighting=self._weighting)
         if engine.snapshot.learned.encoder and self.snapshot.learned.encoder:
             engine.snapshot.learned.encoder.adopt(self.snapshot.learned.encoder)
         engine.endpoint, engine.cache_counts = self.endpoint, self.cache_counts

@@ -11,7 +11,7 @@ import numpy as np
 
 from porism.analysis.schema import EVERY_FIELD, FORMULA, VISUAL_FAMILY, Unit, View
 from porism.corpus.content import Content
-from porism.deadline import check, shared, time_limit
+from porism.deadline import call_limit, shared
 from porism.errors import PorismError
 from porism.store.phrases import TextMatcher
 from porism.store.protocols import Learned, Option, StoreInfo, SymbolTable
@@ -187,15 +187,12 @@ S = TypeVar("S")
 
 
 def limited(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a call of a snapshot end when its time is over. Without a limit of its own, that of the thread holds."""
+    """Make a call of a snapshot end when its time, or that of the limit around it, is over."""
 
     @wraps(method)
     def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         seconds: Any = kwargs.pop("seconds", None)
-        if seconds is None:
-            return method(self, *args, **kwargs)
-        with time_limit(seconds):
-            check()
+        with call_limit(seconds):
             return method(self, *args, **kwargs)
 
     return call

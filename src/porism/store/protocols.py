@@ -133,8 +133,8 @@ class StoreInfo:
 
 
 class Snapshot(Protocol):
-    """One generation of a store. It does not change while somebody reads it, and many threads may read it. `seconds` limits the time of a call,
-    which then raises `porism.deadline.TimeLimitExceeded`."""
+    """One generation of a store. It does not change while somebody reads it, and many threads may read it. A call may take `seconds`, and in any
+    case no longer than `porism.deadline` leaves the thread; then it raises `TimeLimitExceeded`. `porism.deadline.call_limit` applies both."""
 
     @property
     def info(self) -> StoreInfo:

@@ -181,7 +181,7 @@ class ExpressionParts(Protocol):
     """Which of the requested sub-expressions the expressions of posts have. No call: it comes with the posts."""
 
     def of(self, expression: int) -> Sequence[int]:
-        """Return the positions, in the request, of the terms of sub-expressions that an expression has."""
+        """Return the positions, in the request, of the terms of sub-expressions that an expression of these posts has; others may have none."""
 
 
 class StoredPost(NamedTuple):

@@ -69,10 +69,18 @@ TEXTS: dict[type, tuple[str, ...]] = {
 
 # The name of each kind of record in the report.
 NAMES: dict[type, str] = {
-    RawPost: "posts", RawComment: "comments", RawFormula: "formulas with ids", RawMathML: "formulas with MathML",
-    RawLink: "links", RawTitle: "titles of linked questions", RawUser: "users", RawBadge: "badges", RawVote: "votes",
-    RawRevision: "revisions", RawImage: "pictures",
-}  # fmt: skip
+    RawPost: "posts",
+    RawComment: "comments",
+    RawFormula: "formulas with ids",
+    RawMathML: "formulas with MathML",
+    RawLink: "links",
+    RawTitle: "titles of linked questions",
+    RawUser: "users",
+    RawBadge: "badges",
+    RawVote: "votes",
+    RawRevision: "revisions",
+    RawImage: "pictures",
+}
 
 
 def stage_part(

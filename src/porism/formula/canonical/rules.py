@@ -211,10 +211,16 @@ def _mirror_chain(label: str, operands: list[HashedNode], places: Places, flags:
 
 
 _CODE: dict[str, Rewrite] = {
-    "subtract": _subtract, "flatten": _flatten, "sign_out": _sign_out, "number_fraction": _number_fraction,
-    "unit_factor": _unit_factor, "index_name": _index_name, "derivative": _derivative, "mirror": _mirror,
+    "subtract": _subtract,
+    "flatten": _flatten,
+    "sign_out": _sign_out,
+    "number_fraction": _number_fraction,
+    "unit_factor": _unit_factor,
+    "index_name": _index_name,
+    "derivative": _derivative,
+    "mirror": _mirror,
     "mirror_chain": _mirror_chain,
-}  # fmt: skip
+}
 _TOKEN = re.compile(r"[^\s(),]+|[(),]")
 
 

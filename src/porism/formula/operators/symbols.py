@@ -261,7 +261,19 @@ def prefix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Sy
 
 
 HANDLERS: dict[int, Handler] = {
-    REL: relation, ADD: sign, MUL: multiplication, INFIX: infix, SEP: separator, POST: postfix, CONST: constant,
-    LEAF: leaf, FUN: function, NEAR: factor_prefix, PRE: prefix, BIG: big, LIM: big, INT: integral_sign,
+    REL: relation,
+    ADD: sign,
+    MUL: multiplication,
+    INFIX: infix,
+    SEP: separator,
+    POST: postfix,
+    CONST: constant,
+    LEAF: leaf,
+    FUN: function,
+    NEAR: factor_prefix,
+    PRE: prefix,
+    BIG: big,
+    LIM: big,
+    INT: integral_sign,
     QUANT: quantifier,
-}  # fmt: skip
+}

@@ -24,9 +24,22 @@ LEAF: Final = 15
 DIFF: Final = 16
 
 _FORMS = {
-    "rel": REL, "add": ADD, "mul": MUL, "infix": INFIX, "big": BIG, "int": INT, "lim": LIM, "fun": FUN, "near": NEAR,
-    "pre": PRE, "post": POST, "quant": QUANT, "sep": SEP, "const": CONST, "leaf": LEAF,
-}  # fmt: skip
+    "rel": REL,
+    "add": ADD,
+    "mul": MUL,
+    "infix": INFIX,
+    "big": BIG,
+    "int": INT,
+    "lim": LIM,
+    "fun": FUN,
+    "near": NEAR,
+    "pre": PRE,
+    "post": POST,
+    "quant": QUANT,
+    "sep": SEP,
+    "const": CONST,
+    "leaf": LEAF,
+}
 
 # Forms of operators between two operands.
 BETWEEN: Final = frozenset((REL, ADD, MUL, INFIX, SEP))

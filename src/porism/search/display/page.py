@@ -21,9 +21,23 @@ SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")
 MOST_SORTED = 100  # of the most relevant hits that are sorted by votes or date
 MOST_MORE = 3  # further answers of a thread that are shown
 MOST_ALSO = 2  # additions to a query that are reported
-STATEMENTS = frozenset(map(stem, (
-    "theorem", "inequality", "identity", "formula", "lemma", "law", "rule", "criterion", "principle", "conjecture",
-)))  # fmt: skip
+STATEMENTS = frozenset(
+    map(
+        stem,
+        (
+            "theorem",
+            "inequality",
+            "identity",
+            "formula",
+            "lemma",
+            "law",
+            "rule",
+            "criterion",
+            "principle",
+            "conjecture",
+        ),
+    )
+)
 
 
 class HitGroup(NamedTuple):

@@ -10,9 +10,17 @@ from porism.search.display.page_fences import fit_fences
 LARGEST_EM = 40.0  # a single length
 LARGEST_TOTAL_EM = 200.0  # all widths and heights of a formula together
 _EM = {
-    "em": 1.0, "rem": 1.0, "ex": 0.5, "px": 1 / 16, "pt": 1 / 12, "pc": 1.0, "mm": 0.24, "cm": 2.4, "in": 6.0,
+    "em": 1.0,
+    "rem": 1.0,
+    "ex": 0.5,
+    "px": 1 / 16,
+    "pt": 1 / 12,
+    "pc": 1.0,
+    "mm": 0.24,
+    "cm": 2.4,
+    "in": 6.0,
     "%": 0.01,
-}  # fmt: skip
+}
 _LENGTH = re.compile(
     r' (depth|height|linethickness|lspace|maxsize|minsize|rspace|voffset|width)="([+-]?)([0-9.]++) ?([a-z%]*+)[^"]*+"',
     re.IGNORECASE,

@@ -143,7 +143,7 @@ def formulas_are_those_of_the_content(subject: Subject) -> None:
     assert batch.records.latex(numbers) == right, "a formula has other LaTeX than its first occurrence"
     usage = batch.records.usage(numbers)
     for visual_id, threads in zip(batch.visual_ids.tolist(), usage.documents.tolist(), strict=True):
-        using = {one.thread_id for one in content.instances([visual_id])[visual_id]}
+        using = {one.thread_id for one in content.instances([visual_id], 1000)[visual_id]}
         assert threads == len(using), f"visual id {visual_id}: {threads} threads use it, not {len(using)}"
 
 
@@ -198,8 +198,15 @@ def titles_and_tags_are_fields(subject: Subject) -> None:
 
 
 CHECKS = (
-    threads_come_in_the_order_requested, records_hold_the_terms_of_their_posts,
-    records_come_with_a_lookup_of_their_terms, posts_are_located, posts_come_with_their_questions,
-    posts_tell_the_parts_of_their_formulas, formulas_come_in_the_order_requested, formulas_are_those_of_the_content,
-    symbols_have_weights, what_is_learned_fits_the_records, titles_and_tags_are_fields,
-)  # fmt: skip
+    threads_come_in_the_order_requested,
+    records_hold_the_terms_of_their_posts,
+    records_come_with_a_lookup_of_their_terms,
+    posts_are_located,
+    posts_come_with_their_questions,
+    posts_tell_the_parts_of_their_formulas,
+    formulas_come_in_the_order_requested,
+    formulas_are_those_of_the_content,
+    symbols_have_weights,
+    what_is_learned_fits_the_records,
+    titles_and_tags_are_fields,
+)

@@ -45,7 +45,8 @@ class PostRows(NamedTuple):
     @classmethod
     def unpack(cls, data: bytes, formulas: bytes = b"") -> PostRows:
         """Return the rows of bytes."""
-        return cls(*cbor2.loads(data), cbor2.loads(formulas) if formulas else ())
+        post, comments, links, votes = cbor2.loads(data)
+        return cls(post, comments, links, votes, cbor2.loads(formulas) if formulas else ())
 
 
 def read_posts(collection: Collection, ids: Sequence[int]) -> dict[int, PostRows]:

@@ -26,20 +26,57 @@ _CHOOSE = re.compile(r"([a-zN])C([a-zR])")
 _ENGLISH = frozenset(
     (
         *(
-            "since", "sing", "sings", "sink", "sins", "using", "cost", "costs", "cosy", "tank", "tang", "stand",
+            "since",
+            "sing",
+            "sings",
+            "sink",
+            "sins",
+            "using",
+            "cost",
+            "costs",
+            "cosy",
+            "tank",
+            "tang",
+            "stand",
             "stands",
         ),
         *(
-            "logic", "login", "logs", "logo", "blog", "blogs", "expel", "expo", "mind", "minds", "mine", "mini",
-            "mint", "minor", "minus",
+            "logic",
+            "login",
+            "logs",
+            "logo",
+            "blog",
+            "blogs",
+            "expel",
+            "expo",
+            "mind",
+            "minds",
+            "mine",
+            "mini",
+            "mint",
+            "minor",
+            "minus",
         ),
         *(
-            "maxi", "maxim", "limb", "lime", "limit", "limp", "deter", "dime", "argue", "super", "infer", "info",
-            "mode", "model", "modes",
+            "maxi",
+            "maxim",
+            "limb",
+            "lime",
+            "limit",
+            "limp",
+            "deter",
+            "dime",
+            "argue",
+            "super",
+            "infer",
+            "info",
+            "mode",
+            "model",
+            "modes",
         ),
         *("modal", "sect", "cots", "kern", "signs", "signed"),
     )
-)  # fmt: skip
+)
 _COMPOSED = frozenset(("letter", "number", "close", "postfix"))
 _PRODUCT_OF_GREEK = ("pi", "theta", "alpha", "beta", "lambda", "omega", "phi")
 

@@ -16,10 +16,18 @@ from porism.corpus.sources.documents.section import Document, Section
 from porism.parallel.limited import Ended, LimitedProcess, answer_questions
 
 READERS: dict[str, Callable[[str], Document]] = {
-    ".md": read_markdown, ".markdown": read_markdown, ".tex": read_latex, ".ltx": read_latex, ".html": read_page,
-    ".htm": read_page, ".xhtml": read_page, ".ipynb": read_notebook, ".txt": read_text, ".rst": read_rst,
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+    ".tex": read_latex,
+    ".ltx": read_latex,
+    ".html": read_page,
+    ".htm": read_page,
+    ".xhtml": read_page,
+    ".ipynb": read_notebook,
+    ".txt": read_text,
+    ".rst": read_rst,
     ".org": read_org,
-}  # fmt: skip
+}
 # Processor time that a document may take, and for each of its characters; an ordinary one takes a tenth of that.
 SECONDS, SECONDS_OF_CHARACTER = 10.0, 50e-6
 MEMORY_BYTES = 2 << 30
