@@ -18,7 +18,7 @@ from porism.store.protocols import Snapshot
 from porism.store.records import Formulas, StoredPosts, Threads
 from porism.text.render import official_html
 
-from ..store.counting import CountingSnapshot
+from .counting import CountingSnapshot
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "store.md"
 TYPED = r"proof that $\sqrt{2}$ is irrational"
