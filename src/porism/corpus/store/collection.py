@@ -19,6 +19,7 @@ from porism.corpus.content import (
     TagCount,
     UsingPost,
     Visual,
+    VisualKey,
     VisualTrees,
     VisualUse,
     VoteCount,
@@ -348,6 +349,11 @@ class Collection:
             query = f"""SELECT v.id, e.id, e.latex, e.trees FROM visuals v JOIN expressions e ON e.id = v.expression_id
                 WHERE v.id IN ({", ".join("?" * len(chunk))}) ORDER BY v.id"""
             yield from map(VisualTrees._make, self.parts.newest_rows(query, chunk))
+
+    def visual_keys(self) -> Iterator[VisualKey]:
+        """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
+        query = "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id"
+        return map(VisualKey._make, self._rows(query + " ORDER BY f.id"))
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
