@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from watchfiles import watch
-
 from porism.corpus.build.pipeline import build
 from porism.corpus.content import Content
 from porism.corpus.sources.documents.folder import Folder, printable
@@ -109,6 +107,8 @@ class FolderWatcher:
 
     def _batches(self) -> Iterator[frozenset[str]]:
         """Yield changed paths, first EVERYTHING, until the folder is gone."""
+        from watchfiles import watch  # an update needs no watcher
+
         quiet = max(50, int(self._debounce * 1000))
         started = False
         for events in watch(

@@ -59,9 +59,9 @@ def group_paths(query: Features, labels: list[int], weights: list[float], table:
         node = nodes.setdefault(above, len(nodes))
         groups.setdefault(key, {}).setdefault(node, Counter())[labels[below]] += 1
         frequency[labels[below]] += 1
-    # The most frequent symbol chooses its partner first; of equals the one that comes first, whose ids a store does not decide.
-    order = {label: at for at, (label, _) in enumerate(frequency.most_common())}
     weight_of = dict(zip(labels, weights, strict=True))
+    # The most frequent symbol chooses its partner first, of equals the more common one, then the first of the query: a store does not decide.
+    order = {label: at for at, label in enumerate(sorted(frequency, key=lambda one: (-frequency[one], weight_of[one])))}
     symbol_weight = np.array([weight_of[label] for label in order])
     return _columns(groups, len(nodes), order, symbol_weight, table)
 
