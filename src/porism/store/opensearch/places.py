@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from porism.errors import PorismError
 from porism.store.opensearch.connection import Cluster
 from porism.store.opensearch.manifest import StoreManifest, read_manifest
-from porism.store.opensearch.problems import Conflict
+from porism.store.opensearch.problems import Conflict, explain_answer
 from porism.store.opensearch.schema import KINDS, MANIFEST, Kind, alias_name, index_name, mapping, replicated, settings
 
+NOT_FOUND = 404
 AGAIN = "copy one there: porism store copy FOLDER ADDRESS"
 STATE_MAPPING = {"dynamic": False, "properties": {}}
 
@@ -155,7 +156,10 @@ class Place:
 
     def _get(self, index: str, key: str, params: Mapping[str, str] | None = None) -> Any:
         """Return a document with its version, or `found` as false."""
-        return self.cluster.request("POST", f"/{index}/_mget", {"ids": [key]}, params)["docs"][0]
+        found = self.cluster.request("POST", f"/{index}/_mget", {"ids": [key]}, params)["docs"][0]
+        if "error" in found:  # a missing index is an error inside a good answer
+            raise explain_answer(NOT_FOUND, found, self.cluster.address, "")
+        return found
 
     def put_manifest(self, manifest: StoreManifest, before: StoredManifest) -> bool:
         """Replace the manifest if it is still the one that was read; return whether it was. A request that was repeated has succeeded before."""
