@@ -46,7 +46,7 @@ bench: $(READY)
 
 # The named systems on the real data: fails where a figure is not the stored one, and writes docs/results/systems.md. Runs are kept in PORISM_BENCH_KEEP.
 bench-systems: $(READY)
-	PORISM_SHARED=$${PORISM_SHARED:-../shared} PORISM_BENCH_KEEP=$${PORISM_BENCH_KEEP:-.verify} $(BIN)/porism systems verify --page docs/results/systems.md
+	$(BIN)/python -m bench verify --page docs/results/systems.md
 
 # Hostile inputs for every reader, in processes with limits; docs/results/reliability.md has the results of a million. FUZZ="--inputs 1000000" for more.
 fuzz: $(READY)
@@ -79,7 +79,7 @@ audit:
 sbom:
 	$(PYTHON) -m attack.packages bill
 
-# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt and deploy/build.txt.
+# The packages of the image with the hashes of their files, after a change of constraints.txt: deploy/requirements.txt, deploy/build.txt and deploy/cluster/requirements.txt.
 hashes:
 	$(PYTHON) -m attack.packages hashes
 

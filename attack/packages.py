@@ -75,7 +75,11 @@ def write_hashes(folder: Path) -> int:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    needed = {"requirements": project["project"]["dependencies"], "build": project["build-system"]["requires"]}
+    needed = {
+        "requirements": project["project"]["dependencies"],
+        "build": project["build-system"]["requires"],
+        "cluster/requirements": project["project"]["optional-dependencies"]["cluster"],
+    }
     with tempfile.TemporaryDirectory(prefix="porism-hashes-") as name:
         pip = str(environment(Path(name) / "empty", "pip") / "pip")
         for target, requirements in needed.items():

@@ -24,7 +24,7 @@ from porism.records import Topic
 from porism.search.formulas.searcher import FormulaRetriever, FormulaSearcher
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
-from porism.systems.runs.rankings import formula_rankings
+from porism.systems.runs.rankings import topic_ranking
 
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
 YEARS = ("2020", "2021")
@@ -86,7 +86,8 @@ def formula_topics(test: str) -> list[Topic]:
 
 def write_formula_run(path: Path, searcher: FormulaSearcher, content: Content, test: str) -> None:
     """Write the run of a searcher for the topics of a test, as `porism run` does."""
-    found = formula_rankings(FormulaRetriever(searcher), content, formula_topics(test), LIMIT)
+    retriever = FormulaRetriever(searcher)
+    found = ((one.id, topic_ranking(retriever, content, one, 2, LIMIT)) for one in formula_topics(test))
     write_rankings(found, path, "task2", "porism")
 
 

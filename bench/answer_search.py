@@ -37,7 +37,7 @@ from porism.search.learning.train import (
     reciprocal_rank,
 )
 from porism.search.query import read_query
-from porism.systems.runs.run import run_topics
+from porism.systems.runs.run import RunOptions, make_run
 
 HALVINGS = 20
 HalfFit = tuple[Weights, npt.NDArray[np.int64]]
@@ -72,8 +72,8 @@ def main() -> None:
         return
     runs = folder() / "answer-runs"
     for year in YEARS:
-        run_topics(index(True), read_topics(topic_file(year)), 1, runs / f"t1-{year}.tsv")
-    run_topics(index(False), read_topics(SLICE / "topics/links.tsv"), 1, runs / "links.tsv")
+        make_run(index(True), read_topics(topic_file(year)), 1, runs / f"t1-{year}.tsv", RunOptions())
+    make_run(index(False), read_topics(SLICE / "topics/links.tsv"), 1, runs / "links.tsv", RunOptions())
     print("MAP of Task 1, MRR of titles of duplicates (unjudged = not relevant)")
     print(scores(runs), end="", flush=True)
     for year in YEARS:

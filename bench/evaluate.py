@@ -102,6 +102,7 @@ def agreement(folder: Path) -> None:
         return
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     measures = parse_all(TREC_EVAL_MEASURES.values())
+    names = [name.replace(".", "_") for name in TREC_EVAL_MEASURES]
     flags = [word for name in TREC_EVAL_MEASURES for word in ("-m", name)]
     same = different = 0
     for seed in range(CASES):
@@ -118,7 +119,9 @@ def agreement(folder: Path) -> None:
             printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
             theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
             ours = score(qrels, run, measures, average)  # type: ignore[arg-type]
-            equal = sum(f"{ours.mean(measure):.4f}" == theirs[measure.trec_eval] for measure in measures)
+            equal = sum(
+                f"{ours.mean(measure):.4f}" == theirs[name] for name, measure in zip(names, measures, strict=True)
+            )
             same, different = same + equal, different + len(measures) - equal
     print(
         f"agreement with {(version.stdout + version.stderr).strip()}: {same} means equal to four decimals, {different} different ({CASES} random runs)"

@@ -19,7 +19,6 @@ from bench._judged import (
     is_missing,
     scores,
 )
-from porism.evaluate.measures.definitions import average_precision
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
@@ -105,6 +104,13 @@ def mean_average_precision(test: str, topics: list[Topic], weights: Array) -> fl
         if any(grade >= 2 for grade in topic.pool) or TESTS[test][1]:
             found.append(average_precision(kept.tolist(), topic.pool))
     return float(np.mean(found))
+
+
+def average_precision(grades: list[int], pool: list[int]) -> float:
+    """Return the average precision of a ranking; `pool` has all grades of the topic."""
+    ranks = [rank for rank, grade in enumerate(grades, 1) if grade >= 2]
+    total = sum(grade >= 2 for grade in pool)
+    return sum(found / rank for found, rank in enumerate(ranks, 1)) / total if total else 0.0
 
 
 def report(title: str, tests: dict[str, list[Topic]], weights: Array) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from doc_pages import DATA, PAGES, ROOT, RUN, Reader, blocks, commands, renew, same
 from porism.cli.table import WORDS
-from porism.evaluate.measures.measure import FAMILIES
+from porism.evaluate.measures.measure import NAMES
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -73,20 +73,13 @@ def test_every_page_is_in_the_index() -> None:
     assert not left_out
 
 
-def test_architecture_names_files_that_exist() -> None:
-    """A path may be written from the project, from `src/porism`, or from one of its packages."""
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    source = ROOT / "src" / "porism"
-    places = [ROOT, source, *(folder for folder in source.iterdir() if folder.is_dir())]
-    named = set(re.findall(r"`([\w/]+/(?:\w+\.\w+)?)`", text)) - {"src/query"}
-    assert len(named) > 50
-    assert not sorted(name for name in named if not any((place / name).exists() for place in places))
-
-
-def test_architecture_has_a_section_for_each_folder() -> None:
-    headings = " ".join(re.findall(r"^## (.+):", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.M))
-    folders = [one.name for one in (ROOT / "src" / "porism").iterdir() if (one / "__init__.py").exists()]
-    assert not [name for name in folders if name not in headings]
+def test_architecture_names_folders_that_exist() -> None:
+    """A path is written from the project or from `src/porism`."""
+    named = set(re.findall(r"`([\w/]+/)`", (ROOT / "ARCHITECTURE.md").read_text()))
+    assert len(named) > 20
+    assert not sorted(
+        name for name in named if not any((place / name).is_dir() for place in (ROOT, ROOT / "src/porism"))
+    )
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -101,7 +94,7 @@ def test_every_route_is_documented() -> None:
     assert not [endpoint.path for endpoint in ENDPOINTS if f"\n## GET {endpoint.path}\n" not in page]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_measure_is_documented(name: str) -> None:
     assert f"\n### {name}\n" in (REFERENCE / "measures.md").read_text()
 

@@ -25,15 +25,16 @@ def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, P
 
 
 class TlsProxy:
-    """A proxy on a port of its own, before one node, for one user."""
+    """A proxy on a port of its own, before one node, for one user. Outside of its `with` statement the node cannot be reached."""
 
-    def __init__(self, node: str, user: str, password: str, files: tuple[Path, Path]) -> None:
+    def __init__(self, node: str, user: str, password: str, files: tuple[Path, Path], port: int = 0) -> None:
         wanted = b"Basic " + base64.b64encode(f"{user}:{password}".encode())
 
         class Handler(_Handler):
-            backend, expected = node, wanted
+            backend, expected, is_open = node, wanted, True
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._handler = Handler
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*files)
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
@@ -45,15 +46,19 @@ class TlsProxy:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._handler.is_open = False
         self._server.shutdown()
         self._server.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    backend, expected = "", b""
+    backend, expected, is_open = "", b"", True
 
     def _forward(self) -> None:
+        if not self.is_open:  # a connection that a client has kept
+            self.close_connection = True
+            return
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         if not hmac.compare_digest(self.headers.get("authorization", "").encode(), self.expected):
             self._reply(401, b"Unauthorized", [("content-type", "text/plain"), ("www-authenticate", "Basic")])

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from attack.cluster.nodes import Nodes  # noqa: E402
-from attack.cluster.software import Unavailable  # noqa: E402
+from attack.cluster.nodes import Nodes
+from attack.cluster.software import Unavailable
 
 PLACE = Path(__file__).parent
 

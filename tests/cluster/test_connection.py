@@ -115,7 +115,7 @@ def test_an_error_inside_a_good_answer_is_an_error(cluster: Cluster) -> None:
 
 def test_somebody_was_first(cluster: Cluster) -> None:
     cluster.request("PUT", f"/{INDEX}/_create/1", {"n": 1})
-    with pytest.raises(Conflict, match="somebody else changed it first"):
+    with pytest.raises(Conflict, match="somebody else has changed the collection"):
         cluster.request("PUT", f"/{INDEX}/_create/1", {"n": 1})
 
 

@@ -12,10 +12,15 @@ from scipy import stats
 
 from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.measures.definitions import precision_by_depth, recall_by_depth
 from porism.evaluate.measures.measure import parse, parse_all
 from porism.evaluate.measures.score import score, score_subsets, topic_subsets
-from porism.evaluate.reliability import judged_rates, leave_team_out, relevant_found
+from porism.evaluate.reliability import (
+    judged_rates,
+    leave_team_out,
+    precision_by_depth,
+    recall_by_depth,
+    relevant_found,
+)
 from porism.evaluate.runs.run import Ranking, Run
 from porism.evaluate.significance import (
     bootstrap,

@@ -104,7 +104,7 @@ def test_counts_of_the_real_files(shared_data: Path, name: str) -> None:
     assert {code: found.grades.get(code, 0) for code in codes} == {
         code: int(wanted[column]) for code, column in codes.items()
     }
-    assert (f"{found.average_judged:.2f}", f"{found.average_relevant:.2f}", str(found.least_relevant)) == (
+    assert (f"{found.judged / found.topics:.2f}", f"{found.average_relevant:.2f}", str(found.least_relevant)) == (
         wanted["avg_judged"],
         wanted["avg_hml"],
         wanted["min_hm"],

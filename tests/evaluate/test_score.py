@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate.measures import definitions
 from porism.evaluate.measures.measure import Measure, parse, parse_all
 from porism.evaluate.measures.score import AVERAGES, Average, prime_filter, score
 from porism.evaluate.qrels import judged_only, read_qrels, write_qrels
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_rankings
 
+from . import definitions
 from .random_runs import random_case
 
 EVERY = parse_all(
@@ -29,7 +29,7 @@ EVERY = parse_all(
 def plain(measure: Measure, grades: list[int | None], pool: list[int]) -> float:
     """The value by the definitions."""
     row: list[int | None] = list(definitions.prime(grades)) if measure.prime else grades
-    cut, rel = measure.cut, measure.rel
+    cut, rel = measure.base.params.get("cutoff", 0), measure.least_relevant
     return {
         "nDCG": lambda: definitions.ndcg(row, pool, cut),
         "MAP": lambda: definitions.average_precision(row, pool, rel, cut),
@@ -41,7 +41,7 @@ def plain(measure: Measure, grades: list[int | None], pool: list[int]) -> float:
         "bpref": lambda: definitions.bpref(row, pool, rel),
         "infAP": lambda: definitions.inferred_ap(row, pool, rel),
         "judged": lambda: definitions.judged(row, cut),
-    }[measure.name]()
+    }[re.split(r"\W", str(measure))[0]]()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -65,6 +65,22 @@ def test_inferred_ap_counts_pooled_but_unjudged_items() -> None:
     value = score(qrels, run, [parse("infAP")]).mean(parse("infAP"))
     assert value == pytest.approx(definitions.inferred_ap([None, -1, 3, 0, 2], [3, -1, 0, 2, 2]), abs=1e-6)
     assert score({"A.1": {"a": 3, "b": -1, "c": 0}}, run, [parse("judged@2")]).mean(parse("judged@2")) == 0.0
+
+
+def test_a_prime_form_of_any_measure_sees_judged_hits_only() -> None:
+    qrels = {"A.1": {"a": 3, "b": 0, "c": 2}}
+    run = Run("r", "trec", {"A.1": Ranking(list("xaybc"), [5, 4, 3, 2, 1])})
+    filtered = Run("r", "trec", {"A.1": Ranking(list("abc"), [4, 2, 1])})
+    for name in ("Compat{}(p=0.8)", "SetP{}", "RR{}@2", "IPrec{}@0.5"):
+        plain, prime = parse(name.format("")), parse(name.format("'"))
+        assert score(qrels, run, [prime]).mean(prime) == score(qrels, filtered, [plain]).mean(plain) > 0
+        assert score(qrels, run, [plain]).mean(plain) < score(qrels, run, [prime]).mean(prime)
+
+
+def test_a_measure_without_a_program_to_compute_it_is_reported() -> None:
+    run = Run("r", "trec", {"A.1": Ranking(["a"], [1])})
+    with pytest.raises(PorismError, match=r"RBP\(rel=2\).*(?s:.)*\n  fix: install a provider of the measure"):
+        score({"A.1": {"a": 3}}, run, [parse("RBP(rel=2)")])
 
 
 def test_codes_5_and_6_are_not_judged() -> None:
@@ -221,7 +237,8 @@ def test_equal_to_the_trec_eval_program(seed: int, average: Average, tmp_path: P
     ).stdout
     theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
     ours = score(qrels, run, measures, average)
-    assert {measure.engine: f"{ours.mean(measure):.4f}" for measure in measures} == theirs
+    names = ("ndcg", "map", "P_10", "bpref", "infAP", "recip_rank", "recall_20")
+    assert {name: f"{ours.mean(measure):.4f}" for name, measure in zip(names, measures, strict=True)} == theirs
 
 
 @pytest.mark.shared
@@ -275,4 +292,5 @@ def test_sampled_pools_equal_the_trec_eval_program(seed: int, tmp_path: Path) ->
     theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
     measures = parse_all(["infAP MAP nDCG"])
     ours = score(qrels, run, measures)
-    assert {measure.engine: f"{ours.mean(measure):.4f}" for measure in measures} == theirs
+    names = ("infAP", "map", "ndcg")
+    assert {name: f"{ours.mean(measure):.4f}" for name, measure in zip(names, measures, strict=True)} == theirs

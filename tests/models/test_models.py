@@ -13,7 +13,6 @@ from porism.models.causal import CausalGenerator, GenerationSettings
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelRecord
 from porism.models.encoder import BiEncoder
-from porism.models.sparse import SparseEncoder
 from porism.models.tokens import LateInteraction, maxsim
 
 Tiny = Callable[[str], Path]
@@ -118,15 +117,6 @@ def test_minilm_by_late_interaction(minilm: str) -> None:
     query = model.encode([QUERY], role="query")[0]
     assert model.maxsim(query, model.encode(DOCUMENTS)).argmax() == 0
     assert model.record.pooling == "token vectors of a bi-encoder"
-
-
-def test_sparse_weights_of_words(tiny: Tiny) -> None:
-    model = SparseEncoder.open(tiny("masked"))
-    first, second = model.encode([DOCUMENTS[0], DOCUMENTS[1]], most=5)
-    assert 0 < len(first) <= 5
-    assert all(weight > 0 for weight in first.values())
-    assert not set(first) & {"[PAD]", "[CLS]", "[SEP]"}
-    assert model.encode([DOCUMENTS[1]], most=5)[0] == pytest.approx(second, abs=1e-5)
 
 
 def test_causal_is_repeatable_and_bounded(tiny: Tiny) -> None:

@@ -14,11 +14,11 @@ from porism.search.engine import Engine
 from porism.search.features import all_features
 from porism.search.features.feature import Feature
 from porism.search.query import ReadQuery, read_query
+from porism.search.retrieval.candidates import TermRetriever
 from porism.search.retriever import NamedPart, Pipeline, Ranking, Reranker, Retriever, fuse
-from porism.search.terms import TermRetriever
 from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting
 from porism.systems.declared.context import SystemContext
-from porism.systems.declared.declaration import find_declaration, published_runs, shipped
+from porism.systems.declared.declaration import find_declaration, shipped
 from porism.systems.declared.describe import drawing
 from porism.systems.loading import DEFAULT, load_system
 
@@ -61,7 +61,7 @@ class Broken(Reranker):
 def test_the_default_engine_is_the_first_declaration() -> None:
     assert (shipped()[0].name, DEFAULT) == ("porism", "porism")
     assert [find_declaration("porism", task).status for task in (1, 2, 3)] == ["default engine"] * 3
-    assert "porism" not in {one.name for one in published_runs()}
+    assert "porism" not in {one.name for one in shipped() if one.is_published}
 
 
 def test_every_way_to_search_is_one_class(engine: Engine, tmp_path: Path) -> None:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from porism.systems.verify.values import alignment_values, read_tree
+import numpy as np
+from bench.verify.values import alignment_values, read_tree
+
+from porism.formula import Parsed
+from porism.systems.tangent.forest import ForestBuilder
+from porism.systems.tangent.trees import CollectionTrees, TreeSet
+
+
+def make_trees(formulas: list[Parsed], first: int = 0) -> CollectionTrees:
+    """Return the trees of formulas in memory; their visual ids count from `first`."""
+    layout, operators = ForestBuilder(), ForestBuilder()
+    columns = np.array([(layout.add(one.layout), operators.add(one.operators)) for one in formulas], np.int32)
+    sets = [TreeSet(*builder.finish(), columns[:, at]) for at, builder in enumerate((layout, operators))]
+    return CollectionTrees(np.arange(first, first + len(formulas)), *sets)
 
 
 def vector(query: str, candidate: str, kind: str = "slt") -> tuple[float, float, float]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench.verify.values import LTR_FILE, feature_values, ltr_values, read_operators
 
 from porism.formula import Node, from_tangent, tangent
 from porism.systems.dprl.edit_distance import Costs, edit_distances, symbol_ids, type_of
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.tangent.forest import Labels, make_forest
-from porism.systems.verify.values import LTR_FILE, feature_values, ltr_values, read_operators
 
 from .tangent_cases import first_topics
 

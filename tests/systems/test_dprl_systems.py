@@ -17,8 +17,10 @@ from porism.search.retriever import Retriever
 from porism.systems.dprl.cft import Training, query_vector, read_vectors, write_vectors
 from porism.systems.dprl.tuples import Alphabet, represented, spell_words, word_rows
 from porism.systems.loading import open_system
-from porism.systems.tangent.trees import CollectionTrees, VisualTrees, make_trees
+from porism.systems.tangent.trees import CollectionTrees
 from porism.systems.topic_queries import topic_query
+
+from .tangent_cases import make_trees
 
 pytest.importorskip("gensim")
 TOPICS = Path(__file__).resolve().parents[2] / "sample" / "topics"
@@ -35,8 +37,7 @@ def system(demo: Path, cache: Path, name: str) -> Retriever:
 
 
 def trees_of(*formulas: str) -> CollectionTrees:
-    parsed = [parse(latex) for latex in formulas]
-    return make_trees([VisualTrees(at, Trees(p.layout, p.operators), p.latex) for at, p in enumerate(parsed)])
+    return make_trees([parse(latex) for latex in formulas])
 
 
 @pytest.mark.parametrize("name", ["DPRL/TangentCFT2", "DPRL/TangentCFT2ED", "DPRL/LTR"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.evaluate.published import published
-from porism.systems.declared.declaration import Declaration, published_runs
+from porism.systems.declared.declaration import Declaration, shipped
 from porism.systems.declared.pipeline import is_runnable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "systems.md"
@@ -27,7 +27,9 @@ def rows(table: str) -> list[tuple[str, ...]]:
 
 def declaration(row: tuple[str, ...], task: int) -> Declaration | None:
     name = SAME_NAME.get(row, f"{TEAMS.get(row[0], row[0])}/{row[1]}").casefold()  # type: ignore[call-overload]
-    return next((one for one in published_runs() if one.task == task and one.name.casefold() == name), None)
+    return next(
+        (one for one in shipped() if one.is_published and one.task == task and one.name.casefold() == name), None
+    )
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -35,12 +37,16 @@ def test_every_row_has_a_declaration_that_runs(table: str) -> None:
     found = {row: declaration(row, TABLES[table]) for row in rows(table)}
     assert [row for row, one in found.items() if one is None] == []
     names = [one.name for one in found.values() if one]
-    assert len(set(names)) == len(rows(table)) == sum(one.task == TABLES[table] for one in published_runs())
+    assert (
+        len(set(names)) == len(rows(table)) == sum(one.task == TABLES[table] for one in shipped() if one.is_published)
+    )
     lacking = [one.name for one in found.values() if one and not is_runnable(one, KINDS)]
     assert lacking == ([NEEDS_AN_ADDRESS] if table == "task3" else [])
 
 
-@pytest.mark.parametrize("one", published_runs(), ids=lambda one: f"{one.name}-{one.task}")
+@pytest.mark.parametrize(
+    "one", [one for one in shipped() if one.is_published], ids=lambda one: f"{one.name}-{one.task}"
+)
 def test_the_matrix_has_its_row_and_command(one: Declaration) -> None:
     section = PAGE.read_text("utf-8").split(f"\n## Task {one.task}: ")[1].split("\n## ")[0].split("\n### ")[0]
     (row,) = [line for line in section.splitlines() if line.startswith(f"| [{one.name.replace('_', chr(92) + '_')}](")]

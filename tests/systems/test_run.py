@@ -16,7 +16,7 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.files import digest_file
 from porism.search.answers.model import Model, save_model
-from porism.systems.runs.run import run_topics
+from porism.systems.runs.run import RunOptions, make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPICS = ROOT / "sample" / "topics" / "task1.xml"
@@ -53,7 +53,7 @@ def test_porism_run_reads_a_fitted_model(demo: Path, tmp_path: Path) -> None:
 
 def test_formula_search_takes_no_model(demo: Path, tmp_path: Path, words_alone: Path) -> None:
     with pytest.raises(PorismError) as caught:
-        run_topics(demo / "index", (), 2, tmp_path / "run.tsv", model=words_alone)
+        make_run(demo / "index", (), 2, tmp_path / "run.tsv", RunOptions(model=words_alone))
     assert str(caught.value) == "porism has no weights in Task 2\n  fix: leave --model out"
 
 
@@ -61,7 +61,7 @@ def test_a_file_that_is_no_model_is_reported(demo: Path, tmp_path: Path) -> None
     path = tmp_path / "model.toml"
     path.write_text("[answers]\n")
     with pytest.raises(PorismError) as caught:
-        run_topics(demo / "index", (), 1, tmp_path / "run.tsv", model=path)
+        make_run(demo / "index", (), 1, tmp_path / "run.tsv", RunOptions(model=path))
     assert str(caught.value) == (
         f"porism, part feature_reranker: {path}: has no table for answers or questions\n  fix: make a new one: porism model train ranking"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bench.verify.values import TANGENT_FILE, alignment_values, read_operators, tangent_values
 
 from porism.formula import parse
-from porism.systems.verify.values import TANGENT_FILE, alignment_values, read_operators, tangent_values
 
 from .tangent_cases import first_topics, vector
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from bench.verify.values import read_operators
 
 from porism.formula import from_tangent, parse
 from porism.formula.binary import Trees
 from porism.systems.tangent.forest import MAX_NODES, MAX_OPERANDS, ForestBuilder
 from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes
 from porism.systems.tangent.retriever import TangentSearch, regression
-from porism.systems.tangent.trees import VisualTrees, make_trees
-from porism.systems.verify.values import read_operators
+
+from .tangent_cases import make_trees
 
 LAYOUT = "[V!x[+[N!1[=[V!y]]]],a[N!2]]"
 OPERATORS = "[U!eq,0[U!plus,0[O!SUP,0[V!x],1[N!2]],1[N!1]],1[V!y]]"
@@ -60,7 +61,7 @@ def test_candidates_by_the_dice_coefficient() -> None:
 def test_search_and_regression() -> None:
     formulas = [r"x^2+1=y", r"a^2+1=b", r"\sin x", r"x^2"]
     parsed = [parse(latex) for latex in formulas]
-    trees = make_trees([VisualTrees(at, Trees(p.layout, p.operators), p.latex) for at, p in enumerate(parsed)])
+    trees = make_trees(parsed)
     indexes = [index_pairs(t.forest, t.labels.classes.unordered, at == 1) for at, t in enumerate(trees[1:])]
     search = TangentSearch(trees, indexes[0], indexes[1])
     found = search.vectors(Trees(parsed[0].layout, parsed[0].operators))
@@ -73,6 +74,6 @@ def test_search_and_regression() -> None:
 
 def test_very_large_formulas_are_cut() -> None:
     parsed = parse("+".join(f"x_{{{n}}}" for n in range(1500)))
-    trees = make_trees([VisualTrees(1, Trees(parsed.layout, parsed.operators), parsed.latex)])
+    trees = make_trees([parsed], 1)
     assert len(trees.layout.forest.labels) == MAX_NODES
     assert len(trees.operators.forest.labels) == 1 + MAX_OPERANDS * 3  # the sum, and 62 times SUB, x and a number

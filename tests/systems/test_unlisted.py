@@ -14,7 +14,7 @@ from porism.corpus.sources.raw import OWN_IDS
 from porism.records import Topic
 from porism.store import open_content
 from porism.store.embedded.build import build_index
-from porism.systems.runs.run import run_topics
+from porism.systems.runs.run import RunOptions, make_run
 
 ALIGN = r"\begin{align*} a^2+b^2 &amp;= c^2 \end{align*}"
 SPAN = '<span class="math-container" id="{}">{}</span>'
@@ -49,6 +49,7 @@ def test_an_unlisted_formula_is_found_shown_and_highlighted(index: Path) -> None
 
 
 def test_a_run_returns_only_listed_formulas(index: Path, tmp_path: Path) -> None:
-    run_topics(index, [Topic("B.1", "", latex="a^2+b^2=c^2"), Topic("B.2", "", latex="c=5")], 2, tmp_path / "run.tsv")
+    topics = [Topic("B.1", "", latex="a^2+b^2=c^2"), Topic("B.2", "", latex="c=5")]
+    make_run(index, topics, 2, tmp_path / "run.tsv", RunOptions())
     lines = [line.split("\t") for line in (tmp_path / "run.tsv").read_text().splitlines()]
     assert {cells[1] for cells in lines} == {"7"}

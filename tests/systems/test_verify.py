@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench.verify import command
+from bench.verify.fusion import TopicScores, YearScores, best_fusions, grid
+from bench.verify.matrix import stored_cells, systems_of, with_models
+from bench.verify.measure import MEASURES, Cell, compare_runs, rank_biased_overlap, same_order
+from bench.verify.page import matrix_page
+from bench.verify.sets import SETS, Workplace
 
-from porism.cli import main
 from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
 from porism.systems.declared.declaration import shipped
 from porism.systems.loading import DEFAULT
 from porism.systems.runs.provenance import code_version, used_modules
-from porism.systems.verify.fusion import TopicScores, YearScores, best_fusions, grid
-from porism.systems.verify.matrix import stored_cells, systems_of, with_models
-from porism.systems.verify.measure import MEASURES, Cell, compare_runs, rank_biased_overlap, same_order
-from porism.systems.verify.page import matrix_page
-from porism.systems.verify.sets import SETS, Workplace
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +117,7 @@ def test_the_page_has_the_stored_figures() -> None:
     for systems in stored_cells().values():
         for name, cell in systems.items():
             figures = " / ".join(f"{cell.scores[measure]:.3f}" for measure in MEASURES)
-            assert figures in page, f"{name}: write it again: porism systems verify --page docs/results/systems.md"
+            assert figures in page, f"{name}: write it again: python -m bench verify --page docs/results/systems.md"
 
 
 def test_systems_of_a_set_can_run() -> None:
@@ -149,18 +149,17 @@ def test_a_fusion_of_systems_that_find_different_items_is_better_than_each() -> 
     assert fused.mean > max(year.measure([0], [1.0]), year.measure([1], [1.0]))
 
 
-def test_missing_data_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["systems", "verify", "--data", str(tmp_path), "--work", str(tmp_path)]) == 1
-    assert (
-        f"{tmp_path}: has no test data (slice/posts.jsonl)\n  fix: name the folder: --data DIR"
-        in capsys.readouterr().err
-    )
+def test_missing_data_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(
+        PorismError, match=r"has no test data \(slice/posts.jsonl\)\n  fix: name the folder: --data DIR"
+    ):
+        command(["--data", str(tmp_path), "--work", str(tmp_path)])
 
 
 @pytest.mark.shared
-def test_an_unknown_test_set_is_reported(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["systems", "verify", "--data", str(shared_data), "--work", str(tmp_path), "--on", "task9"]) == 1
-    assert "no test set is named task9\n  fix: choose one of pool-2020, " in capsys.readouterr().err
+def test_an_unknown_test_set_is_reported(shared_data: Path, tmp_path: Path) -> None:
+    with pytest.raises(PorismError, match="no test set is named task9\n  fix: choose one of pool-2020, "):
+        command(["--data", str(shared_data), "--work", str(tmp_path), "--on", "task9"])
 
 
 @pytest.mark.shared

@@ -12,7 +12,7 @@ EXAMPLE = "porism ask demo/index 'why is $\\sqrt{2}$ irrational?'"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
+    parser.add_argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
     parser.add_argument("query", metavar="QUERY", help="as for porism search (- reads the question from stdin)")
     add_endpoint_options(parser)
     parser.add_argument("--json", action="store_true", help="print the passage and its sources as JSON")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from porism.cli import COMMANDS
     from porism.doctor.checkup import checkup
 
-    found = list(checkup(Path(args.index) if args.index else None, args.verify, COMMANDS))
+    found = list(checkup(args.index, args.verify, COMMANDS))
     needs_action = any(finding.state == "action" for finding in found)
     if args.json:
         import json

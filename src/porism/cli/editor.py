@@ -6,7 +6,7 @@ import argparse
 import sys
 
 HELP = "install or remove the visual formula editor (MathLive) of the search page"
-EXAMPLE = "porism site editor --help"
+EXAMPLE = "porism site editor install"
 EXAMPLES = {"install": "porism site editor install", "remove": "porism site editor remove"}
 
 

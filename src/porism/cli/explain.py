@@ -10,7 +10,7 @@ EXAMPLE = "porism explain demo/index 'square root of 2 irrational' 754"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
+    parser.add_argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
     parser.add_argument("query", metavar="QUERY", help="as for porism search (- reads the query from stdin)")
     parser.add_argument("post", type=int, metavar="POST", help="the id of an answer or a question")
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")

@@ -12,7 +12,7 @@ EXAMPLE = "porism formulas demo/index 'a^2+b^2=c^2'"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
+    parser.add_argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
     parser.add_argument("latex", metavar="LATEX", help="a formula; ?x is a wildcard (- reads the formula from stdin)")
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="number of formulas (default: %(default)s)")
     parser.add_argument("--offset", type=not_negative, default=0, metavar="N", help="number of formulas to skip")

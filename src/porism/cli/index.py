@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from porism.cli.encode import encode, encoder_arguments, load_encoder
+from porism.cli.values import add_jobs_option
 
 HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
@@ -33,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="do not learn vectors: the index is smaller and faster to build, but ranks slightly worse",
     )
     encoder_arguments(parser, required=False)
+    add_jobs_option(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         fix = "leave --encoder out"
         raise PorismError("a collection in a cluster has no vectors of a model", where=args.output, fix=fix)
     content = open_content(args.collection)
-    if Path(args.output).exists() and args.encoder:  # encoding was interrupted, or comes later
+    if args.encoder and Path(args.output).exists():  # encoding was interrupted, or comes later
         found = open_store(args.output).status().fingerprint
         if found != content.digest:
             fact = f"was built from another collection ({found[:12]}, not {content.digest[:12]})"
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         links=not args.no_links,
         vectors=not args.no_vectors,
+        jobs=args.jobs,
         progress=Silent() if args.quiet else Bars(),
         finish=lambda work: chosen.append(record_choice(work)) if is_taught else None,
     )

@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="tables of topic formulas of the year: LaTeX, which replaces that of the XML; official MathML (slt, opt), which named systems read",
     )
-    parser.add_argument("--index", metavar="DIR", help="a folder made by porism index")
+    parser.add_argument("--index", metavar="DIR", help="an index: its folder, or its address in a cluster")
     _system_arguments(parser)
     parser.add_argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)")
     parser.add_argument(

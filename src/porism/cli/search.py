@@ -12,7 +12,7 @@ EXAMPLE = "porism search demo/index 'proof that $\\sqrt{2}$ is irrational'"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
+    parser.add_argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
     parser.add_argument(
         "query",
         metavar="QUERY",

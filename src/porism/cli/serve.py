@@ -23,7 +23,7 @@ MOST_WORKERS = 4
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("index", nargs="?", metavar="INDEX", help="a folder made by porism index")
+    parser.add_argument("index", nargs="?", metavar="INDEX", help="an index: its folder, or its address in a cluster")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"

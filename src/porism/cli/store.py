@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     argument(
         "paths", nargs="+", metavar="PATH", help="an index (its collection is read, too), a collection or a journal"
     ),
+    argument(
+        "--against",
+        metavar="INDEX",
+        help="the folder that PATH, a collection in a cluster, was copied from: compare counts and the digests of all records and posts",
+    ),
     JSON,
     QUIET,
 )
@@ -31,10 +36,12 @@ def verify(args: argparse.Namespace) -> int:
     from porism.progress import Silent, for_terminal
 
     progress = Silent() if args.quiet else for_terminal()
+    if args.against:
+        return _compare(args.paths, args.against, progress)
     found: list[Verification] = []
     began = time.perf_counter()
     for path in args.paths:
-        found += _verify(Path(path), progress)
+        found += _verify(path, progress)
     seconds = time.perf_counter() - began
     if args.json:
         import json
@@ -45,11 +52,25 @@ def verify(args: argparse.Namespace) -> int:
     return 1 if any(one.damages for one in found) else 0
 
 
-def _verify(path: Path, progress: Progress) -> list[Verification]:
+def _compare(paths: list[str], source: str, progress: Progress) -> int:
+    """Print how copies differ from their source. Return 1 if any does."""
+    from porism.store.maintenance import verify_copy
+
+    differences = [(path, verify_copy(path, source, progress)) for path in paths]
+    for path, found in differences:
+        for one in found:
+            print(f"{path}: {one}")
+        print(f"{path}: {'differs from' if found else 'equal to'} {source}", file=sys.stderr)
+    return 1 if any(found for _, found in differences) else 0
+
+
+def _verify(path: str, progress: Progress) -> list[Verification]:
     from porism.lab.judging.storage.verify import verify_journal
     from porism.store import open_store
 
-    return [verify_journal(path, progress)] if path.is_file() else open_store(path).verify(progress)
+    if Path(path).is_file():
+        return [verify_journal(Path(path), progress)]
+    return open_store(path).verify(progress)
 
 
 def _print(found: list[Verification], seconds: float) -> None:

@@ -71,7 +71,7 @@ def _check(plugin: Plugin, names: Names) -> Iterator[Finding]:
         yield Finding("plug-in", f"{plugin}: {', '.join(added)}")
 
 
-def checkup(index: Path | None = None, verify: bool = False, commands: Collection[str] = ()) -> Iterator[Finding]:
+def checkup(index: str | Path | None = None, verify: bool = False, commands: Collection[str] = ()) -> Iterator[Finding]:
     """Look over the installation, and an index if one is named. With `verify`, every file of it is read. `commands` are names that no plug-in
     can take."""
     own: list[tuple[str, Check]] = [

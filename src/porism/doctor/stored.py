@@ -1,4 +1,4 @@
-"""An index on disk: its manifest, segments, collection, change log, and whether a search works."""
+"""An index: its manifest, segments, collection, change log, and whether a search works."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from porism.errors import PorismError
 from porism.integrity import leftovers
 from porism.locks import is_locked, lock_of
 from porism.search.index import Adaptation
-from porism.store import open_content, open_store
+from porism.store import is_folder, open_content, open_store
 from porism.store.state import State
 
 MANY_SEGMENTS = 16  # from which searches are noticeably slower
@@ -23,13 +23,14 @@ DAY = 86_400
 class IndexCheckup:
     """The checks of one index."""
 
-    def __init__(self, index: Path, verify: bool = False) -> None:
+    def __init__(self, index: str | Path, verify: bool = False) -> None:
         self.index, self.verify = index, verify
+        self.folder = Path(index) if is_folder(index) else None
         self.store = open_store(index)
 
     def state(self) -> Iterator[Finding]:
         """Report format, generation, segments, ranking and age; a manifest that is wrong is an error with its remedy."""
-        if not self.index.exists():
+        if self.folder and not self.folder.exists():
             raise PorismError(
                 "there is no such folder", where=str(self.index), fix="build it: porism index COLLECTION -o INDEX"
             )
@@ -42,7 +43,8 @@ class IndexCheckup:
             yield Finding("segments", f"{found.parts}")
         yield Finding("ranking", str(Adaptation.parse(found.ranking)))
         yield self._age(found.committed)
-        yield disk(self.index, 2 * found.bytes)
+        if self.folder:
+            yield disk(self.folder, 2 * found.bytes)
 
     def _age(self, committed: float) -> Finding:
         days = (time.time() - committed) / DAY
@@ -59,6 +61,8 @@ class IndexCheckup:
 
     def log(self) -> Iterator[Finding]:
         """Report changes that wait in the log of a writable server, and those that could not be applied."""
+        if not self.folder:
+            return  # it is in the state folder, if there is one
         state = State(self.index)
         log, rejected = state.log, state.rejected
         if log.is_file():
@@ -76,10 +80,10 @@ class IndexCheckup:
 
     def files(self) -> Iterator[Finding]:
         """Report what a killed process left, who writes, and (if requested) whether every file is intact."""
-        for remark in leftovers(self.index):
+        for remark in leftovers(self.folder) if self.folder else ():
             fact, _, fix = remark.partition(": ")
             yield Finding("leftovers", fact, "note", fix)
-        if is_locked(lock_of(self.index)):
+        if self.folder and is_locked(lock_of(self.folder)):
             yield Finding("writer", "a process writes the index now")
         if not self.verify:
             yield Finding("checksums", "not read", "note", f"to read every file: porism store verify {self.index}")

@@ -126,7 +126,6 @@ class QrelsCounts:
     topics: int
     judged: int
     grades: dict[int, int]
-    average_judged: float
     average_relevant: float
     least_relevant: int
     best_p10: float
@@ -135,7 +134,7 @@ class QrelsCounts:
 def count(qrels: Mapping[str, Mapping[str, int]]) -> QrelsCounts:
     """Count topics, judgments and grades.
 
-    The averages are per topic; `average_relevant` counts grades above 0. `least_relevant` is the lowest number of High and
+    `average_relevant` counts grades above 0, per topic. `least_relevant` is the lowest number of High and
     Medium items of a topic, `best_p10` the highest possible P'@10.
     """
     if not qrels:
@@ -145,4 +144,4 @@ def count(qrels: Mapping[str, Mapping[str, int]]) -> QrelsCounts:
     above_zero = sum(number for grade, number in grades.items() if 1 <= grade <= HIGHEST)
     total, size = sum(grades.values()), len(qrels)
     best = sum(min(number, 10) for number in relevant) / (10 * size)
-    return QrelsCounts(size, total, dict(sorted(grades.items())), total / size, above_zero / size, min(relevant), best)
+    return QrelsCounts(size, total, dict(sorted(grades.items())), above_zero / size, min(relevant), best)

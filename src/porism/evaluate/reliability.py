@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,47 @@ from porism.evaluate.runs.run import Run
 from porism.records import Judgment
 
 DEPTHS = (5, 10, 20, 50, 100, 1000)
+CURVE_DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class CurvePoint(NamedTuple):
+    """The mean of a measure at one depth."""
+
+    depth: int
+    value: float
+
+
+def precision_by_depth(run: Run, qrels: Qrels, level: int = 2) -> list[CurvePoint]:
+    """Return the mean P' at each depth, over all topics of the qrels."""
+    rows = [[grade >= level for grade in found if grade is not None] for found, _ in _grades(run, qrels)]
+    return [CurvePoint(depth, sum(sum(row[:depth]) / depth for row in rows) / len(rows)) for depth in CURVE_DEPTHS]
+
+
+def recall_by_depth(run: Run, qrels: Qrels, level: int = 2) -> list[CurvePoint]:
+    """Return the mean recall at each depth, over the topics with a relevant item. Unjudged hits keep their ranks."""
+    graded = _grades(run, qrels)
+    rows = [
+        ([(grade or 0) >= level for grade in found], sum(grade >= level for grade in pool)) for found, pool in graded
+    ]
+    some = [(row, total) for row, total in rows if total]
+    return [
+        CurvePoint(depth, sum(sum(row[:depth]) / total for row, total in some) / len(some)) for depth in CURVE_DEPTHS
+    ]
+
+
+class _Graded(NamedTuple):
+    """Grades down a ranking (None: unjudged), and all grades of the topic."""
+
+    ranking: list[int | None]
+    pool: list[int]
+
+
+def _grades(run: Run, qrels: Qrels) -> list[_Graded]:
+    found = []
+    for topic, grades in judged_only(qrels).items():
+        items = run.rankings[topic].in_score_order(CURVE_DEPTHS[-1]).items if topic in run.rankings else []
+        found.append(_Graded([grades.get(item) for item in items], list(grades.values())))
+    return found
 
 
 def judged_rates(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> dict[int, float]:
@@ -202,7 +244,7 @@ def _scores(judgments: Iterable[Judgment], runs: Sequence[Run], measure: Measure
     for judgment in judgments:
         grades.setdefault(judgment.topic, {})[judgment.item] = judgment.grade
     grades = judged_only(grades)
-    least = 1 if measure.family.graded else measure.rel
+    least = measure.least_relevant
     kept = {topic: row for topic, row in grades.items() if max(row.values()) >= least}
     if len(kept) < 2:
         return None

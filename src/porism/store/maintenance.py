@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
+from porism.parallel import Jobs
 from porism.progress import Progress
 from porism.store import is_folder, open_store
 
@@ -30,9 +31,7 @@ def _folder(address: str | Path, what: str) -> Path:
 def is_index(address: str | Path) -> bool:
     """Return whether there is a finished index at an address."""
     if not is_folder(address):
-        from porism.store.opensearch.store import ClusterStore
-
-        return ClusterStore.open(str(address)).place.current() is not None
+        return _cluster_place(str(address)).current() is not None
     from porism.store.embedded.manifest import NAME
 
     return (Path(address) / NAME).is_file()
@@ -44,21 +43,21 @@ def build_index(
     *,
     links: bool = True,
     vectors: bool = True,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> StoreStatus:
-    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`. An index in a cluster is built in a
-    temporary folder, and copied."""
-    from porism.store.embedded import build
-    from porism.store.embedded.store import EmbeddedStore
+    """Index a collection into a new store, and return what it is; see `porism.store.embedded.build.build_index`.
 
-    if is_folder(address):
-        place = Path(address)
-        build.build_index(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
-        return EmbeddedStore(place).status()
+    For a cluster the index is built in a temporary folder (TMPDIR) first, which takes its size on this machine.
+    """
+    from porism.store.embedded.build import build_index as build
+
     with TemporaryDirectory(prefix="porism-index-") as work:
-        build.build_index(content, Path(work) / "index", links=links, vectors=vectors, progress=progress, finish=finish)
-        copy_store(Path(work) / "index", address, progress)
+        place = Path(address) if is_folder(address) else Path(work) / "index"
+        build(content, place, links=links, vectors=vectors, jobs=jobs, progress=progress, finish=finish)
+        if not is_folder(address):
+            copy_store(place, address, progress)
     return open_store(address).status()
 
 
@@ -100,7 +99,7 @@ def snapshot_repository(address: str, name: str) -> Repository:
 
 def _cluster_place(address: str) -> Place:
     """Return where a collection is in a cluster."""
-    if is_folder(address):
+    if not address.startswith("opensearch"):
         fix = "name the address of a cluster: opensearch://host:9200/name"
         raise PorismError("is no collection in a cluster", where=address, fix=fix)
     from porism.store.opensearch import open_cluster

@@ -18,7 +18,7 @@ from porism.corpus.update.changes import read_json_lines
 from porism.corpus.update.delta import Delta
 from porism.errors import PorismError
 from porism.locks import BusyError
-from porism.store import open_content, open_store
+from porism.store import is_folder, open_content, open_store
 from porism.store.maintenance import build_index, is_index
 
 EXAMPLES = 5  # records named for each reason why something is skipped
@@ -30,8 +30,7 @@ def update_from_source(
 ) -> Delta:
     """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing.
 
-    `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most of them.
-    """
+    `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most of them."""
     store = open_store(index)
     with store.writer(wait=wait) as writer:
         dropped = writer.compare(source, delete_many)
@@ -82,19 +81,22 @@ class FolderWatcher:
 
     def __init__(self, folder: str | Path, index: str | Path, say: Say, *, debounce: float = 1.0) -> None:
         self.folder = Path(folder)
-        self.index = Path(index)
+        self.index = Path(index) if is_folder(index) else str(index)
         self._say = say
         self._debounce = debounce
         self._started = False
         if not self.folder.is_dir():
             raise PorismError("no such folder", where=str(folder), fix="name a folder of notes")
-        inside = self.index.resolve().relative_to(self.folder.resolve()).parts if self._is_inside() else (".",)
-        if not any(part.startswith(".") for part in inside):
+        if isinstance(self.index, Path) and self._is_exposed(self.index):
             fix = "name an index outside of the folder, or in a hidden folder such as .porism/index"
             raise PorismError("the index would be inside the folder that it follows", where=str(index), fix=fix)
 
-    def _is_inside(self) -> bool:
-        return self.index.resolve().is_relative_to(self.folder.resolve())
+    def _is_exposed(self, index: Path) -> bool:
+        """Return whether an index would be read as notes: it is inside the folder, and not in a hidden one."""
+        place, folder = index.resolve(), self.folder.resolve()
+        return place.is_relative_to(folder) and not any(
+            part.startswith(".") for part in place.relative_to(folder).parts
+        )
 
     def run(self) -> None:
         """Follow the folder without end. A folder that disappears is waited for; its notes stay in the index."""
@@ -174,6 +176,9 @@ class FolderWatcher:
     def _build(self) -> None:
         """Build collection and index of the folder, once it has a document that can be read."""
         began = time.perf_counter()
+        if isinstance(self.index, str):
+            fix = f"build it first: porism build {self.folder} -o COLLECTION && porism index COLLECTION -o {self.index}"
+            raise PorismError("there is no collection yet", where=self.index, fix=fix)
         place = self.index.with_name(f"{self.index.name}.collection")
         finished = place.is_dir()  # left by a watcher that was killed before it had the index
         if not finished:

@@ -17,7 +17,7 @@ from porism.evaluate.runs.run import read_run
 from porism.evaluate.runs.submission import check_files
 from porism.records import Topic
 from porism.search.engine import Engine
-from porism.systems.declared.declaration import Declaration, published_runs
+from porism.systems.declared.declaration import Declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_parts
 from porism.systems.runs.run import RunOptions, make_run
 from porism.systems.task3.extracts import representatives, summary_of
@@ -27,7 +27,7 @@ from porism.text.segment import Segment
 from .causal import write_causal
 from .test_systems import BRIEF, SAMPLE
 
-ROWS = [one for one in published_runs() if one.task == 3]
+ROWS = [one for one in shipped() if one.is_published and one.task == 3]
 FEW = {**BRIEF, "sentence_windows": {"posts": 2}, "causal_answer": {"tokens": 30, "beams": 2}}
 KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "causal")
 

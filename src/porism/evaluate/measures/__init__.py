@@ -1,1 +1,1 @@
-"""Measures: their definitions, the prime filter, and the scores of a run by trec_eval."""
+"""Measures, the prime filter, and the scores of a run."""

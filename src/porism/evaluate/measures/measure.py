@@ -1,129 +1,113 @@
-"""Measures as values that print as themselves and parse back: `nDCG'`, `P'@10`, `MAP'(rel=1)`, `judged@10`."""
+"""Measures as values that print as themselves: `nDCG'`, `P'@10`, `MAP'(rel=1)`, `judged@10`, `SetF(beta=0.5)`.
+
+They are those of ir_measures. A few have the names that the lab gives them, and each has a prime form. Where ir_measures counts every grade from 1 up
+as relevant, a measure without `rel=` counts grades from 2 up, as the lab does.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any
+
+import ir_measures
 
 from porism.errors import PorismError
 
-Cut = Literal["never", "may", "must"]
+# The lab's names, and those of ir_measures. Case does not matter for either.
+NAMES = {
+    "nDCG": "nDCG", "MAP": "AP", "P": "P", "recall": "R", "success": "Success",
+    "RR": "RR", "Rprec": "Rprec", "bpref": "Bpref", "infAP": "infAP", "judged": "Judged",
+}  # fmt: skip
+ALIASES = {name.lower(): name for name in ir_measures.measures.registry}
+ALIASES |= {name.lower(): lab for lab, theirs in NAMES.items() for name in (lab, theirs)} | {
+    "mrr": "RR",
+    "judge": "judged",
+}
+PATTERN = re.compile(r"(?P<name>\w+)(?P<prime>['′’]?)(?P<rest>(?:\(.*\))?(?:@[\w.]+)?)$")
+BETWEEN = re.compile(r"[\s,]+(?![^()]*\))")  # measures, but not parameters in brackets
+LEVEL = 2  # grades High and Medium are relevant
+EXAMPLES = "for example nDCG', P'@10, MAP'(rel=1), judged@10"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """What the measures of one name have in common.
-
-    `trec_eval` is trec_eval's name for it, `trec_eval_cut` the one with a cutoff. `cut` says whether a cutoff may or must be given.
-    `graded` measures use the grades themselves; `prime` says whether the prime filter applies.
-    """
-
-    name: str
-    trec_eval: str
-    trec_eval_cut: str = ""
-    cut: Cut = "never"
-    graded: bool = False
-    prime: bool = True
-
-
-FAMILIES = {
-    family.name: family
-    for family in (
-        Family("nDCG", "ndcg", "ndcg_cut", "may", graded=True),
-        Family("MAP", "map", "map_cut", "may"),
-        Family("P", "", "P", "must"),
-        Family("recall", "", "recall", "must"),
-        Family("success", "", "success", "must"),
-        Family("RR", "recip_rank"),
-        Family("Rprec", "Rprec"),
-        Family("bpref", "bpref"),
-        Family("infAP", "infAP"),
-        Family("judged", "", "", "must", graded=True, prime=False),
-    )
-}
-ALIASES = {
-    "ap": "MAP",
-    "r": "recall",
-    "mrr": "RR",
-    "ndcg": "nDCG",
-    "map": "MAP",
-    "p": "P",
-    "rr": "RR",
-    "infap": "infAP",
-    "rprec": "Rprec",
-    "judge": "judged",
-}
-PATTERN = re.compile(r"(?P<name>[A-Za-z]+)(?P<prime>['′’]?)(?:\((?:rel=)?(?P<rel>\d+)\))?(?:@(?P<cut>\d+))?$")
-LEVEL = 2  # grades High and Medium are relevant
-
-
-@dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """A measure. `prime` removes unjudged items first; `rel` is the lowest relevant grade; `cut` the cutoff, 0 for none.
+    """A measure. `base` is that of ir_measures, with all parameters; `prime` removes unjudged items first.
 
-    >>> print(Measure("P", prime=True, cut=10), parse("P'(rel=1)@10").rel)
+    >>> print(parse("P'(rel=2)@10"), parse("P'(rel=1)@10").least_relevant)
     P'@10 1
     """
 
-    name: str
-    prime: bool = False
-    rel: int = LEVEL
-    cut: int = 0
+    text: str
+    base: Any = field(compare=False, repr=False)
+    prime: bool = field(compare=False, repr=False)
 
     def __str__(self) -> str:
-        level = "" if self.rel == LEVEL else f"(rel={self.rel})"
-        return f"{self.name}{chr(39) if self.prime else ''}{level}{f'@{self.cut}' if self.cut else ''}"
+        return self.text
 
     @property
-    def family(self) -> Family:
-        """What the measures of this name have in common."""
-        return FAMILIES[self.name]
+    def least_relevant(self) -> int:
+        """The lowest grade that counts as relevant; 1 for a measure that uses the grades themselves."""
+        return int(self.base.params.get("rel", 1))
 
     @property
-    def trec_eval(self) -> str:
-        """The name in trec_eval's results (ndcg, ndcg_cut_10, P_10), or an empty string if trec_eval does not compute it."""
-        family = self.family
-        return f"{family.trec_eval_cut}_{self.cut}" if self.cut and family.trec_eval_cut else family.trec_eval
+    def is_of_judging(self) -> bool:
+        """Whether it measures the judgments, not the run."""
+        return bool(self.base.NAME == "Judged")
 
 
 def parse(text: str) -> Measure:
-    """Parse a measure. Names are those of FAMILIES; lower case and the aliases MRR, AP, R are understood."""
+    """Parse a measure."""
     found = PATTERN.match(text.strip())
-    name = ALIASES.get(found["name"].lower(), found["name"]) if found else ""
-    if found is None or name not in FAMILIES:
-        raise PorismError(
-            f"no measure {text!r}",
-            fix=f"choose one of {', '.join(FAMILIES)}; for example nDCG', P'@10, MAP'(rel=1), judged@10",
-        )
-    family = FAMILIES[name]
-    cut = int(found["cut"] or 0)
-    rel = int(found["rel"]) if found["rel"] else LEVEL
-    wrong = _refusal(family, bool(found["prime"]), found["rel"] is not None, rel, found["cut"] is not None, cut)
-    if wrong:
-        raise PorismError(f"{text}: {wrong}", fix="for example nDCG', P'@10, MAP'(rel=1), judged@10")
-    return Measure(name, bool(found["prime"]), rel, cut)
+    name = ALIASES.get(found["name"].lower(), "") if found else ""
+    try:
+        rest = re.sub(r"^\((\d+)\)", r"(rel=\1)", found["rest"] if found else "")
+        base = ir_measures.parse_measure(f"{NAMES.get(name, name)}{rest}")
+    except (ValueError, NameError):
+        fix = f"choose one of {', '.join(NAMES)}, or of ir_measures; {EXAMPLES}"
+        raise PorismError(f"no measure {text!r}", fix=fix) from None
+    if _default(base, "rel") == LEVEL and "rel" not in base.params:
+        base = base(rel=LEVEL)
+    prime = bool(found and found["prime"])
+    if wrong := _why_invalid(name, base, prime):
+        raise PorismError(f"{text}: {wrong}", fix=EXAMPLES)
+    shown = [f"{key}={value!r}" for key, value in base.params.items() if value != _default(base, key)]
+    shown = [one for one in shown if not one.startswith(f"{base.AT_PARAM}=")]
+    options = f"({','.join(shown)})" if shown else ""
+    cutoff = f"@{base.params[base.AT_PARAM]}" if base.AT_PARAM in base.params else ""
+    return Measure(f"{name}{chr(39) if prime else ''}{options}{cutoff}", base, prime)
 
 
-def _refusal(family: Family, prime: bool, leveled: bool, rel: int, cutting: bool, cut: int) -> str:
-    """Return why the family has no such measure, or an empty string."""
-    if prime and not family.prime:
-        return f"{family.name} counts unjudged items, so it has no prime form"
-    if leveled and family.graded:
-        return f"{family.name} uses the grades themselves, so it has no rel="
-    if leveled and not 1 <= rel <= 3:
+def _default(base: Any, parameter: str) -> Any:
+    """Return the value of a parameter that is not written."""
+    known = base.SUPPORTED_PARAMS.get(parameter)
+    default = known.default if known else None
+    return LEVEL if parameter == "rel" and default == 1 else default
+
+
+def _why_invalid(name: str, base: Any, prime: bool) -> str:
+    """Return why there is no such measure, or an empty string."""
+    known, given = base.SUPPORTED_PARAMS, base.params
+    if prime and base.NAME == "Judged":
+        return f"{name} counts unjudged items, so it has no prime form"
+    for parameter in given:
+        if parameter not in known:
+            return f"{name} has no {parameter}"
+        if not known[parameter].validate(given[parameter]):
+            return f"{name} has no {parameter}={given[parameter]!r}"
+    for parameter in known:
+        if known[parameter].required and parameter not in given:
+            written = f"{name}@10" if parameter == base.AT_PARAM else f"{name}({parameter}=3)"
+            return f"{name} needs a {parameter}, for example {written}"
+    if not 1 <= given.get("rel", 1) <= 3:
         return "rel= must be 1, 2 or 3"
-    if cutting and (family.cut == "never" or cut < 1):
-        return f"{family.name} has no cutoff" if family.cut == "never" else "a cutoff must be at least 1"
-    if not cutting and family.cut == "must":
-        return f"{family.name} needs a cutoff, for example {family.name}@10"
-    return ""
+    return "a cutoff must be at least 1" if given.get("cutoff", 1) < 1 else ""
 
 
 def parse_all(texts: Iterable[str]) -> tuple[Measure, ...]:
     """Parse measures separated by spaces or commas; repeated ones are dropped."""
-    words = [word for text in texts for word in re.split(r"[\s,]+", text) if word]
+    words = [word for text in texts for word in BETWEEN.split(text) if word]
     return tuple(dict.fromkeys(parse(word) for word in words))
 
 

@@ -1,15 +1,16 @@
-"""Score a run against qrels, over all topics or subsets of them. trec_eval's own code (pytrec_eval) computes the values."""
+"""Score a run against qrels, over all topics or subsets of them. ir_measures computes the values, most of them by trec_eval's own code."""
 
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Literal, NamedTuple
 
-import pytrec_eval
+import ir_measures
 
 from porism.corpus.topics.files import ALLOWED, TopicInfo
 from porism.errors import PorismError
@@ -98,31 +99,27 @@ def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Av
         topics = _averaged_topics(grades, run, judged_run, average)
         values = {measure: dict.fromkeys(topics, 0.0) for measure in measures}
         for batch, group in _batches(measures).items():
-            if batch.special == "judged":
-                results = _judged_shares(grades, run, group)
-            else:
-                pool = pooled_or_judged(qrels) if batch.special == "infAP" else grades
-                results = _trec_eval(pool, judged_run if batch.prime else run, group, batch.level)
-            for topic in results.keys() & set(topics):
-                for measure in group:
-                    values[measure][topic] = results[topic][measure.trec_eval or str(measure)]
+            pool = pooled_or_judged(qrels) if batch.by == "infAP" else grades
+            compute = _judged_shares if batch.by == "Judged" else _computed
+            for measure, topic, value in compute(pool, judged_run if batch.prime else run, group):
+                if topic in values[measure]:
+                    values[measure][topic] = value
     return Scores(run.name, average, tuple(measures), topics, values)
 
 
 class _Batch(NamedTuple):
-    """Measures that are computed together: on the same ranking, with the same relevance level."""
+    """Measures that are computed together: on the same ranking and judgments. `by` names a measure that needs other ones."""
 
-    special: str
+    by: str
     prime: bool
-    level: int
 
 
 def _batches(measures: Iterable[Measure]) -> dict[_Batch, list[Measure]]:
     found: dict[_Batch, list[Measure]] = {}
     for measure in measures:
-        special = measure.name if measure.name in ("infAP", "judged") else ""
+        name = measure.base.NAME
         # bpref ignores unjudged items, so the filtered ranking gives the same value.
-        batch = _Batch(special, measure.prime or measure.name == "bpref", measure.rel)
+        batch = _Batch(name if name in ("infAP", "Judged") else "", measure.prime or name == "Bpref")
         found.setdefault(batch, []).append(measure)
     return found
 
@@ -148,8 +145,8 @@ def _check_relevant(grades: Qrels, measures: Sequence[Measure]) -> None:
     """Refuse qrels without a relevant item: every run would score 0."""
     highest = max(grade for row in grades.values() for grade in row.values())
     for measure in measures:
-        least = 1 if measure.family.graded else measure.rel
-        if highest < least and measure.name != "judged":
+        least = measure.least_relevant
+        if highest < least and not measure.is_of_judging:
             raise PorismError(
                 f"no item of the qrels has grade {least} or more, so {measure} cannot be computed",
                 fix="give qrels with relevant items, or another rel=",
@@ -168,27 +165,38 @@ def _averaged_topics(grades: Qrels, run: Run, judged_run: Run, average: Average)
     return tuple(topic for topic in grades if topic in within[average])
 
 
-def _trec_eval(grades: Qrels, run: Run, measures: Sequence[Measure], level: int) -> dict[str, dict[str, float]]:
-    """Return trec_eval's values for the topics of both run and qrels."""
+class _TopicValue(NamedTuple):
+    """The value of a measure for a topic."""
+
+    measure: Measure
+    topic: str
+    value: float
+
+
+def _computed(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iterator[_TopicValue]:
+    """Yield the values of ir_measures for the topics of both run and qrels."""
     rankings = {}
     for topic in run.rankings.keys() & grades.keys():
         top = first_hits(run.rankings[topic])
         rankings[topic] = dict(zip(top.items, top.scores, strict=True))
-    evaluator = pytrec_eval.RelevanceEvaluator(
-        {topic: grades[topic] for topic in rankings}, {measure.trec_eval for measure in measures}, relevance_level=level
-    )
-    values: dict[str, dict[str, float]] = evaluator.evaluate(rankings)
-    return values
+    by_base = defaultdict(list)
+    for measure in measures:
+        by_base[measure.base].append(measure)
+    try:
+        evaluator = ir_measures.evaluator(list(by_base), {topic: grades[topic] for topic in rankings})
+    except ValueError as error:
+        raise PorismError(f"ir_measures: {error}", fix="install a provider of the measure, or leave it out") from None
+    for found in evaluator.iter_calc(rankings):
+        yield from (_TopicValue(measure, found.query_id, found.value) for measure in by_base[found.measure])
 
 
-def _judged_shares(grades: Qrels, run: Run, measures: Sequence[Measure]) -> dict[str, dict[str, float]]:
-    """Return judged@k: the share of judged items among the first k."""
-    shares: dict[str, dict[str, float]] = {}
-    deepest = max(measure.cut for measure in measures)
+def _judged_shares(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iterator[_TopicValue]:
+    """Yield judged@k: the share of judged items among the first k, in trec_eval's order."""
+    cuts = [measure.base.params.get("cutoff", LIMIT) for measure in measures]
     for topic in run.rankings.keys() & grades.keys():
-        judged = [item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items]
-        shares[topic] = {str(measure): sum(judged[: measure.cut]) / len(judged[: measure.cut]) for measure in measures}
-    return shares
+        judged = [item in grades[topic] for item in run.rankings[topic].in_score_order(max(cuts)).items]
+        for measure, cut in zip(measures, cuts, strict=True):
+            yield _TopicValue(measure, topic, sum(judged[:cut]) / len(judged[:cut]))
 
 
 @contextmanager

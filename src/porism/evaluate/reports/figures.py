@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from porism.errors import PorismError
 from porism.evaluate.experiment import Experiment
-from porism.evaluate.measures.definitions import precision_by_depth, recall_by_depth
 from porism.evaluate.measures.measure import Measure
+from porism.evaluate.reliability import precision_by_depth, recall_by_depth
 from porism.evaluate.reports.svg import shorten
 from porism.evaluate.significance import differences
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from porism import __version__
 from porism.corpus.topics.files import TopicInfo
 from porism.evaluate.experiment import Experiment, teams
-from porism.evaluate.measures.definitions import CurvePoint, precision_by_depth, recall_by_depth
 from porism.evaluate.measures.score import Scores
 from porism.evaluate.qrels import count
-from porism.evaluate.reliability import DEPTHS, judged_rates
+from porism.evaluate.reliability import DEPTHS, CurvePoint, judged_rates, precision_by_depth, recall_by_depth
 from porism.evaluate.reports import svg, tables
 from porism.evaluate.reports.table import Table, as_html
 from porism.evaluate.significance import Comparison, bootstrap, differences

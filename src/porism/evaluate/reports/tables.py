@@ -58,7 +58,7 @@ def compare_runs(experiment: Experiment, seed: int) -> list[Comparison]:
     """Compare all pairs of runs on all measures except judged@k."""
     if len(experiment.scores) < 2:
         raise PorismError("a comparison needs two runs", fix="name two or more run files")
-    measures = [measure for measure in experiment.measures if measure.name != "judged"]
+    measures = [measure for measure in experiment.measures if not measure.is_of_judging]
     return compare_all(experiment.scores, measures, seed=seed)
 
 

@@ -359,7 +359,10 @@ class Change:
             before,
             generation=self._generation,
             counts={
-                "thread": threads, "question": threads, "answer": answers, "formula": tables.symbols.formulas,
+                "thread": threads,
+                "question": threads,
+                "answer": answers,
+                "formula": tables.symbols.formulas,
             },
             posts=posts,
             formulas=distinct,
@@ -369,7 +372,7 @@ class Change:
             has_dates=before.has_dates or self._any("created != ''"),
             commits=(*before.commits, self._generation),
             changed=before.changed + len({*self._delta.threads, *self._delta.replaced}),
-        )  # fmt: skip
+        )
 
     def _any(self, condition: str) -> bool:
         return self._changed.parts.stores[-1].one(f"SELECT 1 FROM posts WHERE {condition} LIMIT 1") is not None

@@ -10,23 +10,10 @@ from dataclasses import dataclass, field
 
 from porism.systems.approach0.lexer import Token, UnreadableFormula, tokenize
 
-FLATTENED = frozenset(
-    [
-        "ADD",
-        "TIMES",
-        "GTLS",
-        "CAPCUP",
-        "SUBSET",
-        "INNI",
-        "PARALL",
-        "PROPTO",
-        "BOWTIE",
-        "ARROW",
-        "TAB_COL",
-        "TAB_ROW",
-        "SUBSUP",
-    ]
-)  # commutative classes
+FLATTENED = frozenset([
+    "ADD", "TIMES", "GTLS", "CAPCUP", "SUBSET", "INNI", "PARALL", "PROPTO", "BOWTIE", "ARROW", "TAB_COL", "TAB_ROW",
+    "SUBSUP",
+])  # fmt: skip  # commutative classes
 NOTHING = "NIL"  # class of an operand that holds nothing, as in `{-} b`
 SIGNS = frozenset({"plus", "minus", "times", "relation", "separator", "modulo"})  # may be a script: `x^+`
 

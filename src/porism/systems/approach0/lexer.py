@@ -69,18 +69,9 @@ BARE_WORDS = sorted(
 )
 MATRICES = ("array", "matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "cases")
 DISPLAYS = (
-    "align",
-    "alignat",
-    "aligned",
-    "alignedat",
-    "equation",
-    "eqnarray",
-    "gather",
-    "gathered",
-    "multline",
-    "split",
+    "align", "alignat", "aligned", "alignedat", "equation", "eqnarray", "gather", "gathered", "multline", "split",
     "subequations",
-)
+)  # fmt: skip
 FONTS = {
     "mathbb": "blackboard-bold",
     "mathds": "blackboard-bold",

@@ -134,22 +134,8 @@ WORD = re.compile(r"[a-z0-9_]+")
 # model that must be downloaded; this rule needs none: a full stop before blank and capital letter, except after these abbreviations.
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
 ABBREVIATIONS = (
-    "e.g.",
-    "i.e.",
-    "cf.",
-    "resp.",
-    "vs.",
-    "eq.",
-    "fig.",
-    "thm.",
-    "dr.",
-    "prof.",
-    "mr.",
-    "st.",
-    "no.",
-    "pp.",
-    "p.",
-)
+    "e.g.", "i.e.", "cf.", "resp.", "vs.", "eq.", "fig.", "thm.", "dr.", "prof.", "mr.", "st.", "no.", "pp.", "p.",
+)  # fmt: skip
 
 Analyser = Callable[[str], list[str]]
 

@@ -98,11 +98,6 @@ def shipped() -> tuple[Declaration, ...]:
     return tuple(parse_declarations(text, SHIPPED))
 
 
-def published_runs() -> tuple[Declaration, ...]:
-    """Return the declarations of the published runs, without the default engine."""
-    return tuple(one for one in shipped() if one.is_published)
-
-
 @lru_cache
 def declared() -> tuple[Declaration, ...]:
     """Return the declarations that come with Porism, and after them those of plug-ins. The first with a name and a task wins."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -168,62 +170,18 @@ EMBEDDINGS: Mapping[str, Representation] = {
     "embedding_104": "slt-type",
     "embedding_105": "opt-type",
 }
-MODELS: Mapping[Model, Mapping[str, float]] = {
-    "45 topics": {
-        "mss_slt": 1.337,
-        "precision_slt": 0.191,
-        "recall_slt": 1.368,
-        "mss_opt": 0.010,
-        "precision_opt": 0.564,
-        "recall_opt": 1.343,
-        "tuple_slt": 0.338,
-        "tuple_slt_type": 0.088,
-        "tuple_opt": 0.394,
-        "tuple_opt_type": -0.161,
-        "ted_slt": 0.222,
-        "ted_slt_weighted": 0.790,
-        "ted_slt_type": 0.155,
-        "ted_slt_weighted_type": 0.512,
-        "ted_opt": 0.134,
-        "ted_opt_weighted": 0.562,
-        "ted_opt_type": -0.001,
-        "ted_opt_weighted_type": 0.314,
-        "embedding_100": 0.745,
-        "embedding_102": 0.701,
-        "embedding_104": -0.037,
-        "embedding_105": -0.624,
-    },
-    "29 topics": {
-        "mss_slt": 1.649,
-        "precision_slt": 0.246,
-        "recall_slt": 1.108,
-        "mss_opt": -0.138,
-        "precision_opt": 0.311,
-        "recall_opt": 0.774,
-        "tuple_slt": 0.141,
-        "tuple_slt_type": 0.565,
-        "tuple_opt": 0.636,
-        "tuple_opt_type": -0.203,
-        "ted_slt": 0.219,
-        "ted_slt_weighted": 0.602,
-        "ted_slt_type": 0.139,
-        "ted_slt_weighted_type": 0.283,
-        "ted_opt": 0.374,
-        "ted_opt_weighted": 0.729,
-        "ted_opt_type": 0.212,
-        "ted_opt_weighted_type": 0.404,
-        "embedding_100": 1.389,
-        "embedding_102": 1.218,
-        "embedding_104": 0.380,
-        "embedding_105": -0.250,
-    },
-}
+
+
+def model_weights(model: Model) -> Mapping[str, float]:
+    """Return the weights of a published model by feature."""
+    lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
+    return {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
 
 
 def svm_rank(context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> Reranker:
     """Re-rank formulas by the linear model. `model` names the topics of ARQMath-1 on which it was trained."""
     vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), Training())
-    return SvmRank(open_candidates(context), vectors, MODELS[model], depth, reads_official(context.content))
+    return SvmRank(open_candidates(context), vectors, model_weights(model), depth, reads_official(context.content))
 
 
 class SvmRank(Reranker):

@@ -83,21 +83,6 @@ class RunRecord:
     version: str = __version__
 
 
-def run_topics(
-    index: str | Path,
-    topics: Sequence[Topic],
-    task: int,
-    out: Path,
-    system: str | None = None,
-    k: int = LIMIT,
-    kind: Kind | None = None,
-    model: str | Path | None = None,
-) -> None:
-    """Write a run of at most k hits for each topic, and its record. Topics with nothing but a title search questions, others answers, unless
-    `kind` says which. `system` is a name or `module:Class`; `model` names a file that `porism model train ranking` made, for the default system."""
-    make_run(index, topics, task, out, RunOptions(system or DEFAULT, k, kind, model))
-
-
 def make_run(index: str | Path, topics: Sequence[Topic], task: int, out: Path, options: RunOptions) -> RunRecord:
     """Write a run and its record, and return the record."""
     name, model = options.system, options.model

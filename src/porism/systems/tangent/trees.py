@@ -118,15 +118,6 @@ def read_set(folder: Path) -> TreeSet:
     return TreeSet(forest, labels, np.load(folder / "tree_of.npy", mmap_mode="r"))
 
 
-def make_trees(found: list[VisualTrees]) -> CollectionTrees:
-    """Return the trees of a few formulas in memory."""
-    layout, operators = ForestBuilder(), ForestBuilder()
-    numbers = [(layout.add(item.trees.layout), operators.add(item.trees.operators)) for item in found]
-    columns = np.array(numbers, np.int32).reshape(-1, 2)
-    sets = [TreeSet(*builder.finish(), columns[:, at]) for at, builder in enumerate((layout, operators))]
-    return CollectionTrees(np.array([item.visual_id for item in found], np.int64), *sets)
-
-
 def one_tree(root: Node, ids: dict[str, int]) -> Forest:
     """Return a forest of one tree, as the compiled functions expect a query."""
     return make_forest([root], ids)

@@ -1,0 +1,269 @@
+"""Long trials of a collection in a cluster: killed and stopped nodes under load, killed loads, alias swaps, rollback, snapshots.
+
+python -m attack.cluster.trials INDEX [--kills 10] [--managers 5] [--stops 5] [--swaps 20] [--only NAME]      prints a table; exit code 1 if anything was lost
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from attack.cluster.load import Readers, Writer, answer, percentile
+from attack.cluster.nodes import Nodes
+from porism.search.engine import Engine
+from porism.store.maintenance import copy_store, rollback, snapshot_repository, verify_copy
+from porism.store.opensearch import open_cluster
+
+QUERIES = (
+    "proof that $\\sqrt{2}$ is irrational",
+    "sum of the first $n$ squares",
+    "why does the quadratic formula work $ax^2+bx+c=0$",
+    "derivative of a product $(fg)'$",
+    "geometric series $\\sum_{k=0}^n q^k$",
+    "what is a prime number",
+    "$a^2+b^2=c^2$",
+    "binomial coefficient identity",
+    "limit of $(1+1/n)^n$",
+    "modular inverse",
+)
+NAME = "trial"
+OUTAGE = 60.0
+
+
+class Trials:
+    """The trials on one cluster, with an index and the answers of the embedded store as what is expected."""
+
+    def __init__(self, nodes: Nodes, index: Path, expected: dict[str, list[int]]) -> None:
+        self.nodes, self.index, self.expected = nodes, index, expected
+        self.address = nodes.address(NAME)
+        self.lost = False
+
+    def row(self, what: str, result: str, failed: bool = False) -> None:
+        """Record a result, and print it as a row."""
+        self.lost |= failed
+        print(f"| {what} | {result} |", flush=True)
+
+    def copy(self) -> None:
+        """Copy the index and compare everything."""
+        began = time.monotonic()
+        copy_store(self.index, self.address)
+        seconds = time.monotonic() - began
+        found = verify_copy(self.address, self.index)
+        self.nodes.wait()
+        self.row("copy, then compared with its source", f"{seconds:.0f} s, differences: {len(found)}", bool(found))
+
+    def _under_load(self, what: str, times: int, harm: Callable[[], float]) -> None:
+        engine = Engine.open(self.address)
+        store = open_cluster(self.address)
+        green: list[float] = []
+        with Readers(lambda: engine, self.expected) as readers, Writer(store.place.cluster, "trial-changes") as writer:
+            time.sleep(3)
+            for _ in range(times):
+                green.append(harm())
+            time.sleep(3)
+        lost = writer.lost()
+        for line in [*readers.failures[:3], *readers.wrong[:3], *writer.failures[:3]]:
+            print(line, file=sys.stderr)
+        result = (
+            f"{times} times: {len(readers.seconds):,} searches, {len(readers.failures)} failed, {len(readers.wrong)} differed, "
+            f"median {percentile(readers.seconds, 0.5):.2f} s, worst {max(readers.seconds, default=0):.1f} s; "
+            f"{len(writer.written):,} changes acknowledged, {len(writer.failures)} refused, {len(lost)} lost; "
+            f"green again after {percentile(green, 0.5):.0f} s (median)"
+        )
+        self.row(what, result, bool(readers.failures or readers.wrong or lost))
+
+    def kills(self, times: int) -> None:
+        """Kill a node that is not the manager, each time as soon as the cluster is green."""
+        turn = iter(range(times * 3))
+
+        def harm() -> float:
+            manager = self.nodes.manager()
+            others = [number for number in range(len(self.nodes.nodes)) if number != manager]
+            return self._kill(others[next(turn) % len(others)])
+
+        self._under_load("a data node killed with -9", times, harm)
+
+    def managers(self, times: int) -> None:
+        """Kill the elected manager."""
+        self._under_load("the elected manager killed with -9", times, lambda: self._kill(self.nodes.manager()))
+
+    def _kill(self, number: int) -> float:
+        self.nodes.kill(number)
+        time.sleep(3)
+        self.nodes.restart(number)
+        return self.nodes.wait()
+
+    def stops(self, times: int) -> None:
+        """Kill all nodes for a minute under a server: its pages are clean 503, and it recovers by itself."""
+        port = 9390
+        command = [sys.executable, "-m", "porism.cli", "serve", self.address, "--port", str(port), "--workers", "1"]
+        server = subprocess.Popen([*command, "--operator-port", "0"], stderr=subprocess.PIPE)
+        try:
+            wait_for(lambda: status(port, "/ready")[0] == 200, 300)
+            recovered, wrong = [], []
+            for _ in range(times):
+                for number in range(len(self.nodes.nodes)):
+                    self.nodes.kill(number)
+                end = time.monotonic() + OUTAGE
+                wait_for(lambda: status(port, "/ready")[0] == 503, 60)
+                seen = set()
+                while time.monotonic() < end:
+                    found = status(port, f"/?q=outage+{time.monotonic_ns()}")
+                    seen.add(found)
+                    time.sleep(1)
+                wrong += [one for one in seen if one != (503, "5")]
+                for number in range(len(self.nodes.nodes)):
+                    self.nodes.restart(number)
+                self.nodes.wait()
+                began = time.monotonic()
+                wait_for(lambda: status(port, "/ready")[0] == 200, 120)
+                wait_for(lambda: status(port, f"/?q=recovered+{time.monotonic_ns()}")[0] == 200, 120)
+                recovered.append(time.monotonic() - began)
+            result = f"{times} times: other answers than 503 with Retry-After: {len(wrong)}; after green the server answers within {max(recovered, default=0):.1f} s"
+            print(*wrong[:3], file=sys.stderr)
+            self.row("all nodes killed for a minute, seen from the page", result, bool(wrong))
+        finally:
+            server.terminate()
+            server.wait(60)
+
+    def loads(self, times: int) -> None:
+        """Kill a load twice, begin it again, and compare the result."""
+        address = self.nodes.address(f"{NAME}2")
+        command = [sys.executable, "-m", "porism.cli", "store", "copy", str(self.index), address, "--quiet"]
+        place = open_cluster(address).place
+        killed = []
+        for stage in ("threads", "formulas")[:times]:
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            wait_for(lambda stage=stage, one=process: one.poll() is not None or stage in marks(place), 300)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed.append(sorted(marks(place)))
+            time.sleep(31)  # the lease of the killed process ends
+        subprocess.run(command, check=True)
+        found = verify_copy(address, self.index)
+        self.row(
+            f"a load killed {len(killed)} times and begun again",
+            f"finished before the kills: {killed}; differences at the end: {len(found)}",
+            bool(found),
+        )
+        place.remove(place.current() or 0)
+
+    def swaps(self, times: int) -> None:
+        """Let the aliases name another build again and again, while readers follow."""
+        copy_store(self.index, self.address)
+        place = open_cluster(self.address).place
+        builds = place.builds()[-2:]
+        current = [Engine.open(self.address)]
+        seconds = []
+        with Readers(lambda: current[0], self.expected) as readers:
+            for number in range(times):
+                began = time.monotonic()
+                place.show(builds[number % 2])
+                seconds.append(time.monotonic() - began)
+                current[0] = Engine.open(self.address)
+                time.sleep(1)
+        for line in [*readers.failures[:3], *readers.wrong[:3]]:
+            print(line, file=sys.stderr)
+        self.row(
+            f"{times} alias swaps under eight readers",
+            f"{len(readers.seconds):,} searches, {len(readers.failures)} failed, {len(readers.wrong)} differed; worst swap {max(seconds):.1f} s",
+            bool(readers.failures or readers.wrong),
+        )
+        place.show(builds[1])
+        back = rollback(self.address)
+        wrong = self._wrong(self.address)
+        self.row(
+            "rollback", f"build {builds[1]} to {back}, answers that differ: {wrong}", back != builds[0] or wrong > 0
+        )
+
+    def snapshots(self, times: int) -> None:
+        """Take snapshots, and restore one under another name."""
+        cluster = open_cluster(self.address).place.cluster
+        body = {"type": "fs", "settings": {"location": str(self.nodes.folder / "snapshots" / "trials")}}
+        cluster.request("PUT", "/_snapshot/trials", body)
+        repository = snapshot_repository(self.address, "trials")
+        seconds = []
+        for _ in range(2):
+            began = time.monotonic()
+            taken = repository.take()
+            seconds.append(time.monotonic() - began)
+            time.sleep(1)
+        began = time.monotonic()
+        other = self.nodes.address(f"{NAME}3")
+        snapshot_repository(other, "trials").restore(taken.name)
+        restored = time.monotonic() - began
+        found = verify_copy(other, self.index)
+        result = f"{seconds[0]:.1f} s, again without changes {seconds[1]:.1f} s, restored under another name {restored:.1f} s; differences: {len(found)}"
+        self.row("snapshot and restore", result, bool(found))
+
+    def _wrong(self, address: str) -> int:
+        engine = Engine.open(address)
+        return sum(answer(engine, query) != ids for query, ids in self.expected.items())
+
+
+def marks(place: object) -> set[str]:
+    """Return the stages of a load that has begun."""
+    try:
+        stored = place.get_state("load")  # type: ignore[attr-defined]
+    except Exception:
+        return set()
+    return set(stored.value.get("marks", {})) if stored else set()
+
+
+def status(port: int, path: str) -> tuple[int, str]:
+    """Return status and Retry-After of a page; 0 without an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=40)
+    try:
+        connection.request("GET", path)
+        found = connection.getresponse()
+        found.read()
+        return found.status, found.headers.get("retry-after", "")
+    except OSError:
+        return 0, ""
+    finally:
+        connection.close()
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError("it takes too long")
+        time.sleep(0.2)
+
+
+def main() -> int:
+    """Run the trials."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("index", type=Path, metavar="INDEX", help="an index in a folder")
+    counts = {"kills": 10, "managers": 5, "stops": 5, "loads": 2, "swaps": 20, "snapshots": 1}
+    for name, count in counts.items():
+        parser.add_argument(f"--{name}", type=int, default=count, metavar="N", help="how often (default: %(default)s)")
+    parser.add_argument("--heap", default="1g", help="of each node (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=9320, help="the first port (default: %(default)s)")
+    options = parser.parse_args()
+    embedded = Engine.open(options.index)
+    expected = {query: answer(embedded, query) for query in QUERIES}
+    with Nodes(heap=options.heap, port=options.port) as nodes:
+        trials = Trials(nodes, options.index, expected)
+        print("| trial | result |\n|---|---|")
+        trials.copy()
+        for name in ("swaps", "snapshots", "loads", "kills", "managers", "stops"):
+            times = getattr(options, name)
+            if times:
+                try:
+                    getattr(trials, name)(times)
+                except Exception as error:
+                    trials.row(name, f"ended early: {type(error).__name__}: {error}".replace("\n", " "), True)
+    return 1 if trials.lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Operators of the search box: `"exact phrase"`, `-excluded`, `tag:calculus`, `user:name`, `is:accepted`, `after:2015`, `before:2018`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from porism.text.delimiters import mathml_elements, replace_mathml
+from porism.text.typed.runs import find_runs
+from porism.text.typed.tokens import names
+
+FIRST_YEAR, LAST_YEAR = 0, 9999
+# Quotation marks are read in pairs, also where what they enclose is no phrase: in `"4" and "2"`, " and " is none.
+_PHRASE = re.compile(r'["“”]([^"“”]*)["“”]')
+MAX_PHRASE = 200  # characters; a longer quotation is text
+_OPERATOR = re.compile(
+    r"""(?<!\S)(?P<name>tag|user|is|after|before):(?:"(?P<quoted>[^"]{1,80})"|(?P<value>[^\s"]{1,80}))""", re.IGNORECASE
+)
+_EXCLUDED = re.compile(r"(?<=\s)-(?P<word>[^\W\d_][\w'-]{2,60})(?!\S)")
+_PLACE = "\ue002"  # a letter that nobody writes, in place of pasted MathML
+_DELIMITED = re.compile(r"\$[^$]*\$|\\\((?:(?!\\\().)*?\\\)|\\\[(?:(?!\\\[).)*?\\\]", re.DOTALL)
+
+
+class Box(NamedTuple):
+    """A typed query without its operators (`text`), and what they ask for. The words of phrases stay in the text."""
+
+    text: str
+    phrases: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    accepted: bool = False
+    first_year: int = FIRST_YEAR
+    last_year: int = LAST_YEAR
+
+    @property
+    def years(self) -> tuple[int, int] | None:
+        """The first and the last year, or None for all years."""
+        everything = (self.first_year, self.last_year) == (FIRST_YEAR, LAST_YEAR)
+        return None if everything else (self.first_year, self.last_year)
+
+    @property
+    def restricts_text(self) -> bool:
+        """Whether a hit must be read to decide whether it is allowed."""
+        return bool(self.phrases or self.excluded or self.users)
+
+
+def read_box(typed: str) -> Box:
+    """Take the operators out of a typed query. What is no operator with a legal value stays as it is.
+
+    >>> read_box('integral -improper tag:calculus after:2015 "by parts"')
+    Box(text='integral by parts', phrases=('by parts',), excluded=('improper',), tags=('calculus',), users=(), accepted=False, first_year=2015, last_year=9999)
+    """
+    if not any(sign in typed for sign in ':"“”-'):
+        return Box(typed)
+    elements = [typed[one.opening.start() : one.end] for one in mathml_elements(typed)]
+    text = replace_mathml(typed, lambda _: _PLACE)
+    found = _Found([match.span() for match in _DELIMITED.finditer(text)])
+    text = _OPERATOR.sub(found.operator, text)
+    text = _EXCLUDED.sub(found.exclude, text)
+    text = _PHRASE.sub(found.phrase, text)
+    if not found.changed:
+        return Box(typed)
+    text = " ".join(text.split())
+    for element in elements:  # the attributes of pasted MathML have quotation marks and colons, which are no operators
+        text = text.replace(_PLACE, element, 1)
+    return found.box(text)
+
+
+class _Found:
+    """Collects operators while they are taken out."""
+
+    def __init__(self, formulas: list[tuple[int, int]]) -> None:
+        self._formulas = formulas
+        self._lists: dict[str, list[str]] = {"tag": [], "user": [], "phrase": [], "excluded": []}
+        self._years = [FIRST_YEAR, LAST_YEAR]
+        self._accepted = False
+        self.changed = False
+
+    def box(self, text: str) -> Box:
+        """Return everything that was found."""
+        lists = {name: tuple(dict.fromkeys(values)) for name, values in self._lists.items()}
+        return Box(text, lists["phrase"], lists["excluded"], lists["tag"], lists["user"], self._accepted, *self._years)
+
+    def operator(self, match: re.Match[str]) -> str:
+        """Take one `name:value` out, unless its value is not legal."""
+        name, value = match["name"].lower(), (match["quoted"] or match["value"]).strip()
+        if name in ("after", "before"):
+            year = re.fullmatch(r"(\d{4})(?:-\d\d){0,2}", value)
+            if not year:
+                return match[0]
+            self._years[name == "before"] = int(year[1])
+        elif name == "is":
+            if value.lower() != "accepted":
+                return match[0]
+            self._accepted = True
+        else:
+            self._lists[name].append(value.lower() if name == "tag" else value)
+        self.changed = True
+        return " "
+
+    def exclude(self, match: re.Match[str]) -> str:
+        """Take an excluded word out; the minus of a formula stays."""
+        word = match["word"]
+        start = match.start()
+        inside = any(first <= start < last for first, last in self._formulas)
+        if inside or word in names() or find_runs(match.string[max(0, start - 12) : match.end()]):
+            return match[0]
+        self._lists["excluded"].append(word.lower())
+        self.changed = True
+        return " "
+
+    def phrase(self, match: re.Match[str]) -> str:
+        """Note a phrase; its words stay. A quotation with a formula, without a word or too long is no phrase."""
+        phrase = " ".join(match[1].split())
+        if "$" in phrase or len(match[1]) > MAX_PHRASE or not re.search(r"\w\w", phrase):
+            return match[0]
+        self._lists["phrase"].append(phrase.lower())
+        self.changed = True
+        return match[1]
