@@ -125,13 +125,15 @@ def print_fixed(sets: Sequence[Sequence[JudgedQuery]], further: Sequence[JudgedQ
     for power in POWERS:
         filled = [similarity.added(Variant("LaTeX", (WHOLE, TITLE), power), own) for own in sets]
         for weight in WEIGHTS:
-            years = [mean_over_topics(own, _with(fitted, weight)) for own, fitted in zip(filled, by_year, strict=True)]
-            changed = [(_with(fitted, weight), positions) for fitted, positions in fits]
+            years = [
+                mean_over_topics(own, with_weight(fitted, weight)) for own, fitted in zip(filled, by_year, strict=True)
+            ]
+            changed = [(with_weight(fitted, weight), positions) for fitted, positions in fits]
             gain = held_out([topic for own in filled for topic in own], changed) - base
             print(f"| {power} | {weight} | {_figures(years, base, gain)} |", flush=True)
 
 
-def _with(fitted: Weights, weight: float) -> Weights:
+def with_weight(fitted: Weights, weight: float) -> Weights:
     """Return fitted weights with that of the similarity replaced."""
     changed = fitted.copy()
     changed[COLUMN] = weight

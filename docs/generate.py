@@ -1,18 +1,20 @@
 """Write the generated pages of the reference (`make docs`). A test fails if a page is not up to date.
 
-The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from their table, the drawings of systems
-from their declarations.
+The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from their table, that of modules
+from the docstrings of packages, the drawings of systems from their declarations.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 REFERENCE = Path(__file__).parent / "reference"
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "porism"
 DRAWINGS = Path(__file__).parent / "images" / "systems"
 WIDTH = "100"
 
@@ -74,6 +76,16 @@ def settings_page() -> str:
     return reference_page()
 
 
+def modules_page() -> str:
+    """Return the page of modules: what each folder is for, by its docstring."""
+    rows = ["| folder | what it is for |", "|---|---|"]
+    for file in sorted(SOURCE.rglob("__init__.py"), key=lambda file: file.parent.parts):
+        doc = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+        rows.append(f"| `{file.parent.relative_to(SOURCE.parent)}` | {' '.join(doc.split(chr(10) * 2)[0].split())} |")
+    head = "# Modules\n\n`make docs` writes this page from the docstrings of the packages. Each module begins with one of its own.\n"
+    return "\n".join([head, *rows]) + "\n"
+
+
 def drawings() -> dict[str, str]:
     """Return the drawing of every named system that has parts, by the name of its file."""
     from porism.systems.declared.declaration import shipped
@@ -82,7 +94,7 @@ def drawings() -> dict[str, str]:
     return {file_name(one): drawing(one) for one in shipped() if one.parts}
 
 
-PAGES = {"commands.md": commands_page, "api.md": api_page, "settings.md": settings_page}
+PAGES = {"commands.md": commands_page, "api.md": api_page, "settings.md": settings_page, "modules.md": modules_page}
 
 
 def main() -> int:

@@ -73,20 +73,13 @@ def test_every_page_is_in_the_index() -> None:
     assert not left_out
 
 
-def test_architecture_names_files_that_exist() -> None:
-    """A path may be written from the project, from `src/porism`, or from one of its packages."""
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    source = ROOT / "src" / "porism"
-    places = [ROOT, source, *(folder for folder in source.iterdir() if folder.is_dir())]
-    named = set(re.findall(r"`([\w/]+/(?:\w+\.\w+)?)`", text)) - {"src/query"}
-    assert len(named) > 50
-    assert not sorted(name for name in named if not any((place / name).exists() for place in places))
-
-
-def test_architecture_has_a_section_for_each_folder() -> None:
-    headings = " ".join(re.findall(r"^## (.+):", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.M))
-    folders = [one.name for one in (ROOT / "src" / "porism").iterdir() if (one / "__init__.py").exists()]
-    assert not [name for name in folders if name not in headings]
+def test_architecture_names_folders_that_exist() -> None:
+    """A path is written from the project or from `src/porism`."""
+    named = set(re.findall(r"`([\w/]+/)`", (ROOT / "ARCHITECTURE.md").read_text()))
+    assert len(named) > 20
+    assert not sorted(
+        name for name in named if not any((place / name).is_dir() for place in (ROOT, ROOT / "src/porism"))
+    )
 
 
 @pytest.mark.parametrize("name", WORDS)

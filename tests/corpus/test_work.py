@@ -67,7 +67,7 @@ def test_parsing_that_begins_early_gives_all_expressions_in_order(
             ids.intern_all([NewExpression(f"x^{at}", None, None, None) for at in range(first, first + 5)])
             early.begin()
         found = [
-            (row.latex, trees) for batch, parsed in early.results(4) for row, trees in zip(batch, parsed, strict=True)
+            (row.latex, trees) for batch, parsed in early.results() for row, trees in zip(batch, parsed, strict=True)
         ]
     assert [latex for latex, _ in found] == [f"x^{at}" for at in range(15)]
     assert [trees[0] for _, trees in found] == [pack(parse(latex)) for latex, _ in found]

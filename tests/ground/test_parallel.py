@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.parallel import OBJECTS, THREAD_LIMITS, cores, ordered, start, workers
+from porism.parallel import OBJECTS, cores, ordered, workers
+from porism.parallel.processes import THREAD_LIMITS
 
 SLEEPERS = """
 import time
@@ -24,7 +25,7 @@ from porism.parallel import ordered, workers
 if __name__ == "__main__":
     with workers(2) as pool:
         print("started", flush=True)
-        for _, result in ordered(pool, time.sleep, ((None, seconds) for seconds in (0, 0, 60, 60)), 4):
+        for _, result in ordered(pool, time.sleep, ((None, seconds) for seconds in (0, 0, 60, 60))):
             print("result", flush=True)
 """
 
@@ -61,7 +62,7 @@ def test_results_come_in_task_order_with_few_tasks_in_flight(processes: int) -> 
             yield str(at), at
 
     with workers(processes) as pool:
-        for at, (label, result) in enumerate(ordered(pool, double, tasks(), 4)):
+        for at, (label, result) in enumerate(ordered(pool, double, tasks())):
             assert (label, result) == (str(at), 2 * at)
             assert submitted - at <= 5
 
@@ -69,7 +70,7 @@ def test_results_come_in_task_order_with_few_tasks_in_flight(processes: int) -> 
 def test_a_dead_worker_is_reported_at_once() -> None:
     began = time.monotonic()
     with pytest.raises(PorismError) as error, workers(2) as pool:
-        list(ordered(pool, die, ((at, at) for at in range(10)), 4))
+        list(ordered(pool, die, ((at, at) for at in range(10))))
     assert str(error.value).startswith(
         "a worker process died\n  fix: run the same command again, with fewer --jobs if memory is short"
     )
@@ -81,7 +82,7 @@ def test_the_error_names_a_script_without_a_main_guard(tmp_path: Path) -> None:
     script.write_text(
         "from porism.parallel import ordered, workers\n"
         "with workers(2) as pool:\n"
-        "    print(list(ordered(pool, abs, ((at, -at) for at in range(4)), 4)))\n"
+        "    print(list(ordered(pool, abs, ((at, -at) for at in range(4)))))\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
     assert 'notes.py must call Porism under `if __name__ == "__main__":`' in done.stderr
@@ -90,7 +91,7 @@ def test_the_error_names_a_script_without_a_main_guard(tmp_path: Path) -> None:
 def test_an_error_in_a_task_ends_the_other_workers() -> None:
     began = time.monotonic()
     with pytest.raises(PorismError, match="task 3 failed"), workers(2) as pool:
-        list(ordered(pool, fail, ((at, at) for at in range(10)), 8))
+        list(ordered(pool, fail, ((at, at) for at in range(10))))
     assert time.monotonic() - began < 20
 
 
@@ -129,7 +130,7 @@ def test_workers_use_one_thread_of_linear_algebra(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(THREAD_LIMITS[0], "7")
     monkeypatch.delenv(THREAD_LIMITS[1], raising=False)
     with workers(2) as pool:
-        found = [limits for _, limits in ordered(pool, thread_limits, ((None, number) for number in range(4)), 2)]
+        found = [limits for _, limits in ordered(pool, thread_limits, ((None, number) for number in range(4)))]
     assert found == [["1"] * len(THREAD_LIMITS)] * 4
     assert (os.environ[THREAD_LIMITS[0]], os.environ.get(THREAD_LIMITS[1])) == ("7", None)
 
@@ -137,11 +138,9 @@ def test_workers_use_one_thread_of_linear_algebra(monkeypatch: pytest.MonkeyPatc
 def test_workers_may_end_while_the_caller_goes_on() -> None:
     with workers(2) as pool:
         assert pool is not None
-        start(pool, 2, os.getpid)
-        assert dict(ordered(pool, double, ((at, at) for at in range(5)), 4)) == {at: 2 * at for at in range(5)}
+        pool.start(os.getpid)
+        assert dict(ordered(pool, double, ((at, at) for at in range(5)))) == {at: 2 * at for at in range(5)}
         pool.end()
-        processes = list(pool._processes.values()) if pool._processes else []
-    assert not any(process.is_alive() for process in processes)
     assert not multiprocessing.active_children()
 
 
@@ -153,5 +152,5 @@ def test_workers_do_not_look_for_reference_cycles_and_the_caller_seldom_does() -
     before = gc.get_threshold()
     with workers(2) as pool:
         assert gc.get_threshold()[0] == OBJECTS
-        assert not any(found for _, found in ordered(pool, looks_for_cycles, ((at, at) for at in range(4)), 4))
+        assert not any(found for _, found in ordered(pool, looks_for_cycles, ((at, at) for at in range(4))))
     assert gc.get_threshold() == before

@@ -35,7 +35,7 @@ def triple(number):
 if __name__ == "__main__":
     with workers(2) as pool:
         for function in (double, triple):
-            print([result for _, result in ordered(pool, function, ((None, at) for at in range(3)), 4)])
+            print([result for _, result in ordered(pool, function, ((None, at) for at in range(3)))])
 """
 
 
@@ -146,7 +146,7 @@ def test_programs_are_not_looked_for_in_relative_folders(
 def test_python_that_ignores_its_environment_works_alone(tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r}); from porism.parallel import workers\nwith workers(2) as pool: print(pool)"
     assert python("-E", "-c", code, folder=tmp_path).stdout == "None\n"
-    assert "Pool" in python("-E", "-P", "-c", code, folder=tmp_path).stdout
+    assert "Processes" in python("-E", "-P", "-c", code, folder=tmp_path).stdout
 
 
 def test_the_environment_is_the_same_after_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def test_building_twice_gives_the_same_files(index: Path, tmp_path: Path) -> Non
 
 def test_two_processes_build_the_same_index_as_one(index: Path, tmp_path: Path) -> None:
     with Collection.open(index.parent / "collection") as collection:
-        build_formula_index(collection, tmp_path / "index", processes=2)
+        build_formula_index(collection, tmp_path / "index", jobs=2)
     assert (tmp_path / "index" / "statistics.json").read_bytes() == (index / "statistics.json").read_bytes()
 
 

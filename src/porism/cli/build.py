@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from porism.cli.values import add_jobs_option
+
 HELP = "build a collection from a site's dump, the lab's files, a table of formulas or a folder of documents"
 EXAMPLE = "porism build sample/dump -o sample-collection"
 
@@ -52,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("latex", "official"),
         help="build the trees of formulas from LaTeX (default), or from the MathML of the source where it has any",
     )
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="number of processes (default: one per core)")
+    add_jobs_option(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.set_defaults(resume="run the same command again to continue the build")
 

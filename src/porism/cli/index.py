@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from porism.cli.encode import encode, encoder_arguments, load_encoder
+from porism.cli.values import add_jobs_option
 
 HELP = "index a collection for searching: words, formulas, vectors and concepts"
 EXAMPLE = "porism index demo/collection -o index"
@@ -33,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="do not learn vectors: the index is smaller and faster to build, but ranks slightly worse",
     )
     encoder_arguments(parser, required=False)
+    add_jobs_option(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         links=not args.no_links,
         vectors=not args.no_vectors,
+        jobs=args.jobs,
         progress=Silent() if args.quiet else Bars(),
         finish=lambda work: chosen.append(record_choice(work)) if is_taught else None,
     )

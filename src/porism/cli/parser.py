@@ -97,7 +97,7 @@ def make_parser(words: Sequence[str] | None = None) -> Parser:
     """Build the parser of the typed words. Without words, build it whole: completion and the generated reference read it."""
     parser = Parser(
         prog="porism",
-        description="A math-aware search engine and the lab that measures it.",
+        description="A search engine that understands formulas, with tools to measure how well it does.",
         epilog="porism COMMAND --help explains a command and gives an example.",
     )
     parser.add_argument("--version", action="version", version=f"porism {__version__}")

@@ -10,7 +10,6 @@ from porism.cli.command import argument
 JSON = argument("--json", action="store_true", help="print JSON")
 QUIET = argument("--quiet", action="store_true", help="show no progress bars")
 HIGHEST_PORT = 65535
-MOST_BIAS = 3
 
 
 def port(text: str) -> int:
@@ -27,6 +26,22 @@ def positive(text: str) -> int:
     return _at_least(text, 1, "10")
 
 
+def jobs(text: str) -> int | str:
+    """Return a number of processes, or the address of a Dask scheduler."""
+    return text if "://" in text else not_negative(text)
+
+
+def add_jobs_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says who does the work."""
+    parser.add_argument(
+        "--jobs",
+        type=jobs,
+        default=0,
+        metavar="N",
+        help="number of processes (default: one per core), or the address of a Dask scheduler: tls://scheduler:8786",
+    )
+
+
 def not_negative(text: str) -> int:
     """Return a number of at least 0."""
     return _at_least(text, 0, "20")
@@ -41,19 +56,6 @@ def positive_seconds(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a time in seconds; give a positive number, for example 10")
     return seconds
-
-
-def bias(text: str) -> float:
-    """Return a position bias."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= MOST_BIAS:
-        raise argparse.ArgumentTypeError(
-            f"{text} is not a position bias; give a number from 0 to {MOST_BIAS}, for example 1"
-        )
-    return value
 
 
 def add_state_option(parser: argparse.ArgumentParser, what: str) -> None:

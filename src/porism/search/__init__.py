@@ -1,0 +1,1 @@
+"""A query becomes a ranking, with reasons."""

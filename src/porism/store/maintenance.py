@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
+from porism.parallel import Jobs
 from porism.progress import Progress
 from porism.store import is_folder, open_store
 
@@ -42,6 +43,7 @@ def build_index(
     *,
     links: bool = True,
     vectors: bool = True,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> StoreStatus:
@@ -53,7 +55,7 @@ def build_index(
 
     with TemporaryDirectory(prefix="porism-index-") as work:
         place = Path(address) if is_folder(address) else Path(work) / "index"
-        build(content, place, links=links, vectors=vectors, progress=progress, finish=finish)
+        build(content, place, links=links, vectors=vectors, jobs=jobs, progress=progress, finish=finish)
         if not is_folder(address):
             copy_store(place, address, progress)
     return open_store(address).status()

@@ -1,12 +1,11 @@
 """Text with formulas, as a sequence of segments: pieces of text, HTML tags and formulas.
 
-Every field of a collection (title, body, comment) is a `Text`. It is segmented once, when the collection is built.
-"""
+Every field of a collection (title, body, comment) is a `Text`. It is segmented once, when the collection is built."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -19,8 +18,7 @@ class Segment(NamedTuple):
     """A piece of text (without entities), one clean HTML tag, or the LaTeX of a formula.
 
     A formula has its id and the id of its expression (the collection's distinct LaTeX); both are 0 for text that no collection holds.
-    `display` is true for a formula that is set on a line of its own.
-    """
+    `display` is true for a formula that is set on a line of its own."""
 
     kind: SegmentKind
     text: str
@@ -41,6 +39,12 @@ MARK = re.compile("[\x1c-\x1f]")
 StoredPiece = tuple[str, str]
 STORED = re.compile("([\x1c-\x1f])([^\x1c-\x1f]*)")
 FORMULA = re.compile("([\x1e\x1f])([0-9]+) ([0-9]+) ([^\x1c-\x1f]*)")
+EXPRESSION = re.compile("[\x1e\x1f][0-9]+ ([0-9]+) ")
+
+
+def expression_ids(stored: str) -> Iterator[int]:
+    """Yield the expressions of the formulas in the stored form of a text."""
+    return map(int, EXPRESSION.findall(stored))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""A collection is built in resumable stages: rows are selected, texts segmented, formulas parsed and numbered."""

@@ -28,8 +28,7 @@ REFUSED = frozenset((ILL_FORMED, ERROR, EMPTY, LARGE))
 def read_given(latex: str, mathml: str, content: str | None) -> Parsed | str:
     """Return both trees of Presentation and Content MathML, or the reason why they cannot be used.
 
-    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree.
-    """
+    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree."""
     if "<merror" in mathml or "<cerror" in (content or ""):
         return ERROR
     if not is_well_formed(mathml):
@@ -180,10 +179,10 @@ class Parsing:
             queue.submit(batch, _task(batch))
             self._after = batch[-1].id
 
-    def results(self, window: int) -> Iterator[tuple[list[ExpressionRow], list[TreesTuple]]]:
+    def results(self) -> Iterator[tuple[list[ExpressionRow], list[TreesTuple]]]:
         """Yield batches of expressions with their trees, in the order of ids."""
         tasks = ((batch, _task(batch)) for batch in self._batches())
-        return ordered(None, self._parse, tasks, window) if self._queue is None else self._queue.results(tasks, window)
+        return ordered(None, self._parse, tasks) if self._queue is None else self._queue.results(tasks)
 
     def _batches(self) -> Iterator[list[ExpressionRow]]:
         while batch := self._next_batch():
@@ -204,12 +203,11 @@ def parse_expressions(
     store: sqlite3.Connection,
     ledger: Ledger,
     parsing: Parsing,
-    window: int,
     advance: Callable[[int], None],
 ) -> None:
     """Parse what is not parsed yet, in the order of ids."""
     visuals = VisualIds(work, top(work, "visuals"))
-    for batch, found in parsing.results(window):
+    for batch, found in parsing.results():
         parsed = [Trees(*trees) for trees in found]
         keyed = [VisualKeyRow(row.id, trees.key, row.visual_id) for row, trees in zip(batch, parsed, strict=True)]
         rows_to_store = zip(batch, parsed, visuals.assign(keyed), strict=True)

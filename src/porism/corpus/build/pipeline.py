@@ -32,7 +32,7 @@ from porism.errors import PorismError
 from porism.files import already_exists, atomic_file, disk_error
 from porism.integrity import describe_file, seal
 from porism.locks import only_writer
-from porism.parallel import Pool, cores, start, workers
+from porism.parallel import Jobs, Pool, workers
 from porism.progress import Progress, Silent
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -49,15 +49,14 @@ def build(
     *,
     base: Collection | str | Path | None = None,
     apart: bool = False,
-    jobs: int = 0,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Build a collection, or continue a build that was stopped.
 
     With `base`, the new collection is that one with the sources added. Equal ids mean equal posts; with `apart`, and always for folders, the
-    posts of the sources get ids above those of the base.
-    """
+    posts of the sources get ids above those of the base."""
     place = Path(target)
     added_to = Collection.open(base) if isinstance(base, str | Path) else base
     if place.exists():
@@ -71,7 +70,7 @@ def build(
         if place.exists():  # another process finished it a moment ago
             raise already_exists(place)
         _prepare(work, _plan(inputs, options or Options(), added_to, apart), say)
-        _Build(work, inputs, options or Options(), added_to, apart, jobs or cores(), progress or Silent()).run()
+        _Build(work, inputs, options or Options(), added_to, apart, jobs, progress or Silent()).run()
         # The plan first: without it, a build that dies here is not continued.
         (work / PLAN).unlink()
         (work / WORK).unlink()
@@ -145,7 +144,7 @@ class _Build:
         options: Options,
         base: Collection | None,
         apart: bool,
-        jobs: int,
+        jobs: Jobs,
         progress: Progress,
     ) -> None:
         self.folder = work
@@ -160,11 +159,12 @@ class _Build:
     def run(self) -> None:
         """Run all stages."""
         with (
+            workers(self.jobs) as pool,
             contextlib.closing(connect(self.folder / WORK)) as self.work,
             contextlib.closing(self._store()) as self.store,
-            workers(self.jobs) as pool,
         ):
-            start(pool, self.jobs, load_parser)
+            if pool is not None:
+                pool.start(load_parser)
             self.ledger = Ledger(self.work)
             if self.base:
                 self._once("seed", lambda: seed(self.work, self.store))
@@ -223,11 +223,11 @@ class _Build:
             with self.progress.stage(f"segment posts of {name}", total) as advance:
                 ids = SourceIds(at, name, shift, first_own_id)
                 segmenter = Segmenter(self.work, self.store, expressions, self.ledger, ids)
-                segmenter.run(pool, 2 * self.jobs, self.options.compat, advance)
+                segmenter.run(pool, self.options.compat, advance)
         self._once("titles", lambda: segment_titles(self.work, self.store, expressions, self.base is not None))
         self._once("mark", lambda: mark_unplaced(self.work, self.ledger))
         with self.progress.stage("parse formulas", number(self.work, "SELECT count(*) FROM latex")) as advance:
-            parse_expressions(self.work, self.store, self.ledger, parsing, 2 * self.jobs, advance)
+            parse_expressions(self.work, self.store, self.ledger, parsing, advance)
 
     def _has_official_ids(self) -> bool:
         base = self.base is not None and self.base.first_own_formula is not None
@@ -242,8 +242,7 @@ class _Build:
     def _shift(self) -> None:
         """Note what is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
 
-        A source that is added to a collection means the same posts by the same ids, unless it is a folder or `apart`.
-        """
+        A source that is added to a collection means the same posts by the same ids, unless it is a folder or `apart`."""
         highest = top(self.work, "ids")
         for at, source in enumerate(self.sources):
             queries = (

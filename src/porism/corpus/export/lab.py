@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from porism.corpus.content import Content, FormulaMathML, batched
 from porism.corpus.post import Formula, Post
 from porism.corpus.sources.arqmath import TABLES, V3
-from porism.parallel import cores, ordered, workers
+from porism.parallel import ordered, workers
 from porism.text.render import comment_source
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udfff]")
@@ -194,8 +194,8 @@ class FormulaRow(NamedTuple):
 
 
 def _rows(content: Content) -> Iterator[FormulaRow]:
-    with workers(cores()) as pool:
-        for batch, converted in ordered(pool, mathml_of_all, _batches(content), 2 * cores()):
+    with workers(0) as pool:
+        for batch, converted in ordered(pool, mathml_of_all, _batches(content)):
             for given, mathml in zip(batch, converted, strict=True):
                 yield _row(given.formula, mathml)
 

@@ -1,0 +1,1 @@
+"""Topic files of all years, and the topic information of the lab."""

@@ -1,0 +1,1 @@
+"""The layout tree of a formula: which symbol is next to, above or below which."""

@@ -1,0 +1,1 @@
+"""Hits as pages show them: passages, highlights, MathML for browsers, notebooks."""

@@ -1,0 +1,1 @@
+"""Search for formulas: candidates by their terms, then comparison tree by tree."""

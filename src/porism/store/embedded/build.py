@@ -1,8 +1,7 @@
 """Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single segment.
 
 Collection and index are read and written as streams. Memory grows by 14 to 19 bytes for each distinct term, 24 for each distinct formula, 16
-for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.store.embedded.terms.postings`).
-"""
+for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.store.embedded.terms.postings`)."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.files import atomic_directory
-from porism.parallel import cores, ordered, workers
+from porism.parallel import Jobs, local, ordered, workers, worth
 from porism.progress import Progress, Silent
 from porism.store.embedded.concept_learning import learn_concepts
 from porism.store.embedded.formulas.build import build_formula_index
@@ -35,20 +34,20 @@ def build_index(
     *,
     links: bool = True,
     vectors: bool = True,
+    jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> Manifest:
     """Index a collection into a new directory.
 
     Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
-    vectors are learned. `finish` gets the whole index before it has its name, so that a kill leaves all or nothing.
-    """
+    vectors are learned. `finish` gets the whole index before it has its name, so that a kill leaves all or nothing."""
     collection = _on_disk(content)
     collection.check_formulas()
     report = progress or Silent()
     target = Path(directory)
     with atomic_directory(target) as work, _report_target(work, target):
-        write_segment(collection, work, SegmentOptions(links, vectors), report)
+        write_segment(collection, work, SegmentOptions(links, vectors), report, jobs)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         manifest = write_manifest(
             work,
@@ -84,13 +83,15 @@ def collection_counts(collection: Collection) -> dict[str, int]:
     return {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
 
 
-def write_segment(collection: Collection, work: Path, options: SegmentOptions, report: Progress) -> None:
+def write_segment(
+    collection: Collection, work: Path, options: SegmentOptions, report: Progress, jobs: Jobs = 0
+) -> None:
     """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
     formulas, posts = work / "formulas", work / "posts"
     temporary = work / "passing"  # what one stage writes for the next
     codes, rows, occurrences = temporary / "codes", temporary / "rows", temporary / "occurrences"
     with report.stage("formulas", collection.count("visuals")) as advance:
-        build_formula_index(collection, formulas, advance, codes=codes)
+        build_formula_index(collection, formulas, advance, codes=codes, jobs=jobs)
     number = write_posts(
         collection,
         posts,
@@ -100,12 +101,13 @@ def write_segment(collection: Collection, work: Path, options: SegmentOptions, r
         forms=formulas / FORMS,
         rows=rows,
         occurrences=occurrences,
+        jobs=jobs,
     )
     shutil.rmtree(codes)
     families = VECTOR_FAMILIES if options.vectors else ()
     tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family, rows) for family in families]
     tasks.append(partial(learn_concepts, occurrences, number, posts))
-    _learn(report, tasks, 1 if number < SMALL else cores())
+    _learn(report, tasks, worth(local(jobs), number < SMALL))
     shutil.rmtree(temporary)
     write_vocabulary(collection, work)
 
@@ -121,10 +123,10 @@ def _report_target(work: Path, target: Path) -> Iterator[None]:
         raise PorismError(error.message, where=str(target), fix=error.fix) from error
 
 
-def _learn(report: Progress, tasks: Sequence[Callable[[], None]], processes: int) -> None:
+def _learn(report: Progress, tasks: Sequence[Callable[[], None]], jobs: Jobs) -> None:
     """Learn vectors and concepts in parallel."""
-    with report.stage("vectors and concepts", len(tasks)) as advance, workers(processes) as pool:
-        for _ in ordered(pool, _call, ((None, task) for task in tasks), len(tasks)):
+    with report.stage("vectors and concepts", len(tasks)) as advance, workers(jobs) as pool:
+        for _ in ordered(pool, _call, ((None, task) for task in tasks)):
             advance(1)
 
 

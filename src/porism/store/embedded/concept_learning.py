@@ -16,7 +16,7 @@ from porism.analysis.pieces import Piece, Pieces, make_piece, tag_text
 from porism.analysis.terms import form_term
 from porism.corpus.post import Thread
 from porism.hashing import hash64
-from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.formulas.codes import KnownCodes
 from porism.store.embedded.learned_files import write_concepts
 from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
 from porism.store.embedded.storage.key_counts import CountedKeys, KeyCounter
@@ -87,14 +87,14 @@ class ConceptCollector:
             self._formulas.append((expression, self._posts))
         self._posts += 1
 
-    def block(self, codes: FormulaCodes) -> ConceptBlock:
+    def block(self, codes: KnownCodes) -> ConceptBlock:
         """Return what was collected."""
         keys = np.array([key for key, _ in self._names], np.uint64)
         posts = np.array([post for _, post in self._names], np.uint32)
         texts = [KeyText(key, text) for key, text in self._texts.items()]
         return ConceptBlock(self._posts, KeyOccurrences(keys, posts, texts), self._form_occurrences(codes))
 
-    def _form_occurrences(self, codes: FormulaCodes) -> KeyOccurrences:
+    def _form_occurrences(self, codes: KnownCodes) -> KeyOccurrences:
         expressions, post = np.array(self._formulas, np.int64).reshape(-1, 2).T
         keys, posts = codes.forms(expressions), post.astype(np.uint32)
         large = keys > 0  # small formulas occur everywhere
@@ -245,8 +245,7 @@ def _associations(names: _Side, forms: _Side, posts: int) -> Iterator[_Associati
 def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
     """Yield the pairs that occur in enough posts: name id x number of forms + form id, with the number of posts.
 
-    If memory does not suffice for all pairs, each pass counts those of one range of names.
-    """
+    If memory does not suffice for all pairs, each pass counts those of one range of names."""
     width, size = len(forms.selected.keys), len(names.selected.keys)
     total = sum(len(pairs) for pairs in _co_occurrences(names, forms, 0, size))
     passes = 1 + total // PAIRS_IN_MEMORY

@@ -16,7 +16,6 @@ from porism.corpus.content import (
     TagCount,
     UsingPost,
     Visual,
-    VisualKey,
     VoteCount,
     batched,
     formulas_fingerprint,
@@ -161,8 +160,8 @@ class ClusterContent(ContentReader):
         """Return the formulas of each post: title, body and comments."""
         return {number: [*map(_formula, rows)] for number, rows in self._formula_rows(ids).items() if rows}
 
-    def instances(self, visual_ids: Sequence[int]) -> dict[int, list[Formula]]:
-        """Return the formulas with each visual id."""
+    def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return."""
         wanted = {one for one in visual_ids if abs(one) < MOST_ID}
         found: list[Formula] = []
         for some in batched(sorted(wanted), IDS):
@@ -170,7 +169,12 @@ class ClusterContent(ContentReader):
                 found += (_formula(row) for row in cbor2.loads(fields["formulas"][0]) if row[6] in wanted)
             without = self.blocks_with(FORMULAS, "key", some)
             found += self._with_latex(row for row in without if row[6] in wanted and not row[1])
-        return _grouped(sorted(found, key=lambda one: one.id), lambda formula: formula.visual_id)
+        kept = [one for one in found if not returnable or self._is_returnable(one)]
+        by_id = _grouped(sorted(kept, key=lambda one: one.id), lambda formula: formula.visual_id)
+        return {number: own[:most] for number, own in by_id.items()}
+
+    def _is_returnable(self, formula: Formula) -> bool:
+        return formula.kind != "comment" and self.is_listed(formula) and formula.issue not in ("d", "dv")
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
         """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
@@ -310,12 +314,6 @@ class ClusterContent(ContentReader):
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
         return (Visual(*row) for row in self.rows_of(VISUALS) if row[2])
-
-    def visual_keys(self) -> Iterator[VisualKey]:
-        """Yield the visual id and the visual key of every formula."""
-        for some in batched(self.rows_of(FORMULAS), IDS):
-            expressions = self.table_rows(EXPRESSIONS, [row[5] for row in some])
-            yield from (VisualKey(row[0], row[6], expressions[row[5]][7]) for row in some)
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the most common formulas."""

@@ -146,7 +146,7 @@ class Place:
 
     def stored_manifest(self) -> StoredManifest:
         """Return the manifest of the newest build with its version; it says in one sentence what is missing."""
-        found = self._get(alias_name(self.name, "rows"), MANIFEST, ("data",))
+        found = self.cluster.mget(alias_name(self.name, "rows"), [MANIFEST], ("data",))[0]
         if not found.get("found"):
             fact = "is not a finished collection: it has no manifest"
             raise PorismError(fact, where=str(self.cluster.address), fix=AGAIN)

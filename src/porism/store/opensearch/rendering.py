@@ -41,8 +41,18 @@ def _put_number(value: Any, out: Any, at: int) -> int:
 
 @compiled
 def _render(
-    starts: Any, ends: Any, keys: Any, fields: Any, counts: Any, first: Any, weights: Any, factors: Any, scale: float, out: Any, out_ends: Any
-) -> None:  # fmt: skip
+    starts: Any,
+    ends: Any,
+    keys: Any,
+    fields: Any,
+    counts: Any,
+    first: Any,
+    weights: Any,
+    factors: Any,
+    scale: float,
+    out: Any,
+    out_ends: Any,
+) -> None:
     """Write the terms of each document. Document d has the posts from first[d] to first[d + 1], whose entries follow each other."""
     at = 0
     for document in range(len(first) - 1):

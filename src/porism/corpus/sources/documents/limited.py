@@ -1,7 +1,6 @@
 """Read documents in another process, whose processor time and memory are limited.
 
-Documents are of any origin, and the libraries that read them promise no bounds: a headline of 4 KB kept orgparse busy for minutes.
-"""
+Documents are of any origin, and the libraries that read them promise no bounds: a headline of 4 KB kept orgparse busy for minutes."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from porism.corpus.sources.documents.markdown import read_markdown, read_noteboo
 from porism.corpus.sources.documents.page import read_page, read_rst
 from porism.corpus.sources.documents.plain import read_org, read_text
 from porism.corpus.sources.documents.section import Document, Section
-from porism.parallel import Ended, LimitedProcess, answer_questions
+from porism.parallel.limited import Ended, LimitedProcess, answer_questions
 
 READERS: dict[str, Callable[[str], Document]] = {
     ".md": read_markdown,

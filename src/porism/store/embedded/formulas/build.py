@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +20,10 @@ from porism.analysis.schema import FORMULA_FAMILIES
 from porism.compiled import compiled
 from porism.corpus.content import VisualTrees
 from porism.corpus.store.collection import Collection
+from porism.corpus.store.excerpt import expression_rows, open_excerpt, visual_rows
 from porism.files import atomic_directory, atomic_file
 from porism.formula.binary import unpack_operators
-from porism.parallel import Pool, cores, ordered, workers
+from porism.parallel import Jobs, Pool, ordered, workers, worth
 from porism.store.embedded.formulas.codes import (
     FORMS,
     CodesWriter,
@@ -141,17 +143,15 @@ def build_formula_index(
     directory: str | Path,
     progress: Callable[[int], object] | None = None,
     *,
-    processes: int | None = None,
+    jobs: Jobs = 0,
     codes: Path | None = None,
     part: FormulaPart | None = None,
 ) -> Manifest:
     """Index all distinct formulas of a collection, or a part of them, into a new directory. `progress` is called with the number of
-    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts.
-    """
+    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts."""
     if part is None:
         part = FormulaPart(np.fromiter(collection.returnable_visuals(), np.int64), 1)
-    number = processes or (1 if len(part.visuals) < SMALL else cores())
-    with atomic_directory(directory) as work, workers(number) as pool:
+    with atomic_directory(directory) as work, workers(worth(jobs, len(part.visuals) < SMALL)) as pool:
         made = codes or work / "codes"
         with (
             _TermsWriter(work) as terms,
@@ -159,7 +159,7 @@ def build_formula_index(
             CodesWriter(made) as encoded,
         ):
             build = _FormulaWriter(terms, columns, encoded)
-            _index(build, collection, part, pool, 2 * number, progress)
+            _index(build, collection, part, pool, progress)
         if pool is not None:
             pool.end()
         terms.finish()
@@ -215,45 +215,53 @@ def _index(
     collection: Collection,
     part: FormulaPart,
     pool: Pool | None,
-    window: int,
     progress: Callable[[int], object] | None,
 ) -> None:
     """Index these distinct formulas, then encode the other expressions, which differ from them only in their LaTeX."""
     encoded = np.zeros(collection.count("expressions") + 1, np.bool_)
     encoded[: part.first_expression] = True
-    for count, block in ordered(pool, _make_block, _tasks(collection, part.visuals), window):
+    for count, block in ordered(pool, _make_block, _tasks(collection, part.visuals), _with_visuals):
         build.add(block)
         encoded[block.columns["expression"]] = True
         if progress is not None:
             progress(count)
-    for _, extra in ordered(pool, _encode_extra, _tasks(collection, np.flatnonzero(~encoded)), window):
+    for _, extra in ordered(pool, _encode_extra, _tasks(collection, np.flatnonzero(~encoded)), _with_expressions):
         build.add_extra(extra)
 
 
 class _Task(NamedTuple):
-    """A task of a worker, which opens the collection itself: visual ids or expression ids to index."""
+    """A task of a worker: visual ids or expression ids of a collection."""
 
-    collection: Path
-    digest: str
+    collection: Callable[[], Collection]
     ids: Ids
 
 
 def _tasks(collection: Collection, ids: Ids) -> Iterator[tuple[int, _Task]]:
     """Yield tasks of CHUNK ids each, with their sizes."""
+    content = partial(open_in_worker, collection.path, collection.digest)
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        yield len(chunk), _Task(collection.path, collection.digest, chunk)
+        yield len(chunk), _Task(content, chunk)
+
+
+def _with_visuals(task: _Task) -> _Task:
+    """Return a task that holds the visual ids it reads."""
+    return task._replace(collection=partial(open_excerpt, visual_rows(task.collection(), task.ids.tolist())))
+
+
+def _with_expressions(task: _Task) -> _Task:
+    """Return a task that holds the expressions it reads."""
+    return task._replace(collection=partial(open_excerpt, expression_rows(task.collection(), task.ids.tolist())))
 
 
 def _make_block(task: _Task) -> Block:
     """Make, in a worker, the block of visual ids."""
-    collection = open_in_worker(task.collection, task.digest)
-    return make_block(list(collection.visual_trees(task.ids.tolist())))
+    return make_block(list(task.collection().visual_trees(task.ids.tolist())))
 
 
 def _encode_extra(task: _Task) -> ExtraFormulas:
     """Encode, in a worker, expressions that do not represent a visual id."""
-    return encode_expressions(open_in_worker(task.collection, task.digest), task.ids.tolist())
+    return encode_expressions(task.collection(), task.ids.tolist())
 
 
 class _FormulaWriter:

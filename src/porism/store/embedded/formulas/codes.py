@@ -2,14 +2,13 @@
 
 Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called, and the codes of
 its sub-expressions, by which snippets find the formulas that match. The other codes are needed only until the posts are written. Codes are
-ids of the formula index's dictionaries.
-"""
+ids of the formula index's dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -206,8 +205,24 @@ class ExpressionParts:
         return found
 
 
+class KnownCodes(Protocol):
+    """Terms of expressions that are looked up by their ids. Codes are positions in `hashes`; `ends` says where those of an item end."""
+
+    ends: Mapping[str, Ints]
+    codes: Mapping[str, Codes]
+    hashes: Mapping[str, Hashes]
+
+    def items(self, expressions: Ints) -> Ints:
+        """Return the item of each expression, MISSING for those whose terms were not computed."""
+        ...
+
+    def forms(self, expressions: Ints) -> Hashes:
+        """Return the form of each expression, 0 for a small one."""
+        ...
+
+
 class FormulaCodes:
-    """Look expressions up by their ids."""
+    """The terms of all expressions, mapped."""
 
     def __init__(self, directory: Path, forms: Path) -> None:
         self._forms = read_columns(forms, FORM_TYPES)
@@ -216,9 +231,9 @@ class FormulaCodes:
         self._items = np.full(len(self._forms["form"]), MISSING, np.int32)
         own = np.flatnonzero(items["expression"] >= self._first)
         self._items[items["expression"][own] - self._first] = own
-        self.ends: dict[str, Ints] = {family: items[f"{family}_end"] for family in FORMULA_FAMILIES}
-        self.codes: dict[str, Codes] = {family: items[f"{family}_code"] for family in FORMULA_FAMILIES}
-        self.hashes: dict[str, Hashes] = read_columns(directory / "hashes", HASH_TYPES)
+        self.ends: Mapping[str, Ints] = {family: items[f"{family}_end"] for family in FORMULA_FAMILIES}
+        self.codes: Mapping[str, Codes] = {family: items[f"{family}_code"] for family in FORMULA_FAMILIES}
+        self.hashes: Mapping[str, Hashes] = read_columns(directory / "hashes", HASH_TYPES)
 
     def items(self, expressions: Ints) -> Ints:
         """Return the item of each expression, MISSING for those whose terms were not computed."""
@@ -232,6 +247,56 @@ class FormulaCodes:
         """Return the form of each expression, 0 for a small one."""
         forms: Hashes = self._forms["form"][expressions - self._first]
         return forms
+
+    def excerpt(self, expressions: Ints) -> CodesExcerpt:
+        """Return the terms of some expressions, by ids in ascending order."""
+        all_items = self.items(expressions)
+        known = all_items != MISSING
+        items = np.where(known, np.cumsum(known) - 1, MISSING)
+        ends, codes, hashes = {}, {}, {}
+        for family in FORMULA_FAMILIES:
+            stops = self.ends[family][all_items[known]]
+            sizes = stops - np.where(all_items[known], self.ends[family][all_items[known] - 1], 0)
+            ends[family] = np.cumsum(sizes)
+            places = np.arange(int(sizes.sum())) + np.repeat(stops - ends[family], sizes)
+            used, local = np.unique(self.codes[family][places], return_inverse=True)
+            codes[family], hashes[family] = local.astype(np.uint32), self.hashes[family][used]
+        return CodesExcerpt(expressions, items, self.forms(expressions), ends, codes, hashes)
+
+
+class CodesExcerpt:
+    """The terms of some expressions, as a value that a worker without the files gets."""
+
+    def __init__(
+        self,
+        expressions: Ints,
+        items: Ints,
+        forms: Hashes,
+        ends: Mapping[str, Ints],
+        codes: Mapping[str, Codes],
+        hashes: Mapping[str, Hashes],
+    ) -> None:
+        self._expressions = expressions
+        self._items = items
+        self._forms = forms
+        self.ends = ends
+        self.codes = codes
+        self.hashes = hashes
+
+    def opened(self) -> CodesExcerpt:
+        """Return the excerpt as a worker reads it: not writable, as mapped arrays are, so that loops are compiled once for both."""
+        for arrays in (self.ends, self.codes):
+            for array in arrays.values():
+                array.setflags(write=False)
+        return self
+
+    def items(self, expressions: Ints) -> Ints:
+        """Return the item of each expression, MISSING for those whose terms were not computed."""
+        return self._items[np.searchsorted(self._expressions, expressions)]
+
+    def forms(self, expressions: Ints) -> Hashes:
+        """Return the form of each expression, 0 for a small one."""
+        return self._forms[np.searchsorted(self._expressions, expressions)]
 
 
 _NO_CODES = CodeLists(np.empty(0, np.int64), np.empty(0, np.uint32))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -19,10 +19,11 @@ from porism.corpus.content import Content
 from porism.corpus.content import VisualUse as KindOfUse
 from porism.corpus.post import Post, Thread
 from porism.corpus.store.collection import Collection
-from porism.parallel import cores, ordered, workers
+from porism.corpus.store.excerpt import expression_rows, expressions_of, open_excerpt, thread_rows
+from porism.parallel import Jobs, ordered, workers, worth
 from porism.progress import Progress
 from porism.store.embedded.concept_learning import ConceptBlock, ConceptCollector, ConceptWriter
-from porism.store.embedded.formulas.codes import FormulaCodes
+from porism.store.embedded.formulas.codes import MISSING, CodesExcerpt, FormulaCodes, KnownCodes
 from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
 from porism.store.embedded.posts.store import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array, smallest
@@ -37,13 +38,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class Task(NamedTuple):
-    """A task of a worker: questions of a collection. `codes` and `forms` hold the terms of its formulas (each build has its own folder);
-    `learn` requests the occurrences that concepts are learned from."""
+    """A task of a worker: questions of a collection. `codes` are the terms of its formulas; `learn` requests the occurrences that concepts
+    are learned from."""
 
-    collection: Path
-    digest: str
-    codes: Path
-    forms: Path
+    collection: Callable[[], Collection]
+    codes: Callable[[], KnownCodes]
     questions: Ints
     links: bool
     learn: bool
@@ -66,7 +65,7 @@ class ThreadResult(NamedTuple):
 
 def make_threads(task: Task) -> ThreadResult:
     """Do one task."""
-    collection, known = open_in_worker(task.collection, task.digest), _formulas(task.codes, task.forms)
+    collection, known = task.collection(), task.codes()
     concepts = ConceptCollector()
     threads = _Threads()
     read = collection.threads_by_id(task.questions.tolist())
@@ -82,6 +81,18 @@ def make_threads(task: Task) -> ThreadResult:
         if task.learn:
             concepts.add(thread, pieces)
     return ThreadResult(threads.block(known, collection), concepts.block(known) if task.learn else None)
+
+
+def with_content(task: Task) -> Task:
+    """Return a task that holds the threads and the terms it reads."""
+    collection, known = task.collection(), task.codes()
+    assert isinstance(known, FormulaCodes)
+    rows = thread_rows(collection, task.questions.tolist(), task.links)
+    expressions = np.array(sorted(expressions_of(rows)), np.int64)
+    rows |= expression_rows(collection, expressions[known.items(expressions) == MISSING].tolist())
+    return task._replace(
+        collection=partial(open_excerpt, rows), codes=partial(CodesExcerpt.opened, known.excerpt(expressions))
+    )
 
 
 class _Threads:
@@ -101,7 +112,7 @@ class _Threads:
         self._posts.append(_attributes(thread.question, has_accepted))
         self._posts += [_attributes(answer, answer.id == accepted) for answer in thread.answers]
 
-    def block(self, known: FormulaCodes, content: Content) -> ThreadBlock:
+    def block(self, known: KnownCodes, content: Content) -> ThreadBlock:
         """Return the block of all threads."""
         columns = np.array(self._posts, np.int64).T
         attributes = dict(zip(POST_TYPES, columns, strict=True))
@@ -124,11 +135,9 @@ def _visuals(thread: Thread, uses: Mapping[int, Sequence[KindOfUse]]) -> list[Vi
     return found
 
 
-# Kept by a worker from task to task; `codes` identifies the build.
-
-
 @lru_cache(1)
-def _formulas(codes: Path, forms: Path) -> FormulaCodes:
+def open_codes(codes: Path, forms: Path) -> FormulaCodes:
+    """Open the terms of formulas, or return them if they are open already. Each build has its own folder `codes`."""
     return FormulaCodes(codes, forms)
 
 
@@ -139,8 +148,7 @@ SMALL = 1_000  # fewer threads are read in one process, before others would have
 class PostsWriter(OpenFiles):
     """Write the records of threads and the attributes of posts into a directory; use it in a `with` statement, then call `finish`.
 
-    The folder `rows` gets the same rows by family, which posting lists and vectors are made from. No reader of the index needs it.
-    """
+    The folder `rows` gets the same rows by family, which posting lists and vectors are made from. No reader of the index needs it."""
 
     def __init__(self, directory: Path, rows: Path) -> None:
         super().__init__()
@@ -190,6 +198,7 @@ def write_posts(
     rows: Path,
     occurrences: Path | None,
     questions: Ints | None = None,
+    jobs: Jobs = 0,
 ) -> int:
     """Write the threads of these questions (default: all) in the order of their ids; return the number of posts.
 
@@ -197,21 +206,21 @@ def write_posts(
     """
     if questions is None:
         questions = np.fromiter(collection.question_ids(), np.int64)
-    number = 1 if len(questions) < SMALL else cores()
+    content = partial(open_in_worker, collection.path, collection.digest)
+    known = partial(open_codes, codes, forms)
 
     def tasks() -> Iterator[tuple[int, Task]]:
         for start in range(0, len(questions), CHUNK):
             chunk = questions[start : start + CHUNK]
-            learn = occurrences is not None
-            yield len(chunk), Task(collection.path, collection.digest, codes, forms, chunk, links, learn)
+            yield len(chunk), Task(content, known, chunk, links, occurrences is not None)
 
     with (
         progress.stage("threads", len(questions)) as advance,
-        workers(number) as pool,
+        workers(worth(jobs, len(questions) < SMALL)) as pool,
         PostsWriter(directory, rows) as writer,
         nullcontext() if occurrences is None else ConceptWriter(occurrences) as concepts,
     ):
-        for count, made in ordered(pool, make_threads, tasks(), 2 * number):
+        for count, made in ordered(pool, make_threads, tasks(), with_content):
             writer.add(made.block)
             if concepts is not None and made.concepts is not None:
                 concepts.add(made.concepts)

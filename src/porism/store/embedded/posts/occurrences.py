@@ -13,7 +13,7 @@ from porism.analysis.schema import FIELDS, FORMULA_FAMILIES, NAME_FAMILY, TAG_FA
 from porism.compiled import compiled
 from porism.corpus.content import Content
 from porism.corpus.post import Thread
-from porism.store.embedded.formulas.codes import MISSING, ExtraFormulas, FormulaCodes, encode_expressions
+from porism.store.embedded.formulas.codes import MISSING, ExtraFormulas, KnownCodes, encode_expressions
 from porism.store.embedded.storage.rows import fold_rows
 from porism.store.embedded.terms.dictionary import Hashes, local_codes
 from porism.store.embedded.workers import LocalRows, Vocabulary
@@ -94,7 +94,7 @@ class Occurrences:
         self._expressions += [formula.expression_id for formula in piece.formulas]
         self._formula_places.append((row, FIELD_NUMBER[field], len(piece.formulas)))
 
-    def rows(self, known: FormulaCodes, content: Content) -> dict[str, LocalRows]:
+    def rows(self, known: KnownCodes, content: Content) -> dict[str, LocalRows]:
         """Return the rows of all posts by family."""
         found = {family: terms.rows(self.posts, family in NAMED_FAMILIES) for family, terms in self._terms.items()}
         places = np.array(self._formula_places, np.int64).reshape(-1, 3)

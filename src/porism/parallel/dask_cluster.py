@@ -1,0 +1,219 @@
+"""Tasks in the workers of a Dask cluster. Needs the extra `cluster`.
+
+Dask carries bytes: it unpickles nothing but the call of `run_task`. It does the tasks of a lost worker again on another one.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from porism.errors import PorismError
+from porism.parallel.dask_worker import SAME_VERSIONS, differences, run_task, versions
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, Security
+
+PLAIN = "PORISM_DASK_PLAIN"  # set to 1, it allows an address without TLS
+CONNECT_SECONDS = 15.0
+LOST_SECONDS = 60.0  # that a build waits for a worker when there is none
+RECOUNT_SECONDS = 2.0
+MOST_TASKS = 512  # in flight, however many workers there are
+SCHEMES = ("tls", "tcp")
+START_WORKERS = "start a worker on each machine: dask worker {}"
+TLS_SETTINGS = (
+    "name the files in the configuration of Dask: distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and "
+    "distributed.comm.tls.client.key"
+)
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def check_address(address: str) -> str:
+    """Return the address of a scheduler, or raise an error. A scheduler runs the code of all who reach it, so plain TCP must be local."""
+    parts = urlsplit(address)
+    if parts.scheme not in SCHEMES or not parts.hostname or _port(parts) is None:
+        fix = "give a number of processes, or an address such as tls://scheduler:8786"
+        raise PorismError("is not an address of a Dask scheduler", where=address, fix=fix)
+    if parts.scheme == "tcp" and not _is_loopback(parts.hostname) and os.environ.get(PLAIN) != "1":
+        fix = f"use TLS (tls://{parts.netloc}), or set {PLAIN}=1 in a network where you trust every machine"
+        raise PorismError(
+            "is neither encrypted nor on this machine, and a scheduler runs anyone's code", where=address, fix=fix
+        )
+    return address
+
+
+def _port(parts: SplitResult) -> int | None:
+    try:
+        return parts.port
+    except ValueError:
+        return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Cluster]:
+    """Connect to a scheduler whose workers have the same versions as this process."""
+    client = _client(check_address(address))
+    try:
+        cluster = Cluster(client, address)
+        cluster.check()
+        yield cluster
+    finally:
+        client.close()
+
+
+def _client(address: str) -> Client:
+    try:
+        import dask
+        from distributed import Client
+    except ImportError:
+        fix = "install the extra: pip install 'porism[cluster]'"
+        raise PorismError("the Python package distributed is not installed", where=address, fix=fix) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are reported here
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+    security = _security(address) if address.startswith("tls") else None
+    try:
+        return Client(address, security=security, timeout=CONNECT_SECONDS, set_as_default=False, name="porism")
+    except (OSError, ValueError) as error:
+        fix = "start it: dask scheduler; or correct the address or the certificates"
+        raise PorismError(f"no scheduler can be reached ({_reason(error)})", where=address, fix=fix) from error
+
+
+def _security(address: str) -> Security:
+    """Return what the configuration of Dask says of TLS. Nothing is sent without."""
+    from distributed import Security
+
+    try:
+        security = Security(require_encryption=True)
+        if security.get_connection_args("client")["ssl_context"] is not None:
+            return security
+    except (OSError, ValueError) as error:  # the errors of ssl are of these types
+        fact = f"the certificates cannot be read ({_reason(error)})"
+        raise PorismError(fact, where=address, fix=TLS_SETTINGS) from error
+    raise PorismError("TLS needs certificates", where=address, fix=TLS_SETTINGS)
+
+
+def _reason(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+class Cluster:
+    """The workers of a Dask cluster."""
+
+    sees_files = False
+
+    def __init__(self, client: Client, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._threads = 0
+        self._counted = self._seen = 0.0
+
+    def check(self) -> None:
+        """Raise an error if no worker comes, or if the scheduler or a worker has other versions than this process."""
+        try:
+            self._client.wait_for_workers(1, CONNECT_SECONDS)
+        except TimeoutError:
+            raise self._without_workers(CONNECT_SECONDS) from None
+        for name, found in (self._of_scheduler() | self._of_workers()).items():
+            absent = "no Porism with the same modules" if isinstance(found, Exception) else ""
+            if different := absent or differences(found, versions()):
+                raise PorismError(f"{name} has {different}", where=self._address, fix=SAME_VERSIONS)
+
+    def _of_scheduler(self) -> dict[str, Any]:
+        try:
+            return {"the scheduler": self._client.run_on_scheduler(versions)}
+        except Exception as error:  # whatever keeps it from importing the function
+            return {"the scheduler": error}
+
+    def _of_workers(self) -> dict[str, Any]:
+        found = self._client.run(versions, on_error="return")
+        return {f"the worker {address}": one for address, one in found.items()}
+
+    def window(self) -> int:
+        """Return how many tasks may be in flight: two for each thread of the workers, which may come and go."""
+        self.count()
+        return min(2 * max(1, self._threads), MOST_TASKS)
+
+    def count(self) -> None:
+        """Count the workers, from time to time. Raise an error if there has been none for long."""
+        now = time.monotonic()
+        if now - self._counted > RECOUNT_SECONDS:
+            with self.reported():
+                self._threads = sum(self._client.nthreads().values())
+            self._counted = now
+            if self._threads or not self._seen:
+                self._seen = now
+        if now - self._seen > LOST_SECONDS:
+            raise self._without_workers(LOST_SECONDS)
+
+    def start(self, function: Callable[[], object]) -> None:
+        """Do nothing: the workers are there."""
+
+    def submit(self, function: Callable[[Task], Result], task: Task) -> ClusterTask[Result]:
+        """Add a task."""
+        request = pickle.dumps((function, task), pickle.HIGHEST_PROTOCOL)
+        with self.reported():
+            return ClusterTask(self, self._client.submit(run_task, request, versions(), pure=False))
+
+    def end(self) -> None:
+        """Do nothing: the workers stay."""
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Report what goes wrong between here and the workers. Errors of tasks come as results."""
+        try:
+            yield
+        except TimeoutError:
+            raise
+        except CancelledError:
+            raise self._error("the connection to the scheduler was lost", "start it and the workers again") from None
+        except Exception as error:
+            fact = f"a task could not be done ({type(error).__name__}: {_reason(error)})"
+            raise self._error(fact, "read the logs of the workers; if one was killed, give it more memory") from error
+
+    def _without_workers(self, seconds: float) -> PorismError:
+        return self._error(f"has had no worker for {seconds:g} seconds", START_WORKERS.format(self._address))
+
+    def _error(self, fact: str, fix: str) -> PorismError:
+        return PorismError(fact, where=self._address, fix=f"{fix}; then run the same command again")
+
+
+class ClusterTask(Generic[Result]):
+    """A task that the cluster does."""
+
+    def __init__(self, cluster: Cluster, future: Future[bytes]) -> None:
+        self._cluster = cluster
+        self._future = future
+
+    def result(self) -> Result:
+        """Wait for the result of the task, or raise its error."""
+        while True:
+            try:
+                with self._cluster.reported():
+                    answer = self._future.result(RECOUNT_SECONDS)
+                break
+            except TimeoutError:
+                self._cluster.count()
+        is_done, found = pickle.loads(answer)
+        if not is_done:
+            raise found
+        result: Result = found
+        return result
