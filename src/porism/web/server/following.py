@@ -12,7 +12,7 @@ from porism.search.engine import Engine
 from porism.web.server.integrity import FileWatch
 from porism.web.writing.access import WriteAccess
 
-SETTLE_SECONDS = 5.0  # after which all nodes of a cluster know of a change
+SETTLE_LOOKS = 20  # after which all nodes of a cluster know of a change
 FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index, and at the sizes and times of its files
 
 
@@ -25,7 +25,7 @@ def open_files(engine: Engine) -> None:
 
 def follow_index(app: Starlette) -> None:
     """Look after the index for as long as it is served."""
-    seen, changed = None, 0.0
+    seen, looks = None, 0
     store = app.state.engine.store
     watch = FileWatch(store)
     while True:
@@ -33,10 +33,10 @@ def follow_index(app: Starlette) -> None:
         try:
             version = store.version()
             if seen != version:
-                changed = changed or time.monotonic()
-                # A node of a cluster may know of a change that the next one has not heard of yet.
-                if switch_to_newest(app) or time.monotonic() - changed > SETTLE_SECONDS:
-                    seen, changed = version, 0.0
+                looks += 1
+                # A node of a cluster may know of a change that the next one does not know of yet.
+                if switch_to_newest(app) or looks > SETTLE_LOOKS:
+                    seen, looks = version, 0
                 watch.restart()
             app.state.integrity.is_away = False
         except StoreUnavailable as error:
