@@ -36,7 +36,7 @@ def test_unfinished(index: Path) -> None:
     with pytest.raises(PorismError) as caught:
         read_manifest(index, "formulas")
     assert message(caught) == (
-        f"{index}: is not a finished index: it has no manifest\n  fix: build the index again: porism index COLLECTION -o {index}"
+        f"{index}: not a Porism index (no manifest.json)\n  fix: build the index again: porism index COLLECTION -o {index}"
     )
     with pytest.raises(PorismError) as caught:
         read_manifest(index / "none", "formulas")

@@ -291,7 +291,7 @@ def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Itera
                 record = parse_line(line)
                 take_record(changes, record)
             except FAULTS as error:
-                raise PorismError(f"is no change: {error}", where=f"{where}:{number}", fix=f"write {LINE}") from None
+                raise PorismError(f"not a valid change: {error}", where=f"{where}:{number}", fix=f"write {LINE}") from None
             yield cast(dict[str, Any], record)
 
 

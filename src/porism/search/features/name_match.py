@@ -13,7 +13,7 @@ from porism.search.features.feature import Feature, Kind
 from porism.store.weighting import BM25
 
 PRESENCE = BM25(k1=0.0)  # a name counts once
-TEXTS = {"title": "the title is what you search for", "question": "defines what you search for"}
+TEXTS = {"title": "the title is exactly your query", "question": "defines what you search for"}
 
 
 class NameMatch(Feature):

@@ -8,7 +8,7 @@ from porism.analysis.schema import FORMULA_FAMILIES
 from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import KINDS, Feature
 
-TEXTS = {"words": "about a similar subject", "tuples": "with formulas of a similar kind"}
+TEXTS = {"words": "about a similar subject", "tuples": "its formulas have a similar structure"}
 
 
 class VectorSimilarity(Feature):

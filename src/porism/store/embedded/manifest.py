@@ -138,7 +138,7 @@ def _parse(directory: Path) -> Manifest:
         fix = f"check the path, or build the index: porism index COLLECTION -o {directory}"
         raise PorismError("no such folder", where=str(directory), fix=fix)
     if not path.is_file():
-        raise PorismError("is not a finished index: it has no manifest", where=str(directory), fix=rebuild)
+        raise PorismError("not a Porism index (no manifest.json)", where=str(directory), fix=rebuild)
     raw, intact = read_sealed(path, rebuild)
     try:
         if raw["kind"] == "collection":

@@ -39,7 +39,7 @@ def demo(
 ) -> None:
     """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it is looked for.
 
-    With `editor`, the formula editor is installed at the same time, where npm is at hand. The demo works without it.
+    With `editor`, the formula editor is installed at the same time, if npm is available. The demo works without it.
     """
     target, dump = Path(directory), Path(sample or find_sample()) / "dump"
     if not dump.is_dir():
