@@ -234,5 +234,5 @@ def test_a_folder_that_is_no_index_is_reported_with_a_command(demo: Path, tmp_pa
         f"{tmp_path}: not a Porism index (no manifest.json)\n"
         f"  fix: build the index again: porism index COLLECTION -o {tmp_path}"
     )
-    with pytest.raises(PorismError, match="is an index of formulas, not of search"):
+    with pytest.raises(PorismError, match="an index of formulas, not of search"):
         porism.open(demo / "index" / "formulas")

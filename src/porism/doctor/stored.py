@@ -101,6 +101,4 @@ class IndexCheckup:
         engine = Engine.open(self.index)
         began = time.perf_counter()
         engine.search("square root $\\sqrt{x}$", k=1)
-        yield Finding(
-            "search", f"works, first query took {1000 * (time.perf_counter() - began):.0f} ms"
-        )
+        yield Finding("search", f"works, first query took {1000 * (time.perf_counter() - began):.0f} ms")

@@ -114,7 +114,7 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
     if manifest.format < FORMAT or manifest.terms != terms_fingerprint():
         raise PorismError("was built by another version of Porism", where=str(directory), fix=rebuild)
     if manifest.kind != kind:
-        raise PorismError(f"is an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
+        raise PorismError(f"an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
     if collection is not None and manifest.collection != collection:
         raise PorismError(
             f"was built from another collection ({manifest.collection[:12]}, not {collection[:12]})",
@@ -143,7 +143,7 @@ def _parse(directory: Path) -> Manifest:
     try:
         if raw["kind"] == "collection":
             fix = f"index it: porism index {directory} -o {directory}-index"
-            raise PorismError("is a collection, not an index", where=str(directory), fix=fix)
+            raise PorismError("a collection, not an index", where=str(directory), fix=fix)
         if raw["format"] != FORMAT:  # other formats may have other keys
             return Manifest(str(raw["kind"]), str(raw["collection"]), int(raw["format"]))
         if not intact:

@@ -101,7 +101,7 @@ def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it
         except PorismError as error:
             if not is_index(target):  # not ours: leave it alone
                 raise
-            print(f"{name}: {target} {error.message}; making it again", file=sys.stderr)
+            print(f"{name}: {target}: {error.message}; making it again", file=sys.stderr)
             shutil.rmtree(target)
     started = time.perf_counter()
     make()
